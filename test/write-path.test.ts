@@ -11,21 +11,24 @@ const place = /<!-- one create -->[^]*?<!-- end of one create -->/;
 
 /** The stops of a creation in their order, and the folders whose files belong to each. */
 const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
-  ['The server takes the request', /^apiserver\/server\//],
+  ['The server accepts the request', /^apiserver\/server\//],
   ['Middlewares check and route it', /^apiserver\/(http(\/(access|guards|pages))?|endpoints\/serving)\//],
-  ['Its user is found, has a seat, and may do it', /^apiserver\/(identity|authorization|fairness|people)\//],
+  ['Its user is found, gets a seat, and is authorized', /^apiserver\/(identity|authorization|fairness|people)\//],
   ['Path, query, headers and view are read', /^apiserver\/http\/request\//],
   ['The body is read and parsed, within its limits', /^apiserver\/(decode|limits|protobuf)\//],
   ['The verb becomes one call of the registry', /^apiserver\/(http\/objects|registry)\//],
   ['Rules propose and decide the next state', /^apiserver\/registry\/(rules|object)\//],
   ['The schema fills in, prunes and judges', /^apiserver\/schema\//],
   ['The fields get their manager', /^apiserver\/apply\//],
-  ['Namespace, definition and hooks have their say', /^apiserver\/(admission|builtin|crd|webhooks|policies)\//],
+  [
+    'Hooks, and the rules of namespaces and definitions, check it',
+    /^apiserver\/(admission|builtin|crd|webhooks|policies)\//,
+  ],
   ['The write is planned and committed', /^apiserver\/(registry\/writes|turns)\//],
   ['Kind, version and revision', /^apiserver\/registry\/(kinds|history)\//],
   ['The batch goes to the store', /^apiserver\/(encryption|store)\//],
-  ['Memory changes, and listeners hear of it', /^apiserver\/(index|controllers)\//],
-  ['The response leaves', /^apiserver\/http\/response\//],
+  ['Memory changes, and listeners are called', /^apiserver\/(index|controllers)\//],
+  ['The response is sent', /^apiserver\/http\/response\//],
   ['The vocabulary that all of them use', /^(apiserver\/base|controller-runtime)\//],
 ];
 

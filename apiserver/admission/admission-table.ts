@@ -13,7 +13,8 @@ export interface AdmissionOwnerOptions {
   /** The `client` that hooks receive. */
   readonly client: Client;
   /**
-   * The plugins that this one depends on. It may add hooks for their kinds, which run after their own. Default none.
+   * The plugins that this one depends on. It may add hooks for their kinds, which run after the hooks of those plugins.
+   * Default none.
    */
   readonly dependencies?: readonly string[];
 }

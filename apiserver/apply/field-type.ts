@@ -69,8 +69,8 @@ export function itemsByElement(list: readonly unknown[], shape: Shape): Readonly
 }
 
 /**
- * Does the same without the limit: an older server may have stored a longer list, and clients must still be able to
- * change it.
+ * Returns the items of a stored list like {@link itemsByElement}, without the limit: an older server may have stored a
+ * longer list, and clients must still be able to change it.
  */
 export function storedItemsByElement(list: readonly unknown[], shape: Shape): ReadonlyMap<string, unknown> {
   const items = new Map<string, unknown>();

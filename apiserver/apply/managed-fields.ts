@@ -53,7 +53,8 @@ function isEntryOf(entry: ManagedFieldsEntry, by: Manager): boolean {
 export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefined): ManagedFieldsEntry {
   const { manager, operation, apiVersion, subresource } = by;
   const fieldsType = 'FieldsV1';
-  // Written out, since every write makes one, and spreading conditional parts takes longer than all the rest.
+  // Each form is written out: every write makes an entry, and spreading conditional parts takes longer than all the
+  // rest.
   const entry: { -readonly [K in keyof ManagedFieldsEntry]: ManagedFieldsEntry[K] } =
     time === undefined
       ? { manager, operation, apiVersion, fieldsType, fieldsV1 }
@@ -134,8 +135,8 @@ export function* withoutFields(entries: ManagedFields, changes: WriteChanges): S
 }
 
 /**
- * Does the same in one step. Returns undefined when it takes several: because the fields are many, or because another
- * version may name them differently.
+ * Takes fields from managers like {@link withoutFields}, in one step. Returns undefined when that takes several steps,
+ * because the fields are many or another version may name them differently.
  */
 function withoutFieldsAtOnce(entries: ManagedFields, changes: WriteChanges): ManagedFields | undefined {
   if (changes.isLong) return undefined;

@@ -57,7 +57,10 @@ export class Grants {
       ?.decision;
   }
 
-  /** The same for a path; a path that ends with `*` is covered by rules that cover all paths below it. */
+  /**
+   * Returns the decision of a rule that allows a request for a path; undefined when none does. A path that ends with
+   * `*` needs a rule for all paths below it.
+   */
   ofPath(verb: string, path: string): Decision | undefined {
     const found = firstWithVerb(this.#byPath.get(path), verb);
     if (found !== undefined) return found;

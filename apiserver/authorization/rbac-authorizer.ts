@@ -41,7 +41,10 @@ export class RbacAuthorizer implements Authorizer {
   readonly #bindings = new BindingTable(this.#roles);
   readonly #listeners = new Set<() => void>();
   readonly #reach: () => Promise<void> | undefined;
-  /** The last such request of each user: most of a client's requests differ in the name alone. Forgotten with each change. */
+  /**
+   * The last request of each user that a rule allows whatever object it names, because most of a client's requests
+   * differ in the name alone. All are forgotten when roles or bindings change.
+   */
   #last = new WeakMap<UserInfo, Allowed>();
 
   /** @param reach returns a promise that resolves when memory has all acknowledged writes; default: none */
@@ -144,7 +147,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-/** True for requests that differ in name and version at most, about which rules without names say the same. */
+/** True for requests that differ only in name and version: a rule without names allows both or neither. */
 function asksTheSame(one: ResourceAttributes, other: ResourceAttributes): boolean {
   return (
     one.verb === other.verb &&

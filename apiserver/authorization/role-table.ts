@@ -58,7 +58,7 @@ export class RoleTable {
     return role.rules;
   }
 
-  /** The same in the form in which requests are compared with them. */
+  /** Returns the rules that a role grants, in the form in which requests are compared with them. */
   compiledOf(key: RoleKey): readonly CompiledRule[] {
     const role = this.#roles.get(key);
     if (role === undefined) return [];

@@ -21,12 +21,15 @@ export function checkRole({ rules }: Role & NamespacedObject): readonly FieldVio
   return take(rulesOf(rules ?? [], true));
 }
 
-/** The same in a ClusterRole. */
+/** Returns the violations of Kubernetes' rules in a ClusterRole, a hundred at most. */
 export function checkClusterRole({ rules, aggregationRule }: Role): readonly FieldViolation[] {
   return take(both(rulesOf(rules ?? [], false), aggregationOf(aggregationRule)));
 }
 
-/** The same in a RoleBinding or a ClusterRoleBinding, which may refer to roles of these kinds. */
+/**
+ * Returns the violations of Kubernetes' rules in a RoleBinding or a ClusterRoleBinding, which may refer to roles of
+ * these kinds.
+ */
 export function checkRoleBinding(
   next: Binding,
   stored: Binding | undefined,

@@ -288,7 +288,8 @@ export class GarbageCollector {
         return;
       }
       if (!isConflict(error) || !this.#hasOwnersOf(node, object)) throw error;
-      // The change does not affect owners. Even an object that changes all the time must be deleted.
+      // The object has changed, but its owners have not. It is deleted whatever its state, because it may change all
+      // the time.
       await remove({ uid });
     }
     logger.debug({ object: idOf(node) }, 'an object was deleted, because its owners are gone');

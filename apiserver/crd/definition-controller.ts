@@ -149,7 +149,7 @@ export class DefinitionController {
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
-    // The watch then reports this change here.
+    // The watch reports this write, and the definition is handled again.
     if (!finalizers.includes(cleanupFinalizer))
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
     if (this.#rereading.delete(name)) this.#served.withdraw(name);

@@ -84,7 +84,7 @@ function countColons(text: string, maxDepth: number): number {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at);
     else if (code === colon) colons += 1;
-    // { and [ differ from } and ] by 2, and from each other by 32.
+    // The code of { is that of [ + 32, and so for } and ]: one comparison finds both.
     else if ((code | 32) === 123) {
       depth += 1;
       if (depth > maxDepth) throw tooDeep(maxDepth);
@@ -93,7 +93,10 @@ function countColons(text: string, maxDepth: number): number {
   return colons;
 }
 
-/** Counts the same, and checks the number of nodes: one for each comma, and one more for each object and list. */
+/**
+ * Counts the colons like {@link countColons}, and checks the number of nodes: one for each comma, and one more for each
+ * object and list.
+ */
 function countAll(text: string, limits: BodyLimits): number {
   const { maxDepth } = limits;
   const count = new NodeCount(limits);

@@ -43,7 +43,7 @@ export class ServedRequest extends IncomingMessage {
     if (chunk instanceof Buffer) taker.add(chunk);
     if (chunk !== null) return true;
     this.#isTaken = true;
-    // Node reads the rest of a request that has none of this mark. There is no rest.
+    // Without this mark, Node would read the rest of the request, of which there is none.
     Reflect.set(this, '_consumed', true);
     taker.end();
     return false;

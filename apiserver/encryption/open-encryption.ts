@@ -73,7 +73,7 @@ export function importEncryption(database: string, { keys, plainKinds }: Exporte
   };
 }
 
-/** Encrypts the same resources as the default configuration, with a key that is never used. */
+/** Names the same resources as the default configuration, with a key that never encrypts anything. */
 const withoutKeys = new Encryption([
   { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },
 ]);

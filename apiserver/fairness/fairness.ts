@@ -9,10 +9,11 @@ export type LevelName = 'system' | 'people' | 'bulk' | 'endpoints';
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
- * The seats of each level. A seat is a request in progress. While several identities share the server, more seats would not
- * make it faster, and each request waits for all others: 32 requests take a few milliseconds. One identity may have 4 seats:
- * then a user with 4 requests in flight waits for at most three times its own work, beside another user who sends without end.
- * An identity that is alone gets more seats, since commits of many writes are cheaper, and writes that wait for webhooks take long.
+ * The seats of each level. A seat is a request in progress. While several identities share the server, more seats would
+ * not make it faster, and each request waits for all others: 32 requests take a few milliseconds. One identity may have
+ * 4 seats: then, beside a user who sends without end, a user with 4 requests in flight waits for at most three times
+ * the work of those requests. An identity that is alone gets more seats, since commits of many writes are cheaper, and
+ * writes that wait for webhooks take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
   // Leases wait for no other request: a controller that cannot renew its lease in time loses it.

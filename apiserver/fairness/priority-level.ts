@@ -93,7 +93,7 @@ export class PriorityLevel {
   readonly name: string;
   readonly #parts: PriorityLevelParts;
   readonly #flows = new Map<string, Flow>();
-  /** Flows with a queue; the one that was served last is the last. */
+  /** Flows with a queue, in the order in which they were last served. */
   readonly #waiting = new Set<Flow>();
   #inUse = 0;
   #queued = 0;

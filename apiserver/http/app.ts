@@ -74,8 +74,8 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
 }
 
 /**
- * Returns the handler of all requests: what happens around each, guards (authentication, authorization), objects, and all other routes
- * in their order.
+ * Returns the handler of all requests. Its parts, in their order: the work around each request, guards (authentication,
+ * authorization), objects, and all other routes.
  */
 export function createApp(parts: AppParts): ReturnType<LeanKoa['listener']> {
   const app = new LeanKoa();

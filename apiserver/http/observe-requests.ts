@@ -41,7 +41,7 @@ export class RequestObserver {
   readonly #duration: Family<Histogram>;
   readonly #inflight: Readonly<Record<'readOnly' | 'mutating', { value: number }>>;
   readonly #series = new Map<string, Series>();
-  /** That of the last request. */
+  /** The series of the last request. */
   #last: Series | undefined;
 
   constructor(metrics: Metrics, clock: Clock) {

@@ -24,11 +24,11 @@ export interface IndexShape {
   readonly itemValues: ItemValues;
 }
 
-/** Entries as they were at some moment, with their rows, and the order of their names. */
+/** Entries as they were at one moment, with their rows and with the order of their names. */
 export interface NamedEntries {
   readonly places: EntryPlaces;
   readonly rows: Int32Array;
-  /** Indexes of both. */
+  /** The order of names, as positions in `places` and in `rows`. */
   readonly byName: readonly number[];
 }
 

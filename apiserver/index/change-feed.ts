@@ -18,8 +18,8 @@ export type FeedChange =
 
 export interface ChangeFeedParts {
   /**
-   * Changes up to this revision are unknown: the revision at which the kind was loaded, minus the changes that are then
-   * appended.
+   * Changes up to this revision are unknown. It is the revision at which the kind was loaded, or an earlier one if the
+   * changes since then are appended next.
    */
   readonly floor: number;
   /** Called with an error that a listener throws. */

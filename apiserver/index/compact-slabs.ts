@@ -73,7 +73,10 @@ function* moveRows(slabs: Slabs, table: EntryTable, sparse: ReadonlySet<Block>):
   }
 }
 
-/** The entries of history: those of a row that was moved take its new place, and equal ones stay one record. */
+/**
+ * Moves the entries of former states. An entry whose record is a row of the table gets the row's new place, and entries
+ * that share a record still share it afterwards.
+ */
 function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: ReadonlySet<Block>): Steps<void> {
   const places = new Map<Block, Map<number, StoredEntry>>([...sparse].map((block) => [block, new Map()]));
   let [seen, moved] = [0, 0];
@@ -93,7 +96,7 @@ function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: Readonl
   }
 }
 
-/** The record of the table that is the same as this one. */
+/** Returns the record that the table has for this entry; undefined when the table has no entry of this revision. */
 function rowOf(table: EntryTable, { key, revision }: StoredEntry): StoredEntry | undefined {
   const row = table.find(key);
   if (row < 0) return undefined;
@@ -110,7 +113,10 @@ function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): Sto
 
 const noBlock = new Block(0);
 
-/** The blocks with the smallest share of live bytes, as many as may be moved at a time, and the live bytes and the garbage in the others. */
+/**
+ * Returns the blocks with the smallest share of live bytes, as many as may be moved at a time, and the numbers of live
+ * bytes and of garbage in all other blocks.
+ */
 function sparsest(live: ReadonlyMap<Block, number>): {
   readonly sparse: ReadonlySet<Block>;
   readonly kept: number;

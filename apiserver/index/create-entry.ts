@@ -23,7 +23,7 @@ import {
 /** The parts of an entry that its object does not hold. */
 export interface EntryParts {
   readonly revision: number;
-  /** Best allocated last in `slabs`: then they are not copied. */
+  /** The bytes of the object. They are not copied if they were allocated last in `slabs`. */
   readonly bytes: Buffer;
   /** From `KindCache.draft`. */
   readonly values: IndexValues;
@@ -66,12 +66,12 @@ export function createEntry(
   });
 }
 
-/** An entry in the memory of a kind: the same one, if it is in memory already. */
+/** Copies an entry into the memory of a kind, unless it is a record in memory already. */
 export function entryIn(slabs: Pick<Slabs, 'placeBehind'>, entry: Entry): StoredEntry {
   return entry instanceof StoredEntry ? entry : writeRecord(slabs, entry);
 }
 
-/** The same, in memory of its own. */
+/** Copies an entry into memory of its own, unless it is a record in memory already. */
 export function entryAlone(entry: Entry): StoredEntry {
   return entryIn(alone, entry);
 }
@@ -92,12 +92,15 @@ function linkOf({ uid, blockOwnerDeletion = false }: Pick<OwnerReference, 'uid' 
   return { uid, blocks: blockOwnerDeletion };
 }
 
-/** Records are written here, and then copied: their length is known at the end. A large one gets more for itself. */
+/**
+ * Records are written here and then copied, because their length is known only at the end. A larger record gets a
+ * buffer of its own.
+ */
 const usualSize = 64 * 1024;
 let draft = new Block(usualSize);
 let filled = 0;
 
-/** Writes the record of an entry behind its bytes, and returns it from there. */
+/** Writes the record of an entry behind its bytes, and returns the record. */
 export function writeRecord(slabs: Pick<Slabs, 'placeBehind'>, entry: Omit<Entry, 'size'>): StoredEntry {
   const { key, name, namespace, uid, revision, bytes, values, owners, deletion } = entry;
   filled = 4 * (headWords + values.length);

@@ -10,12 +10,12 @@ const smallestList = 16;
  */
 export class EntryPlaces implements Iterable<StoredEntry> {
   readonly #blocks: (Block | undefined)[];
-  /** By block, once one is added by itself. */
+  /** The number of each block; made at the first {@link push}. */
   #numbers: Map<Block, number> | undefined;
   #places: Int32Array;
   #length = 0;
 
-  /** `blocks` are those that {@link add} names by their numbers. */
+  /** `blocks`: {@link add} refers to them by their numbers. */
   constructor(blocks: readonly (Block | undefined)[] = [], capacity: number = smallestList) {
     this.#blocks = [...blocks];
     this.#places = new Int32Array(2 * capacity);

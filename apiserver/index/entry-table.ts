@@ -63,14 +63,14 @@ export class KeyPlaces {
     }
   }
 
-  /** The row must not be there; its hash is among the hashes. */
+  /** Adds a row, which must not be there yet. `hashes` has its hash already. */
   add(row: number, hashes: Int32Array): void {
     const hash = inBounds(hashes[row]);
     const shard = hash >>> shardShift;
     const size = (this.#sizes[shard] ?? 0) + 1;
     this.#sizes[shard] = size;
     let places = this.#shards[shard] ?? new Int32Array(smallestShard);
-    // At three quarters, a search looks at two and a half places.
+    // In a table that is three quarters full, a search looks at two and a half places on average.
     if (size * 4 > places.length * 3) places = doubled(places, hashes);
     this.#shards[shard] = places;
     const mask = places.length - 1;
@@ -79,7 +79,7 @@ export class KeyPlaces {
     places[at] = row + 1;
   }
 
-  /** The row must be there. */
+  /** Removes a row, which must be there. */
   remove(row: number, hashes: Int32Array): void {
     const hash = inBounds(hashes[row]);
     const shard = hash >>> shardShift;
@@ -113,12 +113,12 @@ function doubled(places: Int32Array, hashes: Int32Array): Int32Array {
 
 const smallestTable = 16;
 
-/** No row is in a block with this number. */
+/** The number that stands for no row. */
 const free = -1;
 
 /**
- * Entries that were given out and are given out again, so that what others keep about an entry of a small kind, by identity, is
- * found again.
+ * The number of entries that are kept, so that a later read returns the same object: callers cache data by the identity
+ * of an entry, which works for small kinds.
  */
 const keptEntries = 8192;
 
@@ -133,7 +133,9 @@ export class EntryTable {
   /** Rows from here on were never used. */
   #end = 0;
   #size = 0;
-  /** The row that was removed last, whose position is the number of the one removed before it. */
+  /**
+   * The row that was removed last. In place of its position it has the number of the row that was removed before it.
+   */
   #free = free;
   readonly #blocks: (Block | undefined)[] = [];
   readonly #rowsIn: number[] = [];
@@ -271,7 +273,7 @@ export class EntryTable {
     return number;
   }
 
-  /** A block that no row is in is no longer held. */
+  /** Counts a row less in its block, and drops a block that no row is in any more. */
   #leave(row: number): void {
     const number = inBounds(this.#block[row]);
     const left = inBounds(this.#rowsIn[number]) - 1;

@@ -149,7 +149,7 @@ export class KindCache {
     allSteps(this.loadSteps(entries));
   }
 
-  /** Does the same in steps, for a cache that has no readers yet. */
+  /** Replaces everything in steps, for a cache that has no readers yet. */
   *loadSteps(entries: Iterable<Entry>): Steps<void> {
     this.take(yield* this.contentsOf(entries));
   }

@@ -82,7 +82,9 @@ export class KindIndex {
     );
   }
 
-  /** The same for a sort by this index. */
+  /**
+   * Builds, in several turns, the parts that a sort by this index needs. Returns undefined when they are built already.
+   */
   prepareSort(descending: boolean): Promise<void> | undefined {
     return this.#values.prepare() ?? this.#order(descending).prepare() ?? this.#absent.prepare();
   }
@@ -112,7 +114,10 @@ export class KindIndex {
     return distinct.length === 1 ? first : [...distinct];
   }
 
-  /** The currently built parts of this index for the objects of another table; with `isWanted`, the values as well. */
+  /**
+   * Builds, for the objects of another table, the parts of this index that are built now; with `isWanted`, the values
+   * in any case.
+   */
   *remake(table: EntryTable, entries: NamedEntries, isWanted: boolean): Steps<MadeParts> {
     const made: MadeParts[number][] = [];
     for (const [at, part] of this.#parts.entries())
@@ -125,7 +130,7 @@ export class KindIndex {
     for (const [at, part] of this.#parts.entries()) part.set(made[at]);
   }
 
-  /** Removes what a row is about to lose; {@link enter} must follow once its entry is replaced. */
+  /** Removes the items that a row is about to lose. {@link enter} must follow once the row's entry is replaced. */
   leave(row: number, change: ValueChange): void {
     for (const part of this.#parts) part.leave(row, change);
   }

@@ -77,7 +77,7 @@ export class LazyIndex {
     this.follows = made !== undefined;
   }
 
-  /** The same index for the objects of another table. */
+  /** Builds this index for the objects of another table. */
   *remake(table: EntryTable, entries: NamedEntries): Steps<SortedIndex> {
     return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });
   }
@@ -90,7 +90,7 @@ export class LazyIndex {
     for (const value of valuesWithout(before, after)) index.remove(value, row);
   }
 
-  /** Adds the items that a row has won. */
+  /** Adds the items that a row has gained. */
   enter(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
@@ -137,7 +137,7 @@ export class LazyIndex {
     const index = yield* buildIndex(table, yield* entries, { shape: this.#shape, changed });
     build.index = index;
     let seen = 0;
-    // Those that change meanwhile are added to the end of the set, or follow at once.
+    // Rows that change meanwhile are added to the end of the set, or are in the index at once.
     for (const row of changed) {
       if (seen > 0 && seen % changesPerStep === 0) yield;
       seen += 1;

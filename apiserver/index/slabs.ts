@@ -16,7 +16,7 @@ const garbageShare = 1 / 6;
 /** Memory that is filled from its start to its end, and never written twice. */
 export class Block {
   readonly bytes: Buffer;
-  /** The same memory in words of four bytes. */
+  /** The memory of {@link bytes}, in words of four bytes. */
   readonly words: Int32Array;
 
   constructor(size: number) {
@@ -53,7 +53,7 @@ export class Slabs {
   #shared: Filling | undefined;
   /** The memory of the large object that was allocated last. */
   #large: Filling | undefined;
-  /** Bytes of the objects in use, and of those that were since the last compaction. */
+  /** Bytes of all objects that are in use, or were in use at some time since the last compaction. */
   #used = 0;
   #garbage = 0;
   /** The blocks that were begun since {@link seal}; undefined after {@link settle}. */

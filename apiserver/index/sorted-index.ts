@@ -11,8 +11,9 @@ import { StoredEntry } from './stored-entry.ts';
 export type Visit = (entry: Entry, row: number) => boolean;
 
 /**
- * Where the values of items are: with the items; nowhere, since all are the empty string; or in the records of their objects, whose
- * only, first or last value it is.
+ * The place of the values of items. `stored`: with the items. `none`: nowhere, because all values are the empty string.
+ * Otherwise in the records of the objects: an item has the first or, with `isLast`, the last value of its object in the
+ * index with this position.
  */
 export type ItemValues = 'stored' | 'none' | { readonly position: number; readonly isLast: boolean };
 
@@ -53,8 +54,8 @@ export class SortedIndex {
   #stale = 0;
   #size = 0;
   /**
-   * Items that were inserted and are not in a bucket yet, in no order. The next reader, or a full list, places all of them in their
-   * order. Applying creations that no reader interrupts took 40 µs each instead of 54.
+   * Items that were inserted and are not in a bucket yet, in no order. All of them are placed before the next read, and
+   * when this list is full. Applying creations that no reader interrupts took 40 µs each instead of 54.
    */
   #waiting: Item[] = [];
   readonly #record = new StoredEntry(noBlock, 0);
@@ -150,7 +151,7 @@ export class SortedIndex {
     return true;
   }
 
-  /** The same with the value and the rank of each item, which must not change anything. */
+  /** Visits items like {@link forEach}, with the value and the rank of each. The visitor must not change anything. */
   forEachValue(from: number, to: number, visit: (value: string, rank: number) => boolean): void {
     this.#place();
     const end = Math.min(to, this.#size);
@@ -364,7 +365,10 @@ export class SortedIndex {
 
 const noBlock = new Block(0);
 
-/** By code points. Almost all differ before a character for which that is another order than that of units. */
+/**
+ * Compares by code points. Almost all texts differ before the first character for which code points and code units have
+ * different orders.
+ */
 function compareTexts(a: string, b: string): number {
   return a === b ? 0 : compareCodePoints(a, b);
 }

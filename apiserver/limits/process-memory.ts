@@ -33,8 +33,8 @@ const largestSemiSpace = 64;
 export function processMemory(processes: number): MemoryMeter {
   const young = youngBytes([...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)]);
   const heapLimit = getHeapStatistics().heap_size_limit - young;
-  // Without a limit, the system reports 0 or a number beyond all memory. Objects are outside of the heap, so that only the memory
-  // of the machine bounds them then.
+  // Without a limit, the system reports 0 or a number beyond all memory. Objects are outside of the heap, so without a
+  // limit only the memory of the machine bounds them.
   const granted = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
   const residentLimit = granted / processes;
   return {

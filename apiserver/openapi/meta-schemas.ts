@@ -21,7 +21,8 @@ const free: OpenApiSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fie
 const objectMeta: OpenApiSchema = {
   type: 'object',
   description: 'Metadata of a stored object.',
-  // Tools make their sample bodies from it: the fields that the server sets would be refused at creation.
+  // Tools make their sample bodies from it. It leaves out the fields that the server sets, which would be refused at
+  // creation.
   example: { name: 'example' },
   properties: {
     name: {

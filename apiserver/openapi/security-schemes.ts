@@ -7,7 +7,7 @@ export const securitySchemes: Schemes = {
   BearerToken: { type: 'http', scheme: 'bearer', description: tokens },
 };
 
-/** The same in Swagger 2.0, which has no bearer tokens: the whole header, as in Kubernetes' documents. */
+/** The credentials in Swagger 2.0, which has no bearer tokens: the whole header, as in Kubernetes' documents. */
 export const securityDefinitions: Schemes = {
   BearerToken: {
     type: 'apiKey',

@@ -96,7 +96,8 @@ export class People {
     const user = this.#known(secret);
     if (user === undefined) return this.#ofLatestSession(secret);
     if (user instanceof Promise || !user.groups.includes(mastersGroup)) return user;
-    // Nothing later in a master's request waits for what other replicas have written, such as the end of the session.
+    // Nothing later in the request of a member of `system:masters` waits for the writes of other replicas. One of them
+    // may be the end of this session, so this code waits.
     return this.#parts.vault.reach().then(
       () => this.#known(secret),
       () => user,

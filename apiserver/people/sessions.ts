@@ -15,8 +15,8 @@ const idleMs = 8 * hourMs;
 export const maxSessionMs: number = 7 * 24 * hourMs;
 
 /**
- * The same for a session that began at an issuer. An issuer does not report that a person has left the company, so
- * people have to log in at the issuer again.
+ * The time after the login at which a session that began at an issuer ends. An issuer does not report that a person has
+ * left the company, so people have to log in at the issuer again.
  */
 const maxIssuerSessionMs = 24 * hourMs;
 

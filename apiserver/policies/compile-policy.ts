@@ -27,7 +27,7 @@ export interface CompiledPolicy {
   readonly annotations: readonly Compiled<NonNullable<AdmissionPolicy['spec']['auditAnnotations']>[number]>[];
   /** The mistakes; a policy with one is not in effect. */
   readonly problems: readonly FieldViolation[];
-  /** The mistakes in the words of the compiler alone. */
+  /** The same mistakes, with the compiler's message and nothing around it. */
   readonly mistakes: readonly ExpressionMistake[];
 }
 
@@ -113,7 +113,7 @@ class ExpressionCompiler {
     this.#variables.set(name, type);
   }
 
-  /** Returns a list of one, or none with a mistake. */
+  /** Returns a list with the compiled expression; an empty list if it has a mistake. */
   compile<T>(field: string, source: string, wanted: Wanted, of: T): readonly Compiled<T>[] {
     const { results, hasVariables = true, hasAuthorizer = true } = wanted;
     const variables = hasVariables ? new Map(this.#variables) : new Map<string, CelType>();

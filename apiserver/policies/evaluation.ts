@@ -37,7 +37,9 @@ export class Budget {
     return outcome;
   }
 
-  /** Does the same without a pause, for variables, which are evaluated when an expression reads them. */
+  /**
+   * Evaluates an expression without a pause: variables are evaluated in the moment in which an expression reads them.
+   */
   evaluateNow(expression: CelExpression, values: EvaluationValues): EvaluationOutcome {
     const meter = new CostMeter(callLimit);
     const outcome = outcomeOf(expression, values, meter);

@@ -6,7 +6,7 @@ import type { AdmissionPolicy } from '../builtin/objects/policy-objects.ts';
 import type { KindJudge } from '../registry/rules/kind-judge.ts';
 import { compilePolicy } from './compile-policy.ts';
 
-/** The fields of a policy, in the order in which Kubernetes checks them, and so names their mistakes. */
+/** The fields of a policy, in the order in which Kubernetes checks them and reports their mistakes. */
 const fields = [
   'paramKind',
   'matchConstraints',
@@ -17,7 +17,7 @@ const fields = [
   'auditAnnotations',
 ];
 
-/** The same for the fields of an item. */
+/** The fields of an item, in the order in which Kubernetes checks them. */
 const itemFields = ['name', 'key', 'expression', 'valueExpression', 'messageExpression', 'message', 'reason'];
 
 /** Returns the check of policies when they are written, with that of their expressions. It is undefined for every other kind. */
@@ -37,7 +37,7 @@ const judgeExpressions: KindJudge = function* judgePolicyExpressions(next: ApiOb
   return [...violations, ...problems].sort((a, b) => rankOf(a) - rankOf(b));
 };
 
-/** The place of a mistake among others. */
+/** The position of a mistake in the order in which Kubernetes reports mistakes. */
 function rankOf({ field }: FieldViolation): number {
   const [, name = '', index = '0', child = ''] = /^spec\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?/.exec(field) ?? [];
   return (fields.indexOf(name) * 10_000 + Number(index)) * 10 + Math.max(itemFields.indexOf(child), 0);

@@ -98,7 +98,7 @@ export interface ScopeOptions {
   readonly params?: CelType;
 }
 
-/** Lets expressions read fields such as `namespace` by their own names: only those of schemas are escaped. */
+/** Lets expressions read fields such as `namespace` by their own names: only the names in schemas are escaped. */
 function withPlainNames(type: CelType | undefined): CelType | undefined {
   if (type?.kind !== 'object') return type;
   const field = (name: string): CelType | undefined => withPlainNames(type.field(name) ?? type.field(`__${name}__`));

@@ -137,7 +137,11 @@ describe('decodeProtobufObject', () => {
   const refused: readonly (readonly [what: string, body: Buffer, message: RegExp])[] = [
     ['nothing', Buffer.alloc(0), /does not begin with "k8s"/],
     ['JSON', Buffer.from('{}'), /does not begin with "k8s"/],
-    ['a body that is encoded once more', envelope(Buffer.alloc(0), field(3, 'gzip')), /encoded once more/],
+    [
+      'a body with a contentEncoding',
+      envelope(Buffer.alloc(0), field(3, 'gzip')),
+      /contentEncoding, which must be empty/,
+    ],
     ['text that is not UTF-8', envelope(field(1, field(1, Buffer.from([0xff])))), /name is not valid UTF-8/],
     ['a field of another type', envelope(Buffer.from([8, 1])), /metadata is of another type/],
     ['a number that is text', envelope(field(1, field(7, 'x'))), /generation is no integer/],

@@ -26,7 +26,7 @@ export function decodeProtobufObject(message: Message, body: Buffer): Record<str
     if (field.kind !== 'bytes') continue;
     if (field.number === 1) type = decodeMessage(typeMeta, field.value);
     if (field.number === 2) raw = field.value;
-    if (field.number === 3 && field.value.length > 0) throw malformed('it is encoded once more');
+    if (field.number === 3 && field.value.length > 0) throw malformed('it has a contentEncoding, which must be empty');
   }
   return { ...decodeMessage(message, raw), ...type };
 }

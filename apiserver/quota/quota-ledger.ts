@@ -28,10 +28,10 @@ interface UnderWay {
 }
 
 /**
- * Counts objects against quotas. Memory has all objects of this process, and the creations under way are counted
- * here. Only one of several processes counts for a quota at a time. The quota's status names it, its creations
- * require the matching claim, and by then memory has all earlier creations of others. So a bound is never exceeded,
- * and no creation is refused below it.
+ * Counts objects against quotas. Memory has all objects of this process, and the creations under way are counted here.
+ * Only one of several processes counts for a quota at a time. The quota's status names this process, and each of its
+ * creations requires the claim of that status. Before it takes over, its memory has all earlier creations of other
+ * processes. So a bound is never exceeded, and no creation is refused below it.
  */
 export class QuotaLedger {
   readonly #parts: QuotaLedgerParts;
@@ -39,7 +39,10 @@ export class QuotaLedger {
   /** The last claim of each quota by its uid: stores recognize equal claims by identity. */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /** How often this process has taken over a quota since it last counted a creation, by the uid of the quota. */
+  /**
+   * The number of times that this process has taken over a quota since it last counted a creation, by the uid of the
+   * quota.
+   */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {

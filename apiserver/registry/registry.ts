@@ -89,8 +89,8 @@ export class Registry {
   }
 
   /**
-   * Reaches the commit in this turn, if nothing has to wait. `draws` is the number of names that were drawn, including
-   * this one.
+   * Creates an object. The commit starts in this turn, if nothing has to wait. `draws` is the number of names that were
+   * drawn, including this one.
    */
   create(resource: Resource, body: BodySource, options: CreateOptions, draws: number = 1): Promise<WriteResult> {
     const again = (): Promise<WriteResult> => this.create(resource, body, options, draws + 1);
@@ -257,7 +257,10 @@ export class Registry {
     return `${lock}\n${this.#reviewed}`;
   }
 
-  /** Plans and commits; plans again when another replica was faster. One turn until the commit, if nothing has to wait. */
+  /**
+   * Plans and commits a write, and plans it again when another replica was faster. The commit starts in this turn, if
+   * nothing has to wait.
+   */
   #carryOut(work: Work, race: number): Promise<WriteResult> {
     if (race === maxRaces) return Promise.reject(conflict(work.resource.model, work.name));
     try {
@@ -322,7 +325,7 @@ export class Registry {
   }
 }
 
-/** Gives the place in quotas back. */
+/** Gives the reserved place in quotas back when a commit has ended. */
 async function releasing(
   committed: Promise<Written | Refusal>,
   release: Reservation['release'],

@@ -32,8 +32,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 }
 
 /**
- * Does the same on a given store that is not open yet; `database` is then ignored. Without a configuration of
- * encryption, the key is that of the process.
+ * Starts a server on a given store that is not open yet, and ignores `database`. Without a configuration of encryption,
+ * the key is the one of the process.
  */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
   const settings = settingsOf(options);

@@ -51,7 +51,7 @@ export class DatabaseHealth implements HealthCheck {
     return present.length === 0 ? undefined : present.map(({ problem }) => problem).join('; ');
   }
 
-  /** The same check, but only for problems that need a restart. */
+  /** A check of the database that reports only problems that need a restart. */
   get lasting(): HealthCheck {
     const check = (): string | undefined => [...this.#failures.values()].find(({ isLasting }) => isLasting)?.problem;
     return { name: this.name, check };

@@ -59,7 +59,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     return items.map(({ metadata }) => metadata.name);
   }
 
-  it('lets exactly ten of forty be created at both at once, and again once these are deleted', async () => {
+  it('lets exactly ten of forty objects be created when both servers create at once, and ten more once these are deleted', async () => {
     for (let round = 0; round < 5; round += 1) {
       expectTen(await createAll(`round${round}`), await names());
       expect(await names(1)).to.have.members(await names());
@@ -80,7 +80,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     expect(await names()).to.have.length(most);
   });
 
-  it('counts each deletion and creation when both happen at the same time, and is never exceeded', async () => {
+  it('counts each of many concurrent deletions and creations, and is never exceeded', async () => {
     await createAll('x');
     const first = await names();
     const [statuses] = await Promise.all([

@@ -64,13 +64,17 @@ import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
 /**
- * The part that handles requests. Not its class, whose declaration has types of koa, which are not published.
+ * The part that handles requests. Its class is not used here, because the declaration of the class has types of koa,
+ * which are not published.
  */
 interface Closable {
   close(): void;
 }
 
-/** The part that ends open requests. Not its class, for the same reason. */
+/**
+ * The part that ends open requests. Its class is not used here, because its declaration has types of koa, which are not
+ * published.
+ */
 interface OpenRequests {
   endOf(selects: (user: UserInfo) => boolean): void;
 }
@@ -220,7 +224,10 @@ function createTable(
   return { table, keeper };
 }
 
-/** The collector knows them; it is made after the parts that ask. */
+/**
+ * Asks the collector for the dependents of objects. It is passed as a function, because the collector is made after the
+ * parts that ask.
+ */
 function dependentsOf(collector: () => GarbageCollector): KnownDependents {
   return { areComplete: () => collector().knowsAll, of: (uid) => collector().dependentsOf(uid) };
 }

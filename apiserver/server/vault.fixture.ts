@@ -96,7 +96,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
       ]);
     });
 
-    it('stores one of many values when there may be only one', async () => {
+    it('stores only the first of many values that are put at once if there is none', async () => {
       const { vault } = await open((await newDatabase())());
       const won = await Promise.all([1, 2, 3, 4].map((value) => vault.put('key', value, { ifAbsent: true })));
       expect(won.filter(Boolean)).to.have.length(1);

@@ -85,8 +85,9 @@ interface Requirement {
 export class GroupCommit {
   readonly #store: CommittingStore;
   /**
-   * For a database server, a transaction costs as much as 20 to 30 operations, the disk may be slow, and transactions
-   * of other replicas come in between: it gets all queued operations.
+   * A batch of this size need not wait for more operations. A database server gets all queued operations in one batch,
+   * because there a transaction costs as much as 20 to 30 operations, the disk may be slow, and transactions of other
+   * replicas come in between.
    */
   readonly #enough: number;
   readonly #options: GroupCommitOptions &
@@ -122,7 +123,10 @@ export class GroupCommit {
     return new Promise((settle, fail) => this.begin({ operation, apply, settle, fail }));
   }
 
-  /** Does the same for a caller that keeps the parts of the operation itself: the fewest objects for each write. */
+  /**
+   * Submits an operation like {@link submit}, for a caller that keeps its parts itself. This makes the fewest objects
+   * for each write.
+   */
   begin(submission: Submission): void {
     if (this.#isClosed) return submission.fail(new StoreError('closed', 'no more writes are accepted'));
     if (this.#queued >= this.#options.maxQueued) {
@@ -194,8 +198,9 @@ export class GroupCommit {
     });
   }
 
-  // At the end of the turn instead of at once: all requests that were read in the turn then share the commit and one
-  // message to the store. A tenth of the time of a creation over HTTP went into messages about one or two operations.
+  // Sends at the end of the turn instead of at once, so that all requests that were read in the turn share the commit
+  // and one message to the store. A tenth of the time of a creation over HTTP went into messages about one or two
+  // operations.
   #sendAtEndOfTurn(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -253,14 +258,15 @@ export class GroupCommit {
 
   async #answerInTurn(batch: readonly Entry[], { before, outcomes }: Committed, turn?: Promise<void>): Promise<void> {
     await this.#answered;
-    // In a turn of its own: by now a fast store has its next response ready, and otherwise no other work would run.
+    // Continues in another turn. A fast store has its next response ready by now, so without this no other work would
+    // run.
     if (turn !== undefined) await turn;
     await this.#options.follow?.(before);
     this.#apply(batch, outcomes);
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refused operations do not count: most are tried again, on a state that is read once for all of a turn.
+      // Refused operations do not count. Most callers try again, and read the state once for all attempts of a turn.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;

@@ -170,7 +170,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
   });
 
-  it('refuses writes under other indexes once claims were refused because objects had changed', async () => {
+  it('after claims were refused because objects had changed, refuses writes with other indexes', async () => {
     const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });

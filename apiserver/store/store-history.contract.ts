@@ -33,7 +33,7 @@ export function describeChanges(store: () => Store): void {
     ]);
   });
 
-  it('returns a complete prefix of at most the limit, however long the history', async () => {
+  it('returns the first changes without gaps, as many as the limit, however long the history is', async () => {
     const batch = Array.from({ length: 1000 }, (_, at) => create(`n${at}`, `${at} ${'x'.repeat(2000)}`));
     const revisions = [
       ...(await written(store(), ...batch)),
@@ -83,7 +83,7 @@ export function describeGroups(store: () => Store): void {
     expect(history.every((revision, at) => at === 0 || revision > (history[at - 1] ?? 0))).to.equal(true);
   });
 
-  it('shows readers a complete prefix at every moment [slow]', async () => {
+  it('shows readers a history without gaps at every moment [slow]', async () => {
     const group = new GroupCommit(store(), { maxOperations: 7, onError: (error) => expect.fail(String(error)) });
     const writes = Promise.all(Array.from({ length: 500 }, (_, n) => group.submit(create(`n${n}`, ''))));
     const views: number[][] = [];
@@ -94,7 +94,7 @@ export function describeGroups(store: () => Store): void {
     for (const view of views) expect(view).to.deep.equal(history.slice(0, view.length));
   });
 
-  it('has one winner when many claim a value at once, and the next when it is released at the same time', async () => {
+  it('gives a value to one of many that claim it at once, and to another when it is released at the same time', async () => {
     const group = new GroupCommit(store(), { onError: (error) => expect.fail(String(error)) });
     const claim: Claim = [1, 'v'];
     const outcomes = await Promise.all(

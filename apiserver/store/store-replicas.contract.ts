@@ -78,7 +78,7 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       expect(set).to.deep.equal([{ generation: 1 }, { generation: 1 }, { generation: 1 }, { generation: 1 }]);
     });
 
-    it('number names once', async () => {
+    it('give a name the same number', async () => {
       const numbers = await Promise.all(stores.map((store) => Promise.all([store.numberOf('x'), store.numberOf('y')])));
       expect(new Set(numbers.map(String)).size).to.equal(1);
       expect(numbers[0]?.toSorted()).to.deep.equal([1, 2]);

@@ -187,7 +187,8 @@ export interface Store {
   /** The present rows in pages: of all kinds by key, of one kind in any order. */
   scan(kind?: number): AsyncIterable<readonly Row[]>;
   /**
-   * The changes after a revision, in revision order: a complete prefix of at most `limit`. Rejects with CompactedError.
+   * The first changes after a revision, at most `limit`, in revision order and without gaps. Rejects with
+   * CompactedError.
    */
   changes(after: number, limit: number): Promise<readonly Change[]>;
   /** The latest revision; linearizable. */

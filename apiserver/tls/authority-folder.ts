@@ -11,7 +11,7 @@ import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
 const dayMs = 86_400_000;
 
-/** The same lifetimes as kubeadm's. */
+/** The lifetimes of the authority and of its certificates, as with kubeadm. */
 const authorityDays = 3650;
 const serverDays = 365;
 

@@ -33,7 +33,10 @@ const ids = {
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
 } as const;
 
-/** 128 bits of chance make it unique, with the highest bit clear (RFC 5280 4.1.2.2: at most 20 bytes, positive). */
+/**
+ * 128 random bits make a serial number unique; the highest bit is cleared (RFC 5280 4.1.2.2: at most 20 bytes,
+ * positive).
+ */
 const serialBytes = 16;
 
 /** The content of a certificate, with names and extensions in DER. */

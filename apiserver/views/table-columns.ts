@@ -106,7 +106,7 @@ export class TableColumns {
     return this.#columns.map(({ definition, read }) => cellOf(definition.type, read(object), nowMs));
   }
 
-  /** Returns the same cells of an object's JSON; parses only the fields that the columns show. */
+  /** Returns the cells of an object from its JSON, of which it parses only the fields that the columns show. */
   cellsOfJson(json: Buffer, nowMs: number): readonly Cell[] {
     return this.#columns.map((column) => cellOf(column.definition.type, readFromJson(column, json), nowMs));
   }

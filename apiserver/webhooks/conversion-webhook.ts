@@ -12,7 +12,7 @@ import type { WebhookPlaces } from './webhook-places.ts';
 /** Kubernetes' time limit of conversions. */
 const timeoutMs = 30_000;
 
-/** The maximum number of objects of one call, and roughly that of the characters of their JSON. */
+/** The maximum number of objects of one call, and the approximate maximum number of characters of their JSON. */
 const maxBatch = 100;
 const maxBatchLength = 1024 * 1024;
 

@@ -51,8 +51,8 @@ export interface InformerBacking<T extends ApiObject> {
    */
   objects(): Iterable<KeyedObject<T>>;
   /**
-   * The same for a caller that reads each object once and keeps none. Yields undefined as a pause while a large object
-   * is read: the caller may continue in a later turn of the event loop.
+   * Yields the objects for a caller that reads each of them once and keeps none. Yields undefined as a pause while a
+   * large object is read: the caller may continue in a later turn of the event loop.
    */
   objectSteps(): Iterable<KeyedObject<T> | undefined>;
   /**

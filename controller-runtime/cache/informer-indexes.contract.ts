@@ -71,7 +71,7 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(other.byIndex('tags', 'a')).to.have.length(1);
     });
 
-    it('are one for each name', () => {
+    it('have one function for each name', () => {
       const { informer } = followed;
       expect(() => informer.byIndex('tags', 'red')).to.throw(RangeError, /no index has the name "tags"/);
       informer.addIndex('tags', tagsOf);

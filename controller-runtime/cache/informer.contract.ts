@@ -181,7 +181,7 @@ function describeHandlers(followed: FollowedCase): void {
       for (const { calls: others } of [rare, never]) expect(others).to.have.members(['initial a', 'initial b']);
     });
 
-    it('have a period above 0, or none', () => {
+    it('refuse a period that is not above 0', () => {
       for (const resyncMs of [0, -1, Number.NaN]) {
         expect(() => followed.informer.addHandler({}, { resyncMs })).to.throw(RangeError, /resyncMs must be above 0/);
       }

@@ -112,7 +112,8 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     this.#objects.set(key, object);
     if (previous === undefined) return sink.added({ key, object });
     if (previous.metadata.uid === object.metadata.uid) return sink.updated({ key, object: previous }, { key, object });
-    // Deleted and created again between two lists: this is another object, not a new state of the old one.
+    // The object was deleted and created again between two lists: this is another object, and not a new state of the
+    // old one.
     sink.deleted({ key, object: previous });
     return sink.added({ key, object });
   }

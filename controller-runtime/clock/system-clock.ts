@@ -18,5 +18,5 @@ export const systemClock: Clock = Object.freeze({
 /** Real randomness, passed in beside the real time: a random UUID at each call. */
 export const systemUuid: () => string = () => randomUUID();
 
-/** The same for numbers in [0, 1): jitter. */
+/** Real randomness for jitter: a number in [0, 1) at each call. */
 export const systemRandom: () => number = () => Math.random();

@@ -61,7 +61,7 @@ export class EventWriter implements EventRecorder {
     this.#record(object, { type, reason, message });
   }
 
-  /** The same, for one run. */
+  /** Returns a recorder whose events have the id of a run. */
   ofRun(reconcileID: string): EventRecorder {
     return {
       event: (object, type, reason, message) => this.#record(object, { type, reason, message, reconcileID }),

@@ -29,7 +29,7 @@ export async function settle(participants: readonly Participant[], options: Sett
   await settleUnless(() => false, participants, options);
 }
 
-/** The same, but resolves with true as soon as the work is `interrupted`; otherwise with false. */
+/** Settles like {@link settle}, and resolves with false; or with true as soon as the work is `interrupted`. */
 export async function settleUnless(
   interrupted: () => boolean,
   participants: readonly Participant[],

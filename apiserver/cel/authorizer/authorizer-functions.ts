@@ -29,7 +29,7 @@ export interface AskedResource {
 /** A user, whose permissions an expression may ask for. */
 export interface Asker {
   decide(asked: AskedPath | AskedResource): { readonly allowed: boolean; readonly reason: string };
-  /** Returns the same for a service account. */
+  /** Returns the service account as a user whose permissions an expression may ask for. */
   forAccount(namespace: string, name: string): Asker;
 }
 

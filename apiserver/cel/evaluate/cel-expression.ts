@@ -29,7 +29,8 @@ export interface CelExpression {
   /** The maximum cost with values of the declared types, in Kubernetes' units. */
   readonly maxCost: number;
   /**
-   * Evaluates it; undefined variables are absent. The meter is that of the call.
+   * Evaluates the expression with the values of its variables, of which undefined ones are absent. `meter` counts the
+   * cost of this evaluation.
    * @throws CelError when it has no value
    * @throws CostLimitError when it costs too much
    */
@@ -84,7 +85,7 @@ function expressionOf(source: string, { root, checked, variables }: Parts): CelE
   };
 }
 
-/** Slots of the right number: an array that grows takes several times the memory. */
+/** Returns an array that has all slots from the beginning: one that grows takes several times the memory. */
 function slotsOf(values: readonly (CelValue | undefined)[], count: number): (CelValue | undefined)[] {
   const slots = new Array<CelValue | undefined>(count);
   for (let at = 0; at < values.length; at += 1) slots[at] = values[at];

@@ -4,7 +4,7 @@ import type { CelObject, CelValue } from '../values/cel-value.ts';
 
 type Args = readonly CelValue[];
 
-/** The argument at an index, as a text. Overloads are chosen by type before, so that the errors here are never seen. */
+/** The argument at an index, as a text. Overloads are chosen by type before, so the errors here never occur. */
 export function textAt(args: Args, index: number): string {
   const value = args[index];
   if (typeof value === 'string') return value;

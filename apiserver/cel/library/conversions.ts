@@ -79,7 +79,7 @@ function toTimes(): readonly Overload[] {
       return new CelTimestamp(nanos);
     }),
     overload('duration(duration) duration', ([value = null]) => value),
-    // Declared, and without a value, as in cel-go.
+    // As in cel-go, this conversion is declared, and every call of it is an error.
     overload('duration(int) duration', () => {
       throw new CelError("type conversion error from 'int' to 'google.protobuf.Duration'");
     }),

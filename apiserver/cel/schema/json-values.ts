@@ -116,7 +116,7 @@ class JsonFields extends CelMap {
 
   constructor(raw: Readonly<Record<string, unknown>>, fields: Fields, readerOfField: (name: string) => JsonReader) {
     super();
-    // An array that grows takes several times the memory.
+    // The array has its length from the beginning: one that grows takes several times the memory.
     this.#values = new Array<CelValue | undefined>(fields.size);
     this.#raw = raw;
     this.#fields = fields;

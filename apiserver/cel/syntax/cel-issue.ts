@@ -5,7 +5,7 @@ export interface CelIssue {
   readonly message: string;
 }
 
-/** Thrown by the parser, whose first mistake ends it. */
+/** Thrown by the parser, which stops at the first mistake. */
 export class CelSyntaxError extends Error {
   readonly issue: CelIssue;
 

@@ -213,7 +213,7 @@ class Parser {
 
   #literal(token: Token & { readonly kind: 'literal' }): CelNode {
     this.#next();
-    // Only a negative integer can be as large.
+    // This number is one above the largest integer, so it is valid only with a minus sign.
     if (token.value === 2n ** 63n) throw new CelSyntaxError(token.at, 'invalid int literal');
     return this.#counted({ kind: 'literal', value: token.value, at: token.at });
   }

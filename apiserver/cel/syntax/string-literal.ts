@@ -76,7 +76,7 @@ function decode(text: string, form: Form, at: number): string | Uint8Array {
   return form.isBytes ? bytesOf(pieces) : pieces.map((piece) => (typeof piece === 'string' ? piece : '')).join('');
 }
 
-/** A number is a byte. */
+/** Reads an escape. The piece is a number if it is a byte. */
 function readEscape(
   text: string,
   at: number,

@@ -23,7 +23,10 @@ export function assign(from: CelType, to: CelType, bindings: Bindings): Bindings
   return assignParts(source, target, bindings);
 }
 
-/** The same for several types at once. */
+/**
+ * Returns the bindings with which each value of the types `from` is valid in place of the type at the same position of
+ * `to`.
+ */
 export function assignAll(from: readonly CelType[], to: readonly CelType[], bindings: Bindings): Bindings | undefined {
   let found: Bindings | undefined = bindings;
   for (const [index, type] of from.entries()) {

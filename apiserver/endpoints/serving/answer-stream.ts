@@ -116,7 +116,7 @@ export function cancelPieces(pieces: Pieces<unknown>): void {
 }
 
 function readerOf(pieces: Pieces<unknown>): PieceReader {
-  // Not through its iterator, whose return() waits for the read that is under way.
+  // This does not call return() of its iterator, which would wait for the read that is under way.
   if (pieces instanceof ReadableStream) return readableReader(pieces);
   const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   return { next: async () => iterator.next(), cancel: async () => iterator.return?.() };

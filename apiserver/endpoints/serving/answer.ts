@@ -11,7 +11,10 @@ type HeaderValue = string | readonly string[];
 export interface PieceSource {
   readonly pieces: Pieces<unknown>;
   readonly encode: (piece: unknown) => Uint8Array | string;
-  /** True when the stream may end early without harm; else the connection is cut, so that the client does not take a part for the whole. */
+  /**
+   * True when the stream may end early without harm. Otherwise the connection is cut, so that the client does not
+   * mistake a part for the whole.
+   */
   readonly mayEndEarly: boolean;
 }
 

@@ -114,14 +114,17 @@ export class EndpointCall implements Running {
     this.#giveUp(new ApiError('ServiceUnavailable', reason.message, { retryAfterSeconds: 1 }));
   }
 
-  /** Waits for the first of these: the handler, its deadline, the client's disconnect, a stop. A later response is released. */
+  /**
+   * Waits until the handler responds, its deadline passes, the client disconnects, or the call is stopped, whichever is
+   * first. A later response is released.
+   */
   async #await(answered: PromiseLike<unknown>): Promise<Answer | undefined> {
     const { outgoing, entry } = this.#parts;
     const { clock, storedBytes } = this.#surroundings;
     const { calls } = entry.owner;
     const timer = clock.setTimeout(() => this.#expire(), this.#deadlineMs);
     const ended = new Promise<typeof gone>((resolve, reject) => (this.#end = { resolve, reject }));
-    // A synchronous response does not get here, and needs none of this.
+    // A handler that responds synchronously does not get here, and needs no deadline.
     const onClose = (): void => this.#leave();
     outgoing.on('close', onClose);
     calls.add(this);
@@ -156,8 +159,8 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Ends the wait with an error, before the signal aborts, so that an error that the handler throws because of the
-   * abort comes second.
+   * Ends the wait with an error before the signal aborts: the handler may throw another error because of the abort,
+   * which is then ignored.
    */
   #giveUp(error: ApiError): void {
     this.#isOver = true;

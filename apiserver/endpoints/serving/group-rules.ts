@@ -38,7 +38,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} must be a domain with at least one dot`);
   if (isAtOrBelow(group, serviceDomain))
     throw new Error(`the group ${name} is reserved: ${serviceDomain} and below it are the service's own`);
-  // The groups that consoleGroup, userGroup and publicGroup give are below the plugin's own.
+  // The groups that consoleGroup, userGroup and publicGroup return are below the plugin's own group.
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
     throw new Error(`the group ${name} must be the plugin's own group ${ownGroup}, or below it`);
   const taken = foreign.find((other) => isAtOrBelow(group, other.group) && !isWithin(ownGroup, other.group));

@@ -62,7 +62,7 @@ export class RequestSource {
     return this.#abort.signal;
   }
 
-  /** Aborts the signal, even one that is made later. The first reason stays. */
+  /** Aborts the signal of the request, even if it is made later. If this is called again, the first reason stays. */
   abort(reason: Error): void {
     this.#aborted ??= reason;
     this.#abort?.abort(reason);
@@ -105,7 +105,7 @@ export class RequestSource {
       incoming.removeAllListeners('readable');
       discardRest(incoming);
     });
-    // Leaving the loop early must not cut the connection: it still has to carry the response.
+    // A reader that leaves the loop early must not cut the connection, which still has to carry the response.
     return incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   }
 }

@@ -97,7 +97,7 @@ export class RequestPermissions {
    * @throws ApiError Forbidden when that happened before
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
-    // A request needs all of them.
+    // A request needs all the permissions of its list.
     const { grants = [] } = context.state;
     const isValid = credentialCheck(this.#parts.authenticator, context);
     const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);
@@ -123,7 +123,7 @@ export class RequestPermissions {
     return undefined;
   }
 
-  /** Decides about all open requests again, a few in each turn; once more when something changes meanwhile. */
+  /** Decides about all open requests again, a few in each turn, and starts over when something changes meanwhile. */
   async #checkAll(): Promise<void> {
     this.#changes += 1;
     if (this.#isChecking) return;

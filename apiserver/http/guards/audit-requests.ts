@@ -124,7 +124,7 @@ const sessionPaths: ReadonlySet<string> = new Set(['/login', '/logout']);
 
 /** Returns true for requests that need a credential, for logins and for logouts. */
 function isAudited({ path, method }: Context): boolean {
-  // No path that is open to all begins like those of objects, which are most requests.
+  // Most requests are for objects, and no path that needs no credential begins like theirs.
   if (path.startsWith('/api') || !isOpenPath(path)) return true;
   const plain = withoutTrailingSlash(path);
   return (method === 'POST' && sessionPaths.has(plain)) || issuerPath(plain)?.isCallback === true;

@@ -81,7 +81,7 @@ export function guardRequests(
     try {
       const asked = askForSeats(context, parts);
       seats = asked instanceof Promise ? await asked : asked;
-      // Most of these have nothing to wait for, and a turn of the microtasks costs as much as one of them.
+      // Most of these checks have nothing to wait for, and an await costs as much as one of them.
       if (asksForOtherUser(context.req)) await impersonate(context, permissions);
       const recorded = auditor?.recordArrival(context);
       if (recorded !== undefined) await recorded;
@@ -101,7 +101,7 @@ export function guardRequests(
 function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    // Few names begin with an i.
+    // The first letter is compared first, because few names begin with an i.
     const isCandidate = (name.charCodeAt(0) | 0x20) === 0x69;
     if (isCandidate && name.toLowerCase().startsWith(impersonationPrefix)) return true;
   }
@@ -126,8 +126,9 @@ function askToLogIn(context: Context, { providers }: Pick<GuardParts, 'providers
 }
 
 /**
- * Returns what a request asks for, as Kubernetes' RequestInfo has it; it needs permission for each. Paths under /api
- * and /apis in the form of objects' paths count as such, even for unknown kinds, unless they are a plugin's endpoint.
+ * Returns the attributes of a request, like Kubernetes' RequestInfo. The request needs permission for each of them.
+ * Paths under /api and /apis in the form of objects' paths count as such, even for unknown kinds, unless they are a
+ * plugin's endpoint.
  */
 function requestAttributes(context: Context, { endpoints, isKind }: AttributesParts): readonly Attributes[] {
   const asked = askedOf(context);

@@ -35,7 +35,10 @@ export async function impersonate(context: Context, permissions: RequestPermissi
   setImpersonated(context, userOf(wanted, callerOf(context)));
 }
 
-/** @throws ApiError BadRequest for headers without a user, and for unknown ones, which might have meant fewer rights */
+/**
+ * @throws ApiError BadRequest for headers without a user, and for unknown ones: the client may have meant them to
+ * reduce its rights
+ */
 function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
   const extra = new Map<string, readonly string[]>();
   const known: Record<string, readonly string[]> = {};
@@ -58,7 +61,7 @@ function badHeader(problem: string): ApiError {
   return new ApiError('BadRequest', `impersonation: ${problem}`);
 }
 
-/** Keys are percent-encoded; a key that is not encoded is used unchanged. */
+/** Decodes a key, which clients percent-encode; a key that is not valid percent-encoding is used unchanged. */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key);

@@ -75,7 +75,8 @@ export class DependentsHandler {
 
   async #find(context: Context, uid: string, count: number): Promise<readonly Dependent[]> {
     const mayList = this.#mayList(context);
-    // Dependents are added while they are walked through, and each of them once, also when two of them own each other.
+    // The loop adds dependents to the set that it iterates over. A set has each of them once, even when two own each
+    // other.
     const uids = new Set([uid]);
     const found: Dependent[] = [];
     let places = 0;

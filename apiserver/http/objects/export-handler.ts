@@ -15,7 +15,7 @@ const stallMs = 60_000;
 export interface ExportHandlerParts {
   /** The store without decryption: it returns the stored bytes. */
   readonly stored: Store;
-  /** The same store, which decrypts them. */
+  /** The store that decrypts the bytes of {@link stored}. */
   readonly store: Store;
   readonly epoch: string;
   readonly clock: Clock;

@@ -123,7 +123,7 @@ export class ResourceHandler {
     if (context.method === 'GET' && isWatchRequest(context, path))
       return this.#parts.watches.handle(context, path, resource);
     const isList = path.name === undefined && context.method !== 'POST';
-    // Checked first: a client that cannot read the response must not cause a write.
+    // The format is checked first: a client that cannot read the response must not cause a write.
     const { format, view } = readView(context, { model, formats: kind.formats, isList, clock: this.#parts.clock });
     const call: Call = { context, path, resource, kind, format, view };
     if (path.name === undefined) return this.#onCollection(call);
@@ -278,7 +278,7 @@ export class ResourceHandler {
     await this.#sendList(call, list, () => undefined);
   }
 
-  /** A user who may only delete an object must not read it by a dry run. */
+  /** Returns whether the user may list the objects: a user who may only delete them must not read them by a dry run. */
   #mayList({ context, path }: Call): boolean {
     const { group, version, plural: resource, namespace } = path;
     const attributes = { isResource: true, verb: 'list', group, version, resource, namespace } as const;

@@ -27,7 +27,7 @@ const rootPaths = [
   '/version',
 ];
 
-/** The roots of discovery; each has the legacy form and the aggregated one. */
+/** The two root paths of discovery. Each serves the legacy form of discovery and the aggregated form. */
 const entrances = { '/api': coreVersions, '/apis': groupList } as const;
 
 export interface DiscoveryParts {

@@ -1,6 +1,6 @@
 /**
- * The page at `/docs`: Swagger UI. All that it needs are separate files, so that nothing inline has to be allowed. `root` is the
- * way from the page to the server's root, since a proxy may add a prefix to the path.
+ * The page at `/docs`: Swagger UI. All that it needs are separate files, so that nothing inline has to be allowed.
+ * `root` is the relative path from the page to the server's root, since a proxy may add a prefix to the path.
  */
 export const docsPage = (root: string): string => `<!doctype html>
 <html lang="en">

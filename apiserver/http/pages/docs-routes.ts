@@ -23,8 +23,8 @@ const unzip = promisify(gunzip);
 type Files = Readonly<Record<string, () => Promise<CacheableAnswer>>>;
 
 /**
- * All paths, and where their bytes come from. The disk is read only at paths of this list, never at a path of a
- * request.
+ * All paths below `/docs`, each with the function that returns its bytes. Only paths in this list are read from the
+ * disk, never the path of a request.
  */
 const filesOf = (kinds: DocsKinds): Files => ({
   '/docs': () => answerOf('text/html; charset=utf-8', docsPage('./')),

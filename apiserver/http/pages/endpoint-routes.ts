@@ -76,7 +76,7 @@ function sendWhole(context: Context, body: string | Uint8Array): void {
   const { res, response } = context;
   const isEmpty = body.length === 0 || isBodiless(res.statusCode);
   if (isEmpty) return sendEmpty(context);
-  // Set again: koa would otherwise replace it by its own default.
+  // The status is set again, because koa would otherwise replace it by its own default.
   response.status = res.statusCode;
   response.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }

@@ -34,8 +34,8 @@ export function loginPage({ next, root, problem, providers }: LoginPageState): s
 }
 
 /**
- * A link, not a button of the form: the policy of the page restricts forms, and the redirects that follow, to this
- * server.
+ * Returns a link, and not a button of the form: the policy of the page restricts forms, and the redirects that follow
+ * them, to this server.
  */
 function link(
   { name, displayName }: LoginPageState['providers'][number],

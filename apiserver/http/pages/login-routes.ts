@@ -147,7 +147,7 @@ function leadOn(context: Context, next: string | undefined): void {
     return;
   }
   context.status = 303;
-  // Relative, for a proxy that adds a prefix to the path.
+  // The address is relative, because a proxy may add a prefix to the path.
   context.set('Location', rootOf(context) + next.slice(1));
   context.body = '';
 }

@@ -12,7 +12,7 @@ const inert = new Set([
 ]);
 
 /** A page may use files of this server only: nothing inline runs, no other site is contacted, no page may frame it. */
-const pagePolicy = [
+export const pagePolicy: string = [
   "default-src 'self'",
   "img-src 'self' data: blob:",
   "font-src 'self' data:",
@@ -22,7 +22,7 @@ const pagePolicy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A year. Not for names below this one, which may be other servers'. */
+/** A year, in seconds. It does not include subdomains, which may be other servers. */
 const strictTransport = 'max-age=31536000';
 
 /** All servers that a person runs on the machine share the loopback names, and some of them may have no TLS. */

@@ -25,7 +25,7 @@ function sendPage(context: Context, status: number, html: string): void {
   context.set('Content-Type', 'text/html; charset=utf-8');
   context.set('Cache-Control', 'no-store');
   context.set('Content-Security-Policy', loginPolicy);
-  // Not no-referrer: with it, browsers send `Origin: null` with the form.
+  // The value is not `no-referrer`, with which browsers send `Origin: null` with the form.
   context.set('Referrer-Policy', 'same-origin');
   context.body = Buffer.from(html);
 }

@@ -128,7 +128,7 @@ const tables: Shapes = {
   'table.v1beta1.meta.k8s.io': { kind: 'Table', version: 'v1beta1' },
 };
 
-// For an object, and for the object of each watch event.
+// The forms of a single object, and of the object in each watch event.
 const objectShapes: Shapes = {
   ...tables,
   'partialobjectmetadata.v1.meta.k8s.io': { kind: 'Metadata', version: 'v1' },
@@ -150,8 +150,8 @@ export interface ViewRequest {
 }
 
 /**
- * The format of a response, and the form that the client requested, if any. 406 when client and server have none in
- * common.
+ * Reads the format of a response, and the form that the client requested, if any. 406 when client and server have no
+ * format in common.
  */
 export function readView(
   { headers, query }: Context,

@@ -11,7 +11,7 @@ import { quote } from './query.ts';
 
 type WithHeaders = Pick<Context, 'headers'>;
 
-/** The leader that a request writes as. Throws ApiError BadRequest for a header that cannot be parsed. */
+/** Returns the leader in whose name a request writes. Throws ApiError BadRequest for a header that cannot be parsed. */
 export function readLeader(context: WithHeaders): LeaderEpoch | undefined {
   const form = '<namespace>/<name>/<uid>/<transitions> of a Lease';
   return readHeader(context, leaderHeader, { title: 'Homeostat-Leader', parse: parseLeaderEpoch, form });
@@ -29,7 +29,7 @@ interface HeaderForm<T> {
   readonly title: string;
   /** Returns undefined for a value that cannot be parsed. */
   readonly parse: (text: string) => T | undefined;
-  /** The form of its values, worded to follow "must be". */
+  /** The form of the header's values: the text after "must be" in messages. */
   readonly form: string;
 }
 

@@ -27,11 +27,11 @@ export function allOf(query: QueryParameters, name: string): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-/** A whole number from `least` on; undefined when absent. Anything else is a 400 that names the parameter. */
+/** A whole number of at least `least`; undefined when absent. Anything else is a 400 that names the parameter. */
 export function integerOf(query: QueryParameters, name: string, least: number): number | undefined {
   const text = firstOf(query, name);
   if (text === undefined) return undefined;
-  // At most 15 digits, which is more than any list needs, and which a number holds exactly.
+  // At most 15 digits: no list needs more, and JavaScript holds such numbers exactly.
   if (!/^\d{1,15}$/.test(text) || Number(text) < least) {
     const message = `${name}: Invalid value: ${quote(text)}: must be a whole number from ${least}, of at most 15 digits`;
     throw new ApiError('BadRequest', message);
@@ -73,7 +73,7 @@ export function refuse(options: string, field: string, cause: { reason: CauseRea
   return invalidOptions(options, { ...cause, field });
 }
 
-/** A client's value, quoted and shortened: messages are for people, not echoes. */
+/** A client's value, quoted and shortened for an error message. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }

@@ -19,7 +19,7 @@ export interface RequestGrant {
  */
 export interface AuditNotes {
   decision: Decision | undefined;
-  /** The user of a login, by the name that the client claims. */
+  /** The user that a client names at a login, whether or not the login succeeds. */
   claimedUser: UserInfo | undefined;
   body: BodySource | undefined;
   annotations: Readonly<Record<string, string>> | undefined;

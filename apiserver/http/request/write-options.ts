@@ -16,7 +16,7 @@ import type { QueryParameters } from './query.ts';
 /** The part of a write's options that the path gives. */
 type Place = Pick<CreateOptions, 'namespace' | 'subresource'>;
 
-/** Options with a list that the write fills with the warnings of its response. */
+/** Options, with a list to which the write adds the warnings of its response. */
 export type ReadOptions<T extends WriteOptions = CreateOptions> = T & { readonly warnings: string[] };
 
 /** Reads dryRun, fieldValidation, fieldManager and force, validated like kube-apiserver (422). */
@@ -29,7 +29,7 @@ export function readWriteOptions(context: Context, options: OptionsKind, place: 
   });
 }
 
-/** The same for server-side apply, which requires a field manager. */
+/** Reads the same options for server-side apply, which requires a field manager. */
 export function readApplyOptions(context: Context, place: Place): ReadOptions<ApplyOptions> {
   const { query } = context;
   const options = 'PatchOptions';

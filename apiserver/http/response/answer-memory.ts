@@ -32,7 +32,7 @@ export class AnswerMemory {
     if (bytes >= leastCounted) this.#raise(context, bytes, () => this.#memory.hold(context.res, bytes));
   }
 
-  /** The same without a refusal, for the response to a write that is already done. */
+  /** Counts the bytes like {@link hold}, but never refuses: for the response to a write that is already done. */
   count(context: Context, bytes: number): void {
     this.#raise(context, bytes, () => this.#memory.count(context.res, bytes));
   }

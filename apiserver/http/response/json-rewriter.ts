@@ -6,7 +6,7 @@ export interface JsonForm {
   readonly leftOut?: readonly string[] | undefined;
 }
 
-/** Output is given out in pieces of about this size. */
+/** The approximate size of a piece of output. */
 const pieceBytes = 256 * 1024;
 
 const firstBytes = 4096;
@@ -79,7 +79,7 @@ export class JsonRewriter {
     if (this.#isIndented) yield Buffer.of(lineFeed);
   }
 
-  /** Reads a token, or what the piece has of it, and returns the position after it. */
+  /** Reads a token, or the part of it that is in this piece, and returns the position after it. */
   #read(piece: Buffer, at: number): number {
     switch (this.#state) {
       case 'between tokens':
@@ -215,7 +215,7 @@ export class JsonRewriter {
     else if (byte === quote) this.#skipsString = false;
   }
 
-  /** Before each member or item. */
+  /** Called before each member or item. */
   #separate(): void {
     if (!this.#level.isEmpty) this.#writeByte(comma);
     this.#level.isEmpty = false;
@@ -268,7 +268,9 @@ function isOpener(byte: number): boolean {
   return byte === openBracket || byte === openBrace;
 }
 
-/** A closing bracket or brace comes two after its opening one. */
+/**
+ * True for the end of an array or object: the code of `]` is that of `[` + 2, and the code of `}` is that of `{` + 2.
+ */
 function isCloser(byte: number): boolean {
   return byte === openBracket + 2 || byte === openBrace + 2;
 }

@@ -34,7 +34,7 @@ async function sendLarge(context: Context, memory: AnswerMemory): Promise<void> 
   const isRead = context.method === 'GET' || context.method === 'HEAD';
   if (typeof context.body === 'string') context.body = Buffer.from(context.body);
   const bytes = context.body instanceof Buffer ? context.body.length : streamBytes;
-  // Refusing the response of a write that is done would make the client repeat it.
+  // A refusal of this response would make the client repeat a write that is already done.
   if (isRead) memory.hold(context, bytes);
   else memory.count(context, bytes);
   if (isRead && isCompressible(context)) await sendCompressed(context);

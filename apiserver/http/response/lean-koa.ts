@@ -208,7 +208,7 @@ class LeanContext implements Shown {
 
   get(header: string): string {
     const name = header.toLowerCase();
-    // Koa reads two headers for this one.
+    // Koa reads two spellings of this header.
     if (name === 'referer' || name === 'referrer') return this.request.get(name);
     return String(this.headers[name] ?? '');
   }
@@ -217,7 +217,7 @@ class LeanContext implements Shown {
     if (typeof name !== 'string') return this.response.set(name);
     if (this.#koa !== undefined || typeof value !== 'string') return this.response.set(name, value);
     if (name === '') return;
-    // Refuses here what node would not send, so that the error points to its cause.
+    // Throws for a header that node would refuse later, so that the stack shows the code that sets it.
     validateHeaderName(name);
     validateHeaderValue(name, value);
     if (name === 'Content-Type') this.#hasType = true;

@@ -12,7 +12,7 @@ export const wholeBytes: number = 1024 * 1024;
 /** Pieces made in one turn of the event loop when they are copies: a turn costs 10 µs, copying a piece 30. */
 export const copiesPerTurn = 4;
 
-/** Pieces of a response; a piece that takes longer is a promise. */
+/** Pieces of a response; a piece that is not ready at once is a promise. */
 export type EncodedPieces = Iterator<Buffer | Promise<Buffer>, void>;
 
 /**
@@ -78,7 +78,7 @@ function* rewrittenPieces(pieces: EncodedPieces, rewriter: JsonRewriter): Genera
   }
 }
 
-/** The same bytes in pieces, without a copy. */
+/** Yields bytes in pieces, without copying them. */
 export function* cutIntoPieces(bytes: Buffer): Generator<Buffer, void> {
   for (let start = 0; start < bytes.length; start += pieceBytes) yield bytes.subarray(start, start + pieceBytes);
 }

@@ -106,7 +106,9 @@ export class WatchHandler {
     this.#streams.set(stream, start.resource);
   }
 
-  /** Counts a watch of these owners, an address and a user; call the returned function at its end. */
+  /**
+   * Counts a watch for its owners, an address and a user. The caller calls the returned function when the watch ends.
+   */
   #takePlace(owners: readonly [address: string, user: string]): () => void {
     const { maxWatches, maxWatchesPerAddress, maxWatchesPerUser } = this.#parts;
     const [ofAddress, ofUser] = owners.map((owner) => this.#watchesOf.get(owner) ?? 0);
@@ -190,7 +192,7 @@ function endWith(error: unknown, onEnd: () => void): never {
 }
 
 const watchFormats: readonly ResponseFormat[] = ['json', 'sse'];
-/** The same for kinds that have a message of protobuf. */
+/** The formats of watches of kinds that have a message of protobuf. */
 const typedWatchFormats: readonly ResponseFormat[] = [...watchFormats, 'protobuf'];
 
 function readFormat(context: Context, { model }: Resource, clock: Clock): FrameFormat {
@@ -225,7 +227,7 @@ interface WatchStart {
   readonly initial: boolean;
   readonly markEnd: boolean;
   readonly revision: number;
-  /** The revision that memory must reach first; absent: everything acknowledged. */
+  /** The revision that memory must reach first. Absent: the last one that any replica acknowledged. */
   readonly resourceVersion: string | undefined;
 }
 

@@ -109,7 +109,7 @@ export class AccountIssuer implements JwtIssuer {
     };
   }
 
-  /** Memory may not have an account yet that another replica has stored. */
+  /** Looks the account up again after memory has caught up: another replica may have just stored it. */
   async #laterUser(whose: AccountClaims, user: UserInfo): Promise<UserInfo | undefined> {
     await this.#parts.reach();
     return this.#isAlive(whose) ? user : undefined;

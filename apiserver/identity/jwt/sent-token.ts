@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { JWTPayload } from 'jose';
 
-/** All headers of a request have 16 KiB. */
+/** All headers of a request together may have 16 KiB. */
 const maxLength = 16_384;
 
 /** A signed token in compact form. */

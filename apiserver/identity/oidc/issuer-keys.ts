@@ -22,8 +22,9 @@ export interface IssuerKeysParts {
 export type IssuerMetadata = Readonly<Record<string, unknown>> & { readonly issuer: string };
 
 /**
- * The discovery document and the public keys of a foreign issuer. They are fetched every 5 minutes, and when a token names an unknown one, but not within
- * 10 s of the fetch before. Known keys stay in use while the issuer cannot be reached.
+ * The discovery document and the public keys of a foreign issuer. They are fetched every 5 minutes. They are also
+ * fetched when a token names an unknown key, but at most every 10 s. Known keys stay in use while the issuer cannot be
+ * reached.
  */
 export class IssuerKeys {
   readonly #parts: IssuerKeysParts;
@@ -61,7 +62,7 @@ export class IssuerKeys {
     return this.#keys.size === 1 ? this.#keys.values().next().value : undefined;
   }
 
-  /** Does the same, but asks the issuer for a key that is not in memory. Never rejects. */
+  /** Returns a key like {@link known}, but asks the issuer for a key that is not in memory. Never rejects. */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
     if (known !== undefined) return known;
@@ -70,8 +71,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Does the same for a token that the issuer itself has just sent: for its key, another fetch is worthwhile at any
-   * time.
+   * Returns a key like {@link find}, but without the limit of 10 s: for a token that the issuer itself has just sent,
+   * another fetch is worthwhile at any time.
    */
   async findNow(kid: string | undefined): Promise<JWK | undefined> {
     if (this.known(kid) === undefined) await this.#fetch();

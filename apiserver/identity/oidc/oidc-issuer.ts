@@ -15,7 +15,10 @@ const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256
 /** The clock of an issuer may be ahead by this time. The check of the expiry allows no difference. */
 const skewSeconds = 10;
 
-/** Names of Kubernetes' own: a foreign issuer must not make a user one of its masters. */
+/**
+ * The prefix of names that only this server assigns: a foreign issuer must not make a user a member of
+ * `system:masters`.
+ */
 const reserved = 'system:';
 
 const maxGroups = 1000;

@@ -42,13 +42,16 @@ export interface Candidates {
   readonly exact: boolean;
 }
 
-/** With more values than this, an object's values are searched instead of passed through: it may have 10,000 labels. */
+/**
+ * If an object has more values than this, they are searched by bisection and not one by one: an object may have 10,000
+ * labels.
+ */
 const fewValues = 8;
 
 export function isMet(condition: Condition, entry: Entry): boolean {
   const values = condition.index.valuesOf(entry);
   if (values.length > fewValues) return hasPassing(condition.test, values) !== condition.negated;
-  // The inner loop of every walk, so without a closure.
+  // This is the inner loop of every walk, so it makes no closure.
   for (const value of values) {
     if (passes(condition.test, value)) return !condition.negated;
   }

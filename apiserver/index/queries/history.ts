@@ -65,7 +65,7 @@ export class History {
     return this.#selectLong(query, revision, page);
   }
 
-  /** The same in this turn. */
+  /** Does the work of {@link selectInTurns} in this turn. */
   selectAt(query: Query, revision: number, page: PageBounds = {}): SelectedEntries {
     const known = this.#known(query, revision);
     if (known !== undefined) return pageOf(known, page, 0);

@@ -103,7 +103,7 @@ export function placesInOrder({ table }: KindCache, key: SortKey): Steps<EntryPl
   return reordered(table.placesOf(rows), count, key);
 }
 
-/** The same in this turn. */
+/** Does the work of {@link placesInOrder} in this turn. */
 export function entriesInOrder({ table }: KindCache, key: SortKey): readonly Entry[] {
   const { rows, count } = rowsByValue(key);
   const order = allSteps(orderOf({ length: rows.length, entry: (at) => table.entry(inBounds(rows[at])) }, count, key));
@@ -123,7 +123,9 @@ function* reordered(entries: EntryPlaces, count: number, key: SortKey): Steps<En
   return key.descending ? entries.reordered(yield* orderOf(entries, count, key)) : entries;
 }
 
-/** The order of entries of which the first ones have a value, and ascend. */
+/**
+ * Returns the positions of entries in the order of a key. The first `count` entries have a value, in ascending order.
+ */
 function* orderOf(
   entries: Pick<EntryPlaces, 'length' | 'entry'>,
   count: number,
@@ -204,7 +206,10 @@ function sortGroup({ list, from, to }: Group, { rest }: Keys, { accepts, emit }:
   return group.sort(compareByOrder(rest)).every(emit);
 }
 
-/** For a group that takes longer to sort than to filter out of the whole kind, which the next key has in order. */
+/**
+ * Walks a group that is so large that sorting it takes longer than finding its members in the whole kind, which the
+ * index of the next key has in order.
+ */
 function filterGroup({ value }: Group, { first, rest }: Keys, { accepts, emit }: Walk): boolean {
   const isMember = (entry: Entry): boolean => first.index.sortValue(entry, first.descending) === value;
   return walkOrder(rest, { from: 0, accepts: (entry) => accepts(entry) && isMember(entry), emit });

@@ -32,7 +32,10 @@ export function isLongSelection(cache: KindCache, query: Query, page: PageBounds
   return visitsOf(cache, query, page) * checks > checksAtOnce;
 }
 
-/** The same as {@link select}, for the objects at the time of the call; in several turns if it takes long. */
+/**
+ * Runs a query like {@link select}, on the objects as they are at the time of the call; in several turns if it takes
+ * long.
+ */
 export function selectInTurns(
   cache: KindCache,
   query: Query,

@@ -61,8 +61,8 @@ function entryOf(resource: Resource, change: Change): Entry {
 }
 
 /**
- * Returns the entry of an object that was stored again unchanged, as when its key changes: memory has it converted
- * already.
+ * Returns the entry of an object that was stored again unchanged, for example with a new encryption key: memory has it
+ * converted already.
  */
 function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, revision }: Change): Entry | undefined {
   const present = cache.get(key.slice(keyPrefix.length));

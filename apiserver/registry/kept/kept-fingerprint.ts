@@ -3,8 +3,9 @@ import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { KindCache } from '../../index/kind-cache.ts';
 
 /**
- * Differs whenever the values of a kind's indexes may: by the kind's version, the definitions of its indexes, and the program.
- * undefined when an index has no definition: its function may return anything, so its values have to be computed.
+ * Returns a text that differs whenever the values of a kind's indexes may differ: by the kind's version, the
+ * definitions of its indexes, and the program. undefined when an index has no definition: its function may return
+ * anything, so its values have to be computed.
  */
 export function keptFingerprint({ descriptor, indexes }: KindCache, program: string): string | undefined {
   const definitions: (readonly unknown[])[] = [];

@@ -50,7 +50,7 @@ function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
     throw new TypeError('the conversion must be synchronous, and returned a Promise');
   }
   const copied = isJsonObject(answer) ? copyAsJsonObject(answer, objectLimits) : undefined;
-  // What `toJSON` returns counts.
+  // A result with a `toJSON` counts as the value that it returns.
   if (!isJsonObject(copied)) throw new TypeError('the conversion must return an object');
   return copied;
 }

@@ -46,7 +46,7 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** The same as {@link whenConverted}, but adds the functions that end refusals to `refusals`. */
+/** Runs work like {@link whenConverted}, and adds the functions that end refusals to `refusals`. */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {
     try {

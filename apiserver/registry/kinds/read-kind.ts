@@ -69,7 +69,8 @@ export async function readKind(
         throw new IndexBuildError(memory.needOf(await countObjects(store)));
       unmeasured = { objects: 0, bytes: 0 };
     }
-    // Lets others see the progress: the next page may already be here.
+    // Lets other code run, and see the progress. To await the next page is not enough, because it may already be in
+    // memory.
     await nextTurn('background');
   }
   return entries;

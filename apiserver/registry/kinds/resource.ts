@@ -169,13 +169,15 @@ export class Resource {
     return this.view === undefined ? entry : this.view.show(entry);
   }
 
-  /** Does the same, after fetching the conversion if that is necessary. */
+  /**
+   * Returns a stored object in this version, like {@link show}, and fetches its conversion first if that is necessary.
+   */
   showLater(entry: Entry): Entry | Promise<Entry> {
     const { view } = this;
     return view === undefined ? entry : whenConverted(() => view.show(entry));
   }
 
-  /** Does the same for many objects, in several turns. */
+  /** Returns many stored objects in this version, in several turns of the event loop. */
   async showAll(entries: readonly Entry[]): Promise<readonly Entry[]> {
     const { view } = this;
     if (view === undefined) return entries;
@@ -316,7 +318,8 @@ export class Resource {
   }
 
   /**
-   * Adds to the rules of a kind with several versions that a write in one version takes fields from owners in another.
+   * Adds to the rules of a kind with several versions: a write in one version takes fields from owners that wrote in
+   * another.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;

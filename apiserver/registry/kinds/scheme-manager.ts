@@ -44,9 +44,9 @@ export class SchemeManager {
   readonly serviceDomain: string;
   /** The kinds, each in the storage version, which is the one that was registered. */
   readonly #kinds = new Map<string, Registration>();
-  /** The same, including the other versions of each kind. */
+  /** All registered versions of all kinds. */
   readonly #registrations = new Map<string, Registration>();
-  /** The same, by the paths of requests. */
+  /** All registered versions of all kinds, by the paths of requests. */
   readonly #byPlural = new Map<string, Registration>();
   readonly #emitter = new EventEmitter<SchemeEvents>();
 

@@ -32,7 +32,7 @@ export function storedEntry(kind: KindReader, row: Row): Entry {
   });
 }
 
-/** The same in steps, for an object that takes long to parse. */
+/** Makes the entry of {@link storedEntry} in steps, for an object that takes long to parse. */
 export function* storedEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
   if (row.problem !== undefined || row.data.length <= severalStepsBytes) return storedEntry(kind, row);
   try {
@@ -45,9 +45,10 @@ export function* storedEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
 }
 
 /**
- * Does the same for an object that has to be accepted unchanged: a past state, or one that another process wrote. If a
- * present index cannot read it, it has no values; if it cannot be converted, its fields stay. If a webhook has to
- * convert it first, it is a BrokenEntry. A single object must not stop the work on others.
+ * Returns the entry of an object that has to be accepted unchanged: a past state, or a state that another process
+ * wrote. An object that a present index cannot read has no index values, an object that cannot be converted keeps its
+ * fields, and an object that a webhook has to convert first is a BrokenEntry: a single object must not stop the work on
+ * others.
  */
 export function lenientEntry(kind: KindReader, row: Row): Entry {
   try {
@@ -66,7 +67,7 @@ export function lenientEntry(kind: KindReader, row: Row): Entry {
   }
 }
 
-/** The same in steps, for an object that takes long to parse. */
+/** Makes the entry of {@link lenientEntry} in steps, for an object that takes long to parse. */
 export function* lenientEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
   try {
     return yield* storedEntrySteps(kind, row);

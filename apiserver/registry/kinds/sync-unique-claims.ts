@@ -47,7 +47,7 @@ export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Pr
   }
 }
 
-/** No client waits here, so it may take any time; closing the store ends it. */
+/** Waits until memory has a revision. No client waits for this, so it may take any time; closing the store ends it. */
 async function arrive(revision: number, { store, revisions }: Pick<SyncParts, 'store' | 'revisions'>): Promise<void> {
   while (revision > revisions.current) {
     try {

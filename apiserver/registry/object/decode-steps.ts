@@ -7,7 +7,9 @@ export const severalStepsBytes: number = 2 * stepBytes;
 /** Bytes that are searched for the ends of members in one step: 2 ms before the search is compiled. */
 const searchedBytes = 64 * 1024;
 
-/** Steps without a signal that the work turned out to be long: the size of the object shows that before. */
+/**
+ * Steps that never signal long work while they run, because the size of the object shows beforehand that it takes long.
+ */
 type DecodeSteps<R> = Generator<undefined, R, undefined>;
 
 interface DecodeOptions {
@@ -123,7 +125,7 @@ function* partsOf({ bytes, most }: Text, range: Range): Generator<Part | 'pause'
     }
     const code = at === end ? comma : (bytes[at] ?? 0);
     if (code === quote) at = endOfString(bytes, at);
-    // { and [ differ from } and ] by 2, and from each other by 32.
+    // The code of { is that of [ + 32, and so for } and ]: one comparison finds both.
     else if ((code | 32) === openObject) depth += 1;
     else if ((code | 32) === closeObject) depth -= 1;
     else if (code === colon && depth === 0) valueAt ??= at + 1;

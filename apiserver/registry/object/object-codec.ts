@@ -3,8 +3,9 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { maxObjectBytes } from '../../limits/object-size.ts';
 
 /**
- * Stored bytes have no resourceVersion: it is the commit's revision, which is not known before the commit. It is
- * inserted once, after the commit, as the first field of metadata; the bytes in memory are those sent to clients.
+ * The place in stored bytes at which the resourceVersion is inserted, as the first field of metadata. Stored bytes have
+ * none, because it is the revision of the commit, which is not known before. It is inserted once, after the commit: the
+ * bytes in memory are those that clients get.
  */
 const metadataMarker = Buffer.from('"metadata":{');
 

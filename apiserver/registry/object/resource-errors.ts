@@ -14,7 +14,7 @@ export function resourceName({ group, plural }: Pick<Named, 'group' | 'plural'>)
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-/** A client's text for a message: shortened, since messages are for people and not echoes. */
+/** A client's text, shortened for a message. */
 export function clip(text: string): string {
   return text.length > maxEchoLength ? `${text.slice(0, maxEchoLength)}…` : text;
 }

@@ -46,7 +46,9 @@ export interface Selection {
   prepare(): Promise<void> | undefined;
   /** The present objects, as stored. Builds a missing index in this turn. */
   entries(): readonly Entry[];
-  /** Returns the same as of the time of the call, in several turns of the event loop when it takes long. */
+  /**
+   * Returns the entries as they are at the time of the call, in several turns of the event loop when that takes long.
+   */
   collect(): readonly Entry[] | Promise<readonly Entry[]>;
 }
 

@@ -85,7 +85,7 @@ export function* proposeApply(
 type Merged = Extract<Applied, { readonly conflicts?: undefined }>;
 
 /**
- * Applies all fields; when the caller wants to know the contested ones, it applies all fields but these. @throws
+ * Applies all fields. If the caller asks for the contested fields, they are reported and keep their values. @throws
  * ApiError Conflict
  */
 function* applyUncontested(

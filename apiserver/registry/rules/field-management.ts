@@ -13,9 +13,9 @@ import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
 /** The effect of a write on an object's managed fields. */
 export interface FieldManagement {
-  /** True when it starts from the stored entries. */
+  /** True when the write starts from the stored entries. */
   keepsEntries(stored: ApiObject): boolean;
-  /** The entries that it starts from otherwise: those in the request; undefined for none. */
+  /** The entries that the write otherwise starts from: those in the request, or undefined if it has none. */
   entries(stored: ApiObject): Steps<ManagedFields | undefined>;
   /** The entries when the write changes the object, which hooks may have modified. */
   afterChange(

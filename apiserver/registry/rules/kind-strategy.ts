@@ -4,7 +4,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 export interface KindStrategy {
   /** Completes a new object with the fields that the server sets. */
   readonly completeNew: (object: ApiObject) => ApiObject;
-  /** The same for the next state of a stored one. */
+  /** Completes the next state of a stored object with the fields that the server sets. */
   readonly completeNext: (next: ApiObject, stored: ApiObject) => ApiObject;
   /** @throws ApiError Forbidden for an object that must not be deleted. */
   readonly checkDelete: (stored: ApiObject) => void;

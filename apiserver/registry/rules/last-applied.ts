@@ -42,7 +42,10 @@ function parseApplied(text: string | undefined): Draft | undefined {
   }
 }
 
-/** The annotations with the applied object, if they had one before; it is removed when it is too large. */
+/**
+ * Returns the annotations with the newly applied object, if they had an applied object before. An object that is too
+ * large is removed instead.
+ */
 export function renewLastApplied(annotations: ObjectMeta['annotations'], applied: Draft): ObjectMeta['annotations'] {
   if (annotations === undefined || (annotations[annotation] ?? '') === '') return annotations;
   const { [annotation]: _old, ...others } = annotations;

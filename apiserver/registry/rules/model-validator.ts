@@ -24,7 +24,7 @@ export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) =
 }
 
 /**
- * Returns the same for the rules of a built-in kind. It freezes nothing: the objects may be large, and the rules are
+ * Returns a validator of the rules of a built-in kind. It freezes nothing: the objects may be large, and the rules are
  * the service's own.
  */
 export type JudgedRules = (next: ApiObject, previous: ApiObject | undefined) => Steps<void>;

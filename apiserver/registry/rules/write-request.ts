@@ -17,7 +17,7 @@ export interface Rules {
   readonly judgeExpressions?: ExpressionJudge | undefined;
   /** The model's own rules, for objects that are otherwise valid. */
   readonly validateModel: ModelValidator | undefined;
-  /** The same for a built-in kind whose objects may take long to check. */
+  /** The rules of a built-in kind whose objects may take long to check, in place of {@link validateModel}. */
   readonly judge?: JudgedRules | undefined;
   /** The strategy of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;

@@ -144,7 +144,8 @@ export class StoreVault implements Vault {
         const unique = { add: [this.#claimOf(id).claim], remove };
         const operation = { key, kind: this.kindNumber, data, unique };
         const { revision: expect } = stored ?? {};
-        // After a refusal, memory may not know the other holder yet.
+        // If the write is refused, memory may not know yet which process is the holder: it catches up, and this one
+        // tries again.
         if (
           !(await this.#submit(
             expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },

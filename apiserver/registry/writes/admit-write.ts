@@ -168,7 +168,7 @@ function readAnswer(
 }
 
 /**
- * Returns a new error with the content of the one with which a hook refuses: it is sent to clients, and plugins may be
+ * Copies the error with which a hook refuses a write, and checks its fields: clients receive them, and plugins may be
  * plain JavaScript.
  */
 function refusalOf(

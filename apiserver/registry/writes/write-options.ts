@@ -60,6 +60,6 @@ export interface CreateOptions extends WriteOptions {
 export type PatchBody = (
   { readonly type: 'json'; readonly operations: unknown } | { readonly type: 'merge'; readonly patch: unknown }
 ) & {
-  /** The same as in `BodySource`. */
+  /** True for a body whose parsing takes long, as in `BodySource`. */
   readonly isLarge?: boolean;
 };

@@ -283,7 +283,7 @@ export class WritePlanner {
 
 type Next = NextState | undefined;
 
-/** The rules of one kind that depend on other objects. Which of them a kind has does not change while it is served. */
+/** The rules of one kind that depend on other objects. A kind has the same ones as long as it is served. */
 export interface KindRules {
   readonly guards: readonly WriteGuard[];
   readonly ofCreation: readonly CreationRule[];

@@ -7,7 +7,7 @@ import type { Resource } from '../kinds/resource.ts';
 /** The result of a write. `bytes` is the object in the form for clients. */
 export interface WriteResult {
   readonly bytes: Buffer;
-  /** The same object, parsed; the caller owns it. It has no resourceVersion, which is a field of its own here. */
+  /** The object of `bytes`, parsed; the caller owns it. It has no resourceVersion, which is a field of its own here. */
   readonly object: ApiObject;
   /** Absent for a creation that was not stored (dryRun). */
   readonly resourceVersion?: string;
@@ -50,8 +50,8 @@ export function storedResult(
 }
 
 /**
- * The result of a deletion in the version of the request. The deletion is done, so failing to convert the object is no
- * error.
+ * The result of a deletion, in the version of the request. If the object cannot be converted, that is no error, because
+ * the deletion is done.
  */
 export function deletionAnswer({ view }: Resource, written: WriteResult): WriteResult {
   if (view === undefined) return written;

@@ -5,7 +5,10 @@ import { waitForTurn } from './wait-for-turn.ts';
 
 /** Keeps the name of the process whose turn it is, for all processes of a database. */
 interface TurnHolder {
-  /** Makes this process the holder, unless it is; resolves with the claim that it has until another process takes over. */
+  /**
+   * Makes this process the holder, unless it already is. Resolves with a claim that the process holds until another one
+   * takes over.
+   */
   hold(): Promise<RequiredClaim>;
   /** Resolves when memory has everything that was acknowledged before the call. */
   reach(): Promise<void>;

@@ -22,12 +22,12 @@ export class CheckBudget {
     this.#left = units;
   }
 
-  /** Before each check. */
+  /** Called before each check. */
   reset(): void {
     this.#left = this.#units;
   }
 
-  /** False when there is nothing left. */
+  /** Uses up a part of the budget; returns false when nothing is left. */
   spend(units = 1): boolean {
     this.#left -= units;
     return this.#left >= 0;

@@ -84,7 +84,7 @@ function countKey<K>(times: Map<K, number>, key: K): number {
 /** The mark of an identity that contains objects or lists. */
 const noScalar: unique symbol = Symbol('no scalar');
 
-/** Returns a scalar that is the same for equal identities, ten times as fast as their JSON is made. */
+/** Returns a scalar that is the same for equal identities. This takes a tenth of the time of making their JSON. */
 function scalarIdentityOf(item: unknown, identity: Identity): unknown {
   if (identity.kind === 'set') return isScalar(item) ? item : noScalar;
   const { keys } = identity;
@@ -97,7 +97,7 @@ function scalarIdentityOf(item: unknown, identity: Identity): unknown {
   for (const key of keys) {
     const value = ownField(fields, key);
     if (!isScalar(value)) return noScalar;
-    // The length tells where a text ends.
+    // The length shows where the text of one field ends and the next one begins.
     text += typeof value === 'string' ? `${value.length}:${value}` : `${String(value)};`;
   }
   return text;

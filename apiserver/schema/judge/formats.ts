@@ -13,16 +13,16 @@ const dateTimeForm =
 /**
  * The formats that are checked: Kubernetes' own, as far as they concern data on networks and calendars. Every other one
  * is ignored, as Kubernetes does; so are `int32` and its like, which Kubernetes does not check either. ajv-formats is
- * used where it agrees with Kubernetes. Its `date-time` does not, since it accepts a blank in place of the T. Its
- * `uri` does not, since it refuses an absolute path. Its `byte` does not, since one valid line among several is
- * enough for it.
+ * used where it agrees with Kubernetes. Its `date-time` does not, since it accepts a blank in place of the T. Its `uri`
+ * does not, since it refuses an absolute path. Its `byte` does not, since it accepts a text of several lines of which
+ * one is valid.
  */
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date', isDate],
   ['date-time', isDateTime],
   ['datetime', isDateTime],
   ['duration', matcher(/^-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$|^P(?=.)(?:\d+[YMWD])*(?:T(?:\d+[HMS])+)?$/)],
-  // Of the library's two expressions, this one is bounded and accepts hosts without a dot.
+  // The library has two expressions for this format. This one takes bounded time, and accepts hosts without a dot.
   ['email', formatOf(fastFormats.email)],
   ['hostname', formatOf(fullFormats.hostname)],
   ['ipv4', isIpv4],

@@ -64,7 +64,7 @@ export class PatternMatches {
     return undefined;
   }
 
-  /** True when a text matches, and for a match that is not computed yet. */
+  /** Returns whether a text matches; true for a match that is not computed yet. */
   test(pattern: LinearPattern, text: string): boolean {
     const known = this.#results?.get(pattern)?.get(text);
     if (known !== undefined) return known;

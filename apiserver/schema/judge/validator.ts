@@ -71,8 +71,8 @@ export class Validator {
   }
 
   /**
-   * Returns the same for callers that cannot pause: a value whose texts are long, and whose patterns have many states, is too
-   * complex.
+   * Returns the violations like {@link violations}, for callers that cannot pause: a value with long texts and patterns
+   * of many states counts as too complex.
    */
   violationsAtOnce(value: unknown): readonly FieldCause[] {
     return allSteps(this.#judgeBy(new PatternMatches(this.#patterns, maxStepsAtOnce), value));

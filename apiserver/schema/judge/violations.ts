@@ -48,7 +48,9 @@ export class Violations {
     this.add('FieldValueInvalid', `Invalid value: ${quoteValue(value)}: ${this.field} in body ${rule}`);
   }
 
-  /** Adds a violation of a type; `shown` is the type that the value has, for a format the value. */
+  /**
+   * Adds a violation of a type; `shown` is the type of the value or, for the violation of a format, the value itself.
+   */
   wrongType(shown: unknown, expected: string): void {
     const text = quoteValue(shown);
     this.add(
@@ -66,7 +68,7 @@ export class Violations {
     this.add('FieldValueNotSupported', `Unsupported value: ${quoteValue(value)}: supported values: ${list}${more}`);
   }
 
-  // "bytes" and "items" are Kubernetes' words, for code points and for properties too.
+  // These are Kubernetes' messages, which say "bytes" for code points as well, and "items" for properties as well.
   tooLong(limit: number): void {
     this.add('FieldValueTooLong', `Too long: may not be more than ${limit} bytes`);
   }

@@ -189,7 +189,7 @@ export class EtcdCluster {
     const id = (await this.#ids()).get(member.name) ?? '';
     const others = this.#members.filter((each) => each !== member);
     await this.kill(member);
-    // Refused as "unhealthy" until the others have been connected for five seconds.
+    // The cluster refuses this as "unhealthy" until the other members have been connected for five seconds.
     await this.#reconfigure(['member', 'remove', id], others);
     await member.proxy?.close();
     this.#generation += 1;

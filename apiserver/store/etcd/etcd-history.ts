@@ -56,7 +56,10 @@ export class EtcdHistory {
     }
   }
 
-  /** `applied` is the index of the last entry that the member had executed before. */
+  /**
+   * Reads the history of a member. `applied` is the index of the last entry that the member had executed before this
+   * call.
+   */
   async #look(connection: EtcdConnection, applied: Integer): Promise<Head | 'changed'> {
     const { layout, name } = this.#parts;
     const last = this.known.last;

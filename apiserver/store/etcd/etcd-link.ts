@@ -35,7 +35,7 @@ export class EtcdLink {
     this.#link = new ConnectionLink(
       { connect: () => this.#connect(), clock },
       {
-        // At the start, only errors that a starting cluster can cause pass.
+        // At the start, only errors that a starting cluster can cause lead to another attempt.
         mayPass: ({ code }, wasConnected) => (wasConnected ? !lasting.has(code) : code === 'io'),
         onDown: (err) => logger.warn({ err, database: this.name }, 'the connection to etcd is lost; trying again'),
         onUp: () => logger.info({ database: this.name }, 'connected to etcd again'),

@@ -80,7 +80,7 @@ export class EtcdReader {
     return kinds.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ kind }) => kind);
   }
 
-  /** Returns more than a page usually has. */
+  /** Returns the objects of a kind after a key, in larger pages than other reads. */
   async scan(kind: number, after: string): Promise<RowPage<Row>> {
     const { range_end } = this.#layout.objectsOf(kind);
     const key = after === '' ? this.#layout.objectsOf(kind).key : next(this.#layout.object(kind, after));
@@ -90,11 +90,11 @@ export class EtcdReader {
     const page = pageFrom(rows, ({ stored }) => sizeOf(stored.bytes), scannedBytes);
     const items = (await Promise.all(page.map((row) => this.#rowOf(row)))).filter((row) => row !== undefined);
     const isLast = !more && page.length === rows.length;
-    // Without a row, all were deleted meanwhile.
+    // If no row is left, all objects of the page were deleted meanwhile.
     return items.length > 0 || isLast ? { items, isLast } : this.scan(kind, this.#keyOf(page.at(-1)?.kv));
   }
 
-  /** Returns a complete prefix. Rejects with CompactedError. */
+  /** Returns the first changes after a revision, without gaps. Rejects with CompactedError. */
   async changes(after: number, { maxRows, maxBytes }: PageLimits): Promise<RowPage<Change>> {
     const { records, more } = await this.#records(after);
     const logged = records.flatMap(({ changes }) => changes.filter(({ revision }) => revision > after));

@@ -10,10 +10,10 @@ const contendedMs = 1_000;
 const leastPatienceMs = 50;
 const writesOfPatience = 5;
 
-/** Longer waits end in an attempt to write. */
+/** The maximum time that a store waits for its turn before it tries to write. */
 const longestWaitMs = 1_000;
 
-/** When more stores than these write, the others write without turns. */
+/** The maximum number of stores that take turns; further ones write without turns. */
 const maxStores = 16;
 
 export interface EtcdTurnsParts {
@@ -54,7 +54,7 @@ export class EtcdTurns {
     this.#seen.release();
   }
 
-  /** Called when another store was first. */
+  /** Called when a write failed because another store was first. */
   lost(): void {
     this.#contendedUntilMs = this.#parts.clock.monotonicMs() + contendedMs;
   }
@@ -64,7 +64,10 @@ export class EtcdTurns {
     this.#patienceMs = Math.max(leastPatienceMs, writesOfPatience * durationMs);
   }
 
-  /** Resolves when it is this store's turn, or when the next one does not use its turn. True if it had to wait. */
+  /**
+   * Resolves when it is this store's turn, or when the store whose turn it is does not use it in time. The result is
+   * true if it had to wait.
+   */
   async wait(): Promise<boolean> {
     const { clock } = this.#parts;
     const startMs = clock.monotonicMs();

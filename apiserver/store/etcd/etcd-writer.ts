@@ -25,12 +25,12 @@ const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
 
 /**
- * A transaction that fails reads its state again. This is the number of reads that it may have for that; more would
- * take too much of its request.
+ * A transaction that fails reads its state again in the same request, if that takes at most this many reads: more would
+ * take too much of the request.
  */
 const maxRepeatedReads = 300;
 
-/** The stores that get a place with one write. */
+/** The maximum number of stores that get a place by one write. */
 const maxAsking = 8;
 
 /** The state that was read in one transaction. */
@@ -39,7 +39,7 @@ export interface Found {
   /** By key. */
   readonly values: ReadonlyMap<string, Buffer>;
   /**
-   * False when the state was read from a member that may lag behind: that the write of the head succeeds proves that it
+   * False when the state was read from a member that may lag behind. If the write of the head then succeeds, the member
    * did not.
    */
   readonly isLatest: boolean;
@@ -152,8 +152,8 @@ export class EtcdWriter {
   }
 
   /**
-   * Resolves with the state that was found instead when the head had changed, or nothing was written for another
-   * reason.
+   * Writes if the head is unchanged. If nothing is written, because the head has changed or for another reason,
+   * resolves with the state that was found.
    */
   async #swap({ head: from, values }: Found, write: Write, reads: readonly RequestOp[]): Promise<Found | 'written'> {
     const { link, layout, lock, history, turns, clock, id, uuid } = this.#parts;

@@ -25,7 +25,7 @@ export class EtcdTestCluster {
     return EtcdTestCluster.#use(() => EtcdCluster.start(options));
   }
 
-  /** The same with a cluster of one member that other tests use, too. */
+  /** Does what {@link use} does, with a cluster of one member that other tests use, too. */
   static useShared(): EtcdTestCluster {
     return EtcdTestCluster.#use(() => EtcdCluster.shared());
   }

@@ -65,7 +65,7 @@ export class Staging {
     const ID = Number.parseInt(this.#id.replaceAll('-', '').slice(0, 13), 16);
     await this.#link.repeat((connection) =>
       connection.call('Lease/LeaseGrant', { TTL: ttlS, ID }).catch((error: unknown) => {
-        // An earlier attempt, whose response was lost, has granted it.
+        // An earlier attempt, whose response was lost, has granted the lease.
         if (!(error instanceof Error && error.message.includes('lease already exists'))) throw error;
       }),
     );

@@ -27,12 +27,12 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 /** The reads of a transaction without writes. A nested one would go through consensus, and cost as much as a write. */
 const maxReads = 120;
 
-/** The same reads, nested only if there are too many for one list. */
+/** Returns the operations that read several ranges, nested only if there are too many for one list. */
 export function reading(operations: readonly RequestOp[]): readonly RequestOp[] {
   return operations.length <= maxReads ? operations : nested(operations);
 }
 
-/** The same operations in nested transactions, so that any number fits into one. */
+/** Puts operations into nested transactions, so that one transaction can hold any number of them. */
 export function nested(operations: readonly RequestOp[]): readonly RequestOp[] {
   if (operations.length <= maxListed) return operations;
   const lists: RequestOp[] = [];

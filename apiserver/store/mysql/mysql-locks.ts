@@ -9,10 +9,16 @@ import { StoreError } from '../store-error.ts';
  */
 const maxStores = 64;
 
-/** Long enough for the server to notice that the session of a killed process is gone. In seconds. */
+/**
+ * The time to wait for a lock, in seconds: long enough for the server to notice that the session of a killed process is
+ * gone.
+ */
 const timeoutS = 2;
 
-/** Longer, because a running transaction of this store has to be rolled back. In seconds. */
+/**
+ * The time to wait after an earlier session of this store was ended, in seconds. It is longer because a running
+ * transaction of that session has to be rolled back.
+ */
 const evictedTimeoutS = 5;
 
 export interface LockOptions {

@@ -96,7 +96,7 @@ export class MysqlReader {
     return pageOf(rows, bytesOf(found), pageLimits);
   }
 
-  /** Returns a complete prefix. Rejects with CompactedError. */
+  /** Returns the first changes after a revision, without gaps. Rejects with CompactedError. */
   async changes(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const known = this.#history.last;
     // The bound is read after the changes, so that it includes every compaction before they were read.

@@ -39,9 +39,9 @@ export class ChangeBroadcast {
     const after = this.#revision;
     const { revision } = commit;
     this.#revision = revision;
-    // A single process knows its own changes.
+    // With a single process, no change has to be sent: the process knows its own.
     if (this.#receivers.size < 2) return this.#sent;
-    // They are read at once, so that this does not wait for the next commit.
+    // The changes are read at once, so that this read does not wait for the next commit.
     const pages = this.#pagesOf(commit, after);
     const before = this.#sent;
     this.#sent = pages.then(

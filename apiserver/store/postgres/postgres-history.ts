@@ -76,7 +76,7 @@ export async function findCommit(connection: PostgresConnection, { id, after }: 
 /** Runs in a transaction. Rejects with StoreError `refused` when the database has objects. */
 export async function startHistory(connection: PostgresConnection, revision: number): Promise<OpenedStore> {
   await connection.query(sql.lockCounter);
-  // Before the changes are deleted: a compaction takes the locks in this order.
+  // This statement comes before the deletion of the changes, because a compaction takes the locks in this order.
   await connection.query(sql.getCompactRevision);
   const [objects] = await connection.query<{ empty: boolean }>(sql.isEmpty);
   if (objects?.empty !== true) throw new StoreError('refused', `${connection.name} has objects already`);

@@ -158,7 +158,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
   }
 
   async #connected(connection: Connection, state: Down): Promise<void> {
-    // Closed meanwhile.
+    // The link was closed meanwhile.
     if (this.#state !== state) return connection.end();
     if (this.#wasConnected) this.#options.onUp?.();
     this.#wasConnected = true;

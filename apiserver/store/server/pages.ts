@@ -31,7 +31,8 @@ export async function* readAhead(
     if (last === undefined) return;
     if (!isLast) {
       next = read(last.key);
-      // A failure is thrown when the page is awaited; a caller that stops before that never sees it.
+      // Keeps the process from reporting an unhandled rejection: a failure is thrown when the page is awaited, and a
+      // caller that stops before that never sees it.
       next.catch(() => undefined);
     }
     yield items;

@@ -12,7 +12,10 @@ export interface RevisionPairs {
  */
 export class RevisionTable {
   #hashes = new Uint32Array(fewestSlots);
-  /** 0 marks a free slot. A hash is stored in its own slot, or in the first free one after it. */
+  /**
+   * 0 marks a free slot. The slot of an object follows from its hash; if that slot is taken, the object is in the first
+   * free one after it.
+   */
   #revisions = new Float64Array(fewestSlots);
   #size = 0;
 

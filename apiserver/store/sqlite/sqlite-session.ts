@@ -81,7 +81,7 @@ export class SqliteSession {
     },
   };
 
-  /** Rejects with CompactedError or StoreError, whatever the binding threw. */
+  /** Handles a call. Rejects with CompactedError or StoreError, whatever error the binding throws. */
   async answer<Type extends keyof SqliteCalls>(
     type: Type,
     request: SqliteCalls[Type]['request'],

@@ -15,14 +15,17 @@ export const listRows =
   'SELECT key, revision, data FROM history WHERE revision >= ? AND revision <= ? ORDER BY revision';
 /** Returns the columns that show which states are present, without their data. */
 export const listStates = 'SELECT revision, op, kind, previous, key FROM history WHERE revision > ? ORDER BY revision';
-/** Kept data belongs to the revisions of the history, which are assigned again. */
+/**
+ * Drops the history. {@link dropAllKept} has to follow: kept data refers to revisions, which the next history assigns
+ * again.
+ */
 export const dropHistory = 'DELETE FROM history';
 export const dropAllKept = 'DELETE FROM kept';
 
 export const listPresent = 'SELECT kind, hashes, revisions FROM present ORDER BY kind';
 export const addPresent = 'INSERT INTO present (kind, hashes, revisions) VALUES (?, ?, ?)';
 export const listGone = 'SELECT revision FROM gone';
-/** Without a copy, a start reads all rows. */
+/** Drops the copy of the present objects, after which the next start reads all rows. */
 export const dropPresent = `DELETE FROM present; DELETE FROM gone; DELETE FROM meta WHERE name = 'present'`;
 
 export const findClaim = 'SELECT key FROM uniq WHERE kind = ? AND idx = ? AND value = ?';
@@ -33,7 +36,7 @@ export const dropClaim = 'DELETE FROM uniq WHERE kind = ? AND idx = ? AND value 
 export const claimsOfKind = 'SELECT idx AS "index", value, key FROM uniq WHERE kind = ?';
 export const changedAfter = 'SELECT revision FROM history WHERE revision > ? AND kind = ? LIMIT 1';
 
-/** After a compacted revision every change is there, and the state that it replaced. */
+/** Returns the changes after the compacted revision, all of which are there, with the states that they replaced. */
 export const listChanges = `SELECT change.revision, change.op, change.kind, change.key,
     coalesce(change.data, before.data) AS data, before.data AS previous, change.previous AS previousRevision
   FROM history AS change LEFT JOIN history AS before ON before.revision = change.previous

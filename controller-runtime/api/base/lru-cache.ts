@@ -83,7 +83,7 @@ export class LruCache<K, V> {
       this.delete(this.#oldest.key);
   }
 
-  /** Returns whether there was an entry. */
+  /** Deletes an entry; returns true if there was one. */
   delete(key: K): boolean {
     const node = this.#nodes.get(key);
     if (node === undefined) return false;

@@ -59,7 +59,7 @@ function isSelectable(name: string): boolean {
   }
 }
 
-/** The same as {@link brokenIndexRule}, which is called once for a frozen index. */
+/** Returns the rule that an index breaks, as {@link brokenIndexRule} does, but judges a frozen index only once. */
 function knownRule<T extends ApiObject>(spec: IndexSpec<T>): string | undefined {
   if (correct.has(spec)) return undefined;
   const rule = brokenIndexRule(spec);

@@ -49,7 +49,7 @@ export interface Explanation {
    * `Unknown`: nothing is known.
    */
   readonly state: 'Deleting' | 'Paused' | 'Failing' | 'Behind' | 'NotReady' | 'Ready' | 'Reconciled' | 'Unknown';
-  /** The same in one sentence. */
+  /** The state in one sentence. */
   readonly summary: string;
   /** Further facts, one sentence each. */
   readonly details: readonly string[];

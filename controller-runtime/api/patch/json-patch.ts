@@ -14,8 +14,8 @@ const maxOperations = 10_000;
  * RequestEntityTooLarge beyond 10,000 operations, 3 MiB of copies or a million visited nodes. The cause's field is
  * `patch[<index of the operation>]`, its message holds the path.
  *
- * The nodes that an operation visits: each segment of its pointers, each value that it compares or takes to a deeper place, each
- * value that it copies eight times, and each 100 elements of an array that it shifts.
+ * These count as visited nodes: each segment of a pointer, each value that is compared or moved to a deeper place, each
+ * value that is copied (as eight nodes), and every 100 elements of an array that are shifted.
  */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw new ApiError('BadRequest', 'error decoding patch: a JSON patch is an array');

@@ -157,7 +157,7 @@ class SelectorParser {
     return value.slice(0, kept);
   }
 
-  /** Up to white space or a special character. */
+  /** Reads up to white space or a special character. */
   #token(): string {
     const start = this.#at;
     while (!this.#ended && !whiteSpace.includes(this.#current) && !special.includes(this.#current)) this.#at += 1;

@@ -15,12 +15,12 @@ export const annotationsChanged: Predicate = byField((object) => object.metadata
 /** True for every change except a resync. */
 export const resourceVersionChanged: Predicate = byField((object) => object.metadata.resourceVersion);
 
-/** True when all of them are; `and()` is always true. */
+/** A predicate that is true when all of the given ones are; `and()` is always true. */
 export function and<T extends ApiObject = ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (change) => predicates.every((predicate) => predicate(change));
 }
 
-/** True when one of them is; `or()` never is. */
+/** A predicate that is true when at least one of the given ones is; `or()` is always false. */
 export function or<T extends ApiObject = ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (change) => predicates.some((predicate) => predicate(change));
 }

@@ -7,7 +7,7 @@ const maxFrameLength = 300;
 /** The folder of this package's files, whose functions are on every stack. */
 const ownFolder: string = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The same folder as a file URL, which stacks may have, too. */
+/** {@link ownFolder} as a file URL: stacks have paths or URLs. */
 const ownUrl: string = new URL('../../', import.meta.url).href;
 
 export interface RecordedError {

@@ -7,7 +7,7 @@ import type { WorkItem } from '../../queue/queue-entry.ts';
 type OnPassed = (key: string, priority: number) => void;
 
 interface Wait {
-  /** To be passed. */
+  /** The revision that the cache has to pass. */
   readonly revision: string;
   readonly priority: number;
 }
@@ -50,7 +50,7 @@ export class ConflictWaits {
     if (this.#targets.size === 0) return;
     const waiting = this.#byTarget.get(idOf(targetOf(object)));
     if (waiting === undefined) return;
-    // A copy, since onPassed may start a run that waits again.
+    // This iterates over a copy, because onPassed may start a run that waits again.
     for (const [key, { revision, priority }] of Array.from(waiting)) {
       if (compareRevisions(object.metadata.resourceVersion, revision) <= 0) continue;
       this.cancel(key);

@@ -26,7 +26,7 @@ export function dueSlot({ schedule, ended, nowMs, awaited }: SlotQuestion): numb
   return schedule.missed === 'last' || latest === awaited ? latest : undefined;
 }
 
-/** Returns whether more slots than these are due, the first included. */
+/** True when more than `count` slots are due, of which `first` is the first. */
 function hasMoreThan(
   count: number,
   schedule: CronSchedule,

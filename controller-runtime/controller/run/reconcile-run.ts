@@ -107,7 +107,7 @@ export class ReconcileRun {
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
       this.#hasFailed = true;
-      // Not a mistake: the run may have left a Promise.all early, when one of its promises rejected.
+      // This is not a mistake: the run may have left a Promise.all early, when one of its promises rejected.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
       if (this.#isStopping(error)) return { kind: 'stopped' };

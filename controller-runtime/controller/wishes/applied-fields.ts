@@ -31,7 +31,7 @@ function appliedBy({ metadata: { managedFields = [] } }: ApiObject, manager: str
 /** Fields that are not compared. */
 interface Ignored {
   readonly names: ReadonlySet<string>;
-  /** The same fields, as field sets name them. */
+  /** The keys that these fields have in field sets. */
   readonly keys: ReadonlySet<string>;
 }
 

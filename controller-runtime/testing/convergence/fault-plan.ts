@@ -48,7 +48,7 @@ export interface FaultPlan {
 
 /** The number of writes, reads, events and calls of external systems of the run without faults. */
 export interface RunExtent {
-  /** The verb of each. */
+  /** The verb of each write. */
   readonly writes: readonly ClientRequest['verb'][];
   readonly reads: number;
   readonly events: number;

@@ -17,7 +17,7 @@ export class KindHistory {
     const history = new KindHistory(await client.list(model));
     const { resourceVersion } = history.#first.metadata;
     history.#followed = history.#follow(client.watch(model, { resourceVersion, signal }));
-    // The caller of the end gets the error.
+    // The caller of {@link end} gets the error.
     history.#followed.catch(() => undefined);
     return history;
   }

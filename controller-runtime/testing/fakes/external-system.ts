@@ -61,7 +61,7 @@ export interface ExternalSystem<S = unknown, F = unknown> {
   readonly name: string;
   /** The operations for controllers. */
   readonly operations: Operations<F>;
-  /** The same operations; their calls are recorded with the reconcileID of the run. */
+  /** Returns the operations for one run: their calls are recorded with its reconcileID. */
   calledBy(run: { readonly reconcileID: string }): Operations<F>;
   /** Every call since the last reset, in order, including those with a fault. */
   readonly calls: readonly RecordedCall[];

@@ -33,7 +33,7 @@ export async function readTargets(command: ClientCommand): Promise<Targets> {
   return targets;
 }
 
-/** A selection beside names would select nothing, and a user who gives both expects something else. */
+/** Refuses a selection beside names: it would have no effect, which a user who gives both does not expect. */
 function checkNothingElseSelects({ flags }: ClientCommand): void {
   for (const [name, text] of [
     ['selector', '-l'],

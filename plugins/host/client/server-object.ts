@@ -26,7 +26,7 @@ export function isGivenObject(value: unknown): value is GivenObject {
   );
 }
 
-/** The same, with a name. */
+/** True for a JSON object that has apiVersion, kind, metadata and a name. */
 export function isServerObject(value: unknown): value is ServerObject {
   return isGivenObject(value) && typeof value.metadata['name'] === 'string';
 }

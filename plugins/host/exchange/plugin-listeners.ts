@@ -42,7 +42,10 @@ export class PluginListeners<T> {
   }
 }
 
-/** The same listener, whose throws and rejections are logged. A promise that it returns is not awaited. */
+/**
+ * Wraps a listener: what it throws, and the rejection of a promise that it returns, are logged. The promise is not
+ * awaited.
+ */
 export function contained<T>(
   listener: (value: T) => unknown,
   { logger, message, fields }: PluginListenersOptions,

@@ -42,7 +42,7 @@ export async function installDependencies(folder: string, options: DependencyOpt
   const asked = { dependencies: missing, optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)) };
   const isWhole = Object.keys(missing).length === Object.keys(dependencies).length;
   const given = isWhole ? await readLock(folder, options.locks) : undefined;
-  // Checked first, so that npm is not run with a lock that is refused.
+  // The lock is checked first, so that npm does not run with a lock that is refused.
   const lock = given === undefined ? undefined : cleanLock(given, asked);
   await requireNpm(options.npm);
   const { project } = options;

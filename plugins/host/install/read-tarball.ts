@@ -32,7 +32,7 @@ export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile
   return readEntries(await promisify(gunzip)(tarball, { maxOutputLength: maxArchiveBytes }));
 }
 
-/** The same for the unpacked bytes. */
+/** Returns the files in the unpacked bytes of an archive. */
 export async function readEntries(bytes: Buffer): Promise<readonly TarFile[]> {
   const files: TarFile[] = [];
   let longPath: string | undefined;

@@ -58,7 +58,8 @@ export class IsolatedNpm {
     this.#own ??= makeOwnFiles(this.#environment);
     const { folder, settings, empty, global } = await this.#own;
     const files = [`--prefix=${project}`, `--userconfig=${registries ? settings : empty}`, `--globalconfig=${global}`];
-    // Not a program, so that npm cannot run git: a repository that git fetches may contain a configuration of npm.
+    // This path has no program, so that npm cannot run git: a repository that git fetches may contain a configuration
+    // of npm.
     const git = `--git=${join(folder, 'no-git')}`;
     await npm([...args, ...files, git], { cwd: project, env: this.#passedOn() });
   }

@@ -89,7 +89,7 @@ function isOfWork(path: string): boolean {
 
 /** The installed files are the ones that run later, so a link that leads elsewhere is refused. */
 async function checkLinks(folder: string): Promise<void> {
-  // Not by a recursive readdir, which looks at thousands of files in one turn.
+  // This does not use a recursive readdir, which looks at thousands of files in one turn.
   const open = [''];
   for (let below = open.pop(); below !== undefined; below = open.pop()) {
     for await (const entry of await opendir(join(folder, below))) {

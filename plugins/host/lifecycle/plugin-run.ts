@@ -142,7 +142,7 @@ export class PluginRun {
 
   async #start(definition: PluginDefinition<never>): Promise<void> {
     for (const model of definition.models ?? []) this.#scheme.register(model);
-    // Added in the same turn, so that no client can have written to these kinds yet.
+    // Hooks are added in the same turn as the kinds, so that no client can have written to these kinds yet.
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
@@ -194,7 +194,7 @@ export class PluginRun {
   }
 
   async #stop(): Promise<string | undefined> {
-    // Closed first, so that no request reaches a half-stopped plugin.
+    // Endpoints are closed first, so that no request reaches a half-stopped plugin.
     this.#endpoints.close();
     this.#closeAssets?.();
     this.#extensions.close();
@@ -205,7 +205,7 @@ export class PluginRun {
     this.#events.close();
     this.#abort.abort(this.#stopping.signal.reason);
     const problems = [await this.#callStop(), ...this.#unregisterAll()].filter((problem) => problem !== undefined);
-    // Closed after the kinds, which must not be written without their hooks.
+    // Hooks are removed after the kinds, because a kind must not be written without its hooks.
     this.#admission.close();
     return problems.length === 0 ? undefined : problems.join('; ');
   }

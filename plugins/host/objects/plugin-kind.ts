@@ -34,7 +34,7 @@ export interface PluginObserved {
   readonly phase: PluginPhase;
   /** The reason why it is Failed, or Stopped while the host runs: one CamelCase word. */
   readonly reason?: string;
-  /** The same for people. */
+  /** The reason in a sentence, for people. */
   readonly message?: string;
   /** The version of the plugin that this status describes. */
   readonly observedVersion?: string;
@@ -64,7 +64,7 @@ const dependency = {
 
 const spec = {
   type: 'object',
-  // For an object without one, the default of `enabled` applies.
+  // An object without a spec gets an empty one, with the default of `enabled`.
   default: {},
   properties: {
     enabled: { type: 'boolean', default: true, description: 'True when the plugin should run.' },

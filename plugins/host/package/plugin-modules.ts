@@ -48,7 +48,10 @@ export async function importPluginModule(folder: string, file: string): Promise<
 const loadingFrames = 60;
 let loads = 0;
 
-/** Restored at the end, because each error costs more with more frames. */
+/**
+ * Keeps more frames while the work runs. The number is restored at the end, because each error costs more with more
+ * frames.
+ */
 async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
   loads += 1;
   Error.stackTraceLimit = loadingFrames;

@@ -12,7 +12,9 @@ export interface PluginSource {
   declaredObjects(): Promise<readonly Declaration[]>;
   /** Real path of the folder of its static files; undefined when it has none. Rejects when a link leads out of the plugin's folder. */
   assets(): Promise<string | undefined>;
-  /** The same plugin from its present files; absent without files. Rejects when they cannot be read. */
+  /**
+   * Reads the plugin again from its present files; absent for a plugin without files. Rejects when they cannot be read.
+   */
   reopen?(): Promise<PluginSource>;
 }
 

@@ -26,7 +26,7 @@ export function accessCure(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns the same, and the cure for a server that is not there. */
+/** Returns the cure of {@link accessCure}, or the cure for a server that does not respond. */
 export function reachCure(error: unknown): string | undefined {
   const known = accessCure(error);
   if (known !== undefined) return known;

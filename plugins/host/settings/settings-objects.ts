@@ -130,7 +130,7 @@ export class SettingsObjects {
   async #read(name: string, logger: Logger): Promise<SettingsValues> {
     const schema = this.#schemas.get(name);
     if (schema === undefined) return {};
-    // Set before the read, so that a change in between is noticed.
+    // The version is set before the read, so that a change in between is noticed.
     if (!this.#versions.has(name)) this.#versions.set(name, unknownVersion);
     const object = await this.#find(name);
     this.#versions.set(name, versionOf(object));

@@ -18,7 +18,9 @@ function systemText(error: Error): string | undefined {
   return code === 'EACCES' || code === 'EPERM' ? `this user may not use "${path}"` : undefined;
 }
 
-/** Returns the same, with the place in a plugin's folder (a real path) where the error was thrown. */
+/**
+ * Returns the text of {@link errorText}, with the place in a plugin's folder (a real path) where the error was thrown.
+ */
 export function errorTextWithPlace(error: unknown, folder: string | undefined): string {
   const text = errorText(error);
   const place = error instanceof Error && folder !== undefined ? placeInFolder(error, folder) : undefined;

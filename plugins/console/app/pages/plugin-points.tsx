@@ -21,7 +21,7 @@ export function useExtensionPoints(): readonly Point[] {
   const phases = [...plugins.value].map(([name, plugin]) => `${name} ${phaseOf(plugin)}`).join();
   useEffect(() => {
     if (!isAllowed) return;
-    // The page says the rest without them.
+    // If they cannot be read, the page shows everything else.
     void api.get(path).then(
       (body) => setPoints(pointsIn(body)),
       () => undefined,

@@ -45,7 +45,7 @@ export function CodeEditor({ value, label, onChange, complete, check }: Props) {
       made?.destroy();
     };
   }, []);
-  // Before the next key: what is typed belongs to the text that is shown.
+  // This runs before the next key is handled, so that the key changes the text that is shown.
   useLayoutEffect(() => {
     const echo = echoes.current.indexOf(value);
     echoes.current.splice(0, echo < 0 ? echoes.current.length : echo + 1);

@@ -8,7 +8,7 @@ export function addBackup(program: Command, environment: Environment, done: (exi
     .command('backup')
     .description('Copy the SQLite database of a running server into a file, once or again and again.')
     .option('--to <file>', 'file to write, which only its owner can read')
-    .option('--every <time>', 'take a backup now, and then after each such time: 30m, 1h, 1d')
+    .option('--every <time>', 'take a backup now, and then at this interval: 30m, 1h, 1d')
     .option(
       '--keep <number>',
       'put the time into the name of the file, and remove older backups (default with --every: 24)',

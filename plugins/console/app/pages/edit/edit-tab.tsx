@@ -38,7 +38,7 @@ interface Editing {
 /** The draft of an object, with what the server says about it, and what others change meanwhile. */
 function useEditing({ place: { resource }, object: followed }: Props): Editing {
   const [saved, setSaved] = useState(followed);
-  // The watch may bring what was saved a moment later.
+  // The watch may show the saved state a moment later.
   const object = numberOf(saved.metadata.version) > numberOf(followed.metadata.version) ? saved : followed;
   const draft = useDraft(editableOf(object), uidOf(object));
   const checked = useLiveCheck({ resource, draft, stored: object });
@@ -46,7 +46,8 @@ function useEditing({ place: { resource }, object: followed }: Props): Editing {
   // The refusals of a save are out of date as soon as the draft has been tried again.
   useEffect(() => setRefused([]), [checked]);
   const merge = (): void => draft.merge(editableOf(object), writerOf(object));
-  // A text with a mistake gets the changes of others once it is corrected, and none changes under the cursor.
+  // The changes of others are not merged while the person types, so that no text changes under the cursor; a text with
+  // a mistake gets them once it is corrected.
   const isTyping = useTyping(draft.text);
   const isReadable = draft.mistake === undefined;
   useEffect(() => (isTyping ? undefined : merge()), [object, isReadable, isTyping]);

@@ -93,7 +93,7 @@ function Tried({ saved, changes, stored, draft }: TriedProps) {
   );
 }
 
-/** Fields that others apply: they would set them again. */
+/** Lists the changed fields that other managers apply, and would set again. */
 function Owned({ changes, stored, draft }: Omit<TriedProps, 'saved' | 'stored'> & { readonly stored: ApiObject }) {
   const owned = changes
     .map((change) => ({ ...change, owners: ownersOfField(stored, change.path) }))
@@ -102,7 +102,7 @@ function Owned({ changes, stored, draft }: Omit<TriedProps, 'saved' | 'stored'> 
   return (
     <section class="owned">
       <h3>Fields that others apply</h3>
-      <p class="muted">Whoever applies a field may set it again. Keep your value, or take theirs.</p>
+      <p class="muted">These managers may set their fields again. Keep your value, or take theirs.</p>
       <ul class="rows-list">
         {owned.map(({ path, before, owners }) => (
           <li key={formatPath(path)}>

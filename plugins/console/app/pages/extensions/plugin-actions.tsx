@@ -14,7 +14,7 @@ interface ActionContext {
   readonly object: ApiObject;
   /** A GET of a path of the server, with the user's rights. Rejects with an Error. */
   readonly get: (path: string) => Promise<unknown>;
-  /** The same for a write; a PATCH is a merge patch. */
+  /** A write to a path of the server, with the user's rights; a PATCH is a merge patch. Rejects with an Error. */
   readonly send: (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>;
 }
 

@@ -1,7 +1,10 @@
 /** Values to set in a merge patch; null removes one. */
 export type Patched = Readonly<Record<string, string | null>>;
 
-/** The labels of a text such as `team=red, tier-`, where `-` at the end removes one; a text is what is wrong with it. */
+/**
+ * Reads a text such as `team=red, tier-`, where `-` at the end removes a label. Returns the problem, as a text, if
+ * there is one.
+ */
 export function parseLabels(text: string): Patched | string {
   const labels: Record<string, string | null> = {};
   for (const part of text.split(',').map((each) => each.trim())) {

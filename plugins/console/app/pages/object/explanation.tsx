@@ -34,7 +34,7 @@ export function Explanation({ place, object, controllers }: Props) {
       const isWell = wellStates.has(textOf(found.state));
       setSentences(isWell ? [] : [textOf(found.summary), ...textsIn(found.details)]);
     };
-    // The page says the rest without it.
+    // If it cannot be read, the page shows everything else.
     read().catch(() => undefined);
     return () => end.abort();
   }, [object.metadata.resourceVersion, JSON.stringify(entries)]);

@@ -190,7 +190,7 @@ function RunDetails({ run, writes }: { readonly run: ApiObject; readonly writes:
   );
 }
 
-/** When the run after this one is due, or was. */
+/** The time at which the run after this one is due, or was due. */
 function NextRun({ time }: { readonly time: string }) {
   if (time === '') return null;
   if (Date.parse(time) >= now.value)

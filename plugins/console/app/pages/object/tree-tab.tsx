@@ -33,7 +33,7 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
   const [family, setFamily] = useState<Family>();
   const [failure, setFailure] = useState<ApiFailure>();
   const [attempt, setAttempt] = useState(0);
-  // What an object owns changes by runs of controllers, which do not always change the object.
+  // Runs of controllers change the owned objects, often without a change of the object itself.
   const { list = [] } = useControllers();
   const stamp = useThrottled(`${textOf(object.metadata.resourceVersion)} ${reportsOf(list)}`, rereadMs);
   useEffect(() => {
