@@ -2,7 +2,7 @@ import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { startOn } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
-import { SharedDatabase } from './shared-database.fixture.ts';
+import { SharedDatabase, startDeaf } from './shared-database.fixture.ts';
 
 const admin = 'correct-horse-battery-staple';
 const accounts = '/api/v1/namespaces/default/serviceaccounts';
@@ -70,13 +70,7 @@ describe('credentials, on replicas that receive no notice of changes', () => {
 
   beforeEach(async () => {
     database = new SharedDatabase();
-    const start = async (): Promise<ApiServer> => {
-      const store = database.replica();
-      const server = await startOn(store, { port: 0, token: admin });
-      store.isDeaf = true;
-      return server;
-    };
-    servers = [await start(), await start()];
+    servers = [await startDeaf(database, { token: admin }), await startDeaf(database, { token: admin })];
   });
 
   afterEach(async () => {

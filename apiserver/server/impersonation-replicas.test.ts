@@ -1,7 +1,6 @@
 import { expect } from 'chai';
-import { startOn } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
-import { SharedDatabase } from './shared-database.fixture.ts';
+import { SharedDatabase, startDeaf } from './shared-database.fixture.ts';
 
 const admin = 'correct-horse-battery-staple';
 const apiGroup = 'rbac.authorization.k8s.io';
@@ -14,13 +13,7 @@ describe('the permission to impersonate, on replicas that receive no notice of c
 
   beforeEach(async () => {
     database = new SharedDatabase();
-    const start = async (): Promise<ApiServer> => {
-      const store = database.replica();
-      const server = await startOn(store, { port: 0, token: admin });
-      store.isDeaf = true;
-      return server;
-    };
-    servers = [await start(), await start()];
+    servers = [await startDeaf(database, { token: admin }), await startDeaf(database, { token: admin })];
   });
 
   afterEach(async () => {

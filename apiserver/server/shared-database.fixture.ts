@@ -2,6 +2,9 @@ import { StoreError } from '../store/store-error.ts';
 import { createSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { SqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Change, Committed, OpenedStore, Operation, Row, Store } from '../store/store.ts';
+import { startOn } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+import type { ApiServerOptions } from './api-server-options.ts';
 
 /** One database in memory for any number of stores: replicas without processes, with exact faults. */
 export class SharedDatabase {
@@ -26,6 +29,14 @@ export class SharedDatabase {
   #announce(revision: number): void {
     for (const replica of this.#replicas) replica.hear(revision);
   }
+}
+
+/** Starts a server on a database, which hears of no changes of other servers once it is ready. */
+export async function startDeaf(database: SharedDatabase, options: Partial<ApiServerOptions>): Promise<ApiServer> {
+  const store = database.replica();
+  const server = await startOn(store, { port: 0, ...options });
+  store.isDeaf = true;
+  return server;
 }
 
 /** A store on a {@link SharedDatabase}. */

@@ -1,6 +1,6 @@
 import type { ApiObject, Clock } from '../api/index.ts';
 import type { HandlerOptions, HandlerRegistration, InformerHandler } from '../client/informer.ts';
-import { sleep } from '../clock/sleep.ts';
+import { endsWithin } from '../clock/sleep.ts';
 import { HandlerBuffer } from './handler-buffer.ts';
 import type { HandlerEvent, ObjectEvent } from './handler-event.ts';
 
@@ -73,9 +73,7 @@ export class HandlerGroup<T extends ApiObject> {
   async drained(limitMs: number): Promise<number> {
     const busy = [...this.#members].filter(({ buffer }) => !buffer.isIdle());
     if (busy.length === 0) return 0;
-    const drained = new AbortController();
-    const draining = Promise.all(busy.map(({ buffer }) => buffer.drained())).then(() => drained.abort());
-    await Promise.race([draining, sleep(this.#parts.clock, limitMs, drained.signal)]);
+    await endsWithin(this.#parts.clock, limitMs, Promise.all(busy.map(({ buffer }) => buffer.drained())));
     return busy.filter(({ buffer }) => !buffer.isIdle()).length;
   }
 

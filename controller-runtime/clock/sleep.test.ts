@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { FakeClock } from '../testing/fakes/fake-clock.ts';
-import { sleep } from './sleep.ts';
+import { endsWithin, sleep } from './sleep.ts';
 
 describe('sleep', () => {
   it('ends after its time, not before', async () => {
@@ -20,6 +20,28 @@ describe('sleep', () => {
     abort.abort();
     await sleeping;
     await sleep(clock, 100, abort.signal);
+    expect(clock.pendingTimers).to.equal(0);
+  });
+});
+
+describe('a wait for work', () => {
+  it('ends with the work, and leaves no timer', async () => {
+    const clock = new FakeClock();
+    expect(await endsWithin(clock, 100, Promise.resolve('done'))).to.equal(true);
+    expect(clock.pendingTimers).to.equal(0);
+  });
+
+  it('ends after the limit when the work has not ended', async () => {
+    const clock = new FakeClock();
+    const waiting = endsWithin(clock, 100, new Promise(() => undefined));
+    await clock.advance(100);
+    expect(await waiting).to.equal(false);
+  });
+
+  it('rejects as the work does, and leaves no timer', async () => {
+    const clock = new FakeClock();
+    const failed = new Error('made up');
+    expect(await endsWithin(clock, 100, Promise.reject(failed)).catch((error: unknown) => error)).to.equal(failed);
     expect(clock.pendingTimers).to.equal(0);
   });
 });

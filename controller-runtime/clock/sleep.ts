@@ -13,3 +13,16 @@ export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal)
     signal?.addEventListener('abort', finish, { once: true });
   });
 }
+
+/**
+ * Waits for work, for `limitMs` at most, and leaves no timer. Resolves with true when the work has ended by then; rejects when it has
+ * failed.
+ */
+export async function endsWithin(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<boolean> {
+  const waiting = new AbortController();
+  try {
+    return await Promise.race([work.then(() => true), sleep(clock, limitMs, waiting.signal).then(() => false)]);
+  } finally {
+    waiting.abort();
+  }
+}

@@ -6,6 +6,7 @@ import {
   deepEqual,
   descriptorOf,
   formatKey,
+  freezeDeep,
   keyOf,
   type ApiObject,
   type Model,
@@ -207,7 +208,7 @@ export class FakeClient implements Client {
     this.#revision += 1;
     const { version } = object.metadata;
     const metadata = { ...object.metadata, version: version + 1, resourceVersion: String(this.#revision) };
-    return freeze(JSON.parse(JSON.stringify({ ...object, metadata })) as Body);
+    return freezeDeep(JSON.parse(JSON.stringify({ ...object, metadata })) as Body);
   }
 }
 
@@ -224,9 +225,4 @@ function checkPreconditions(stored: ApiObject, sent: Partial<ObjectMeta>): void 
     if (sent[field] === undefined || sent[field] === stored.metadata[field]) continue;
     throw new ApiError('Conflict', `${stored.kind} "${stored.metadata.name}": ${field} is ${stored.metadata[field]}`);
   }
-}
-
-function freeze<V extends object>(value: V): V {
-  for (const child of Object.values(value)) if (typeof child === 'object' && child !== null) freeze(child as object);
-  return Object.freeze(value);
 }

@@ -1,21 +1,10 @@
 import { expect } from 'chai';
-import { controller, type ControllerOptions } from './definition/controller-definition.ts';
-import { Harness, Person } from './harness.test-support.ts';
+import { eachHarness, Person } from './harness.test-support.ts';
 
 const finalizer = 'people.example.com/person';
 
 describe('cleanup and the finalizer that it implies', () => {
-  let harness: Harness | undefined;
-
-  const harnessFor = (options: ControllerOptions<Person>): Harness => {
-    harness = new Harness({ controllers: [controller(Person, options)] });
-    return harness;
-  };
-
-  afterEach(async () => {
-    await harness?.stop();
-    harness = undefined;
-  });
+  const harnessFor = eachHarness();
 
   it('is stored before the first reconcile', async () => {
     const seen: unknown[] = [];

@@ -1,20 +1,10 @@
 import { expect } from 'chai';
 import { controller, type ControllerOptions } from './definition/controller-definition.ts';
-import { Badge, Harness, Person } from './harness.test-support.ts';
+import { Badge, eachHarness, Harness, Person } from './harness.test-support.ts';
 import { generationChanged } from './definition/predicates.ts';
 
 describe('what a controller writes', () => {
-  let harness: Harness | undefined;
-
-  const harnessFor = (options: ControllerOptions<Person>): Harness => {
-    harness = new Harness({ controllers: [controller(Person, options)] });
-    return harness;
-  };
-
-  afterEach(async () => {
-    await harness?.stop();
-    harness = undefined;
-  });
+  const harnessFor = eachHarness();
 
   for (const answerTurns of [0, 8]) {
     const order = answerTurns === 0 ? 'after' : 'before';

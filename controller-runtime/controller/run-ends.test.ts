@@ -1,16 +1,10 @@
 import { expect } from 'chai';
 import { ApiError } from '../api/index.ts';
-import { controller, type ControllerOptions } from './definition/controller-definition.ts';
-import { Badge, Harness, Person } from './harness.test-support.ts';
+import { Badge, eachHarness, type Harness, Person } from './harness.test-support.ts';
 import type { ReconcileResult } from './definition/reconciler.ts';
 
 describe('a run', () => {
-  let harness: Harness | undefined;
-
-  const harnessFor = (options: ControllerOptions<Person>): Harness => {
-    harness = new Harness({ controllers: [controller(Person, options)] });
-    return harness;
-  };
+  const harnessFor = eachHarness();
 
   const valueOf = (at: Harness, metric: string): number => {
     const line = at.manager
@@ -19,12 +13,6 @@ describe('a run', () => {
       .find((each) => each.startsWith(`${metric} `));
     return Number(line?.split(' ')[1]);
   };
-
-  afterEach(async () => {
-    await harness?.stop();
-    expect(harness?.clock.pendingTimers ?? 0).to.equal(0);
-    harness = undefined;
-  });
 
   it('that fails is parked for its failures only: earlier requeues and conflicts do not count', async () => {
     const ends: (() => ReconcileResult)[] = [

@@ -1,6 +1,6 @@
 import type { Clock, Logger } from '../api/index.ts';
 import type { Client } from '../client/client.ts';
-import { sleep } from '../clock/sleep.ts';
+import { endsWithin } from '../clock/sleep.ts';
 import { EventWriter } from '../events/event-recorder.ts';
 import type { KeyState } from '../queue/key-state.ts';
 import type { WorkItem } from '../queue/queue-entry.ts';
@@ -144,10 +144,8 @@ export class Shard {
 
   /** Returns false when runs are still under way. */
   async #drainWithin(graceMs: number): Promise<boolean> {
-    const drained = new AbortController();
     for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
-    const draining = this.queue.shutdownWithDrain().then(() => drained.abort());
-    await Promise.race([draining, sleep(this.#parts.clock, graceMs, drained.signal)]);
+    await endsWithin(this.#parts.clock, graceMs, this.queue.shutdownWithDrain());
     this.#workers.stop();
     return this.#running.size === 0;
   }

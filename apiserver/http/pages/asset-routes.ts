@@ -11,6 +11,7 @@ import type { AssetTable } from '../../assets/asset-table.ts';
 import { splitPath } from '../../endpoints/routes/path-pattern.ts';
 import { requireRead } from '../response/cacheable-answer.ts';
 import { pathNotFound } from '../request/path-errors.ts';
+import { pagePolicy } from './page-headers.ts';
 
 /** A request for a file in a folder. */
 interface AssetRequest {
@@ -109,19 +110,8 @@ async function opened(stream: Readable): Promise<void> {
   }
 }
 
-/** A page may use its own files only: nothing inline runs, no other site is contacted, no page may frame it. */
-const consolePolicy = [
-  "default-src 'self'",
-  "img-src 'self' data: blob:",
-  "font-src 'self' data:",
-  "object-src 'none'",
-  "base-uri 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ');
-
 /** Plugins may style their pages inline. */
-const pagePolicy = `${consolePolicy}; style-src 'self' 'unsafe-inline'`;
+const pluginPolicy = `${pagePolicy}; style-src 'self' 'unsafe-inline'`;
 
 /** An image that is opened directly is a document: it runs no scripts and has no origin. */
 const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
@@ -129,7 +119,7 @@ const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data
 function policyOf(name: string, isConsole: boolean): string {
   const isImage = ['.svg', '.svgz', '.xml'].includes(extname(name).toLowerCase());
   if (isImage) return imagePolicy;
-  return isConsole ? consolePolicy : pagePolicy;
+  return isConsole ? pagePolicy : pluginPolicy;
 }
 
 /** Sets the type; koa removes it when it does not know the extension. */

@@ -12,7 +12,7 @@ const inert = new Set([
 ]);
 
 /** A page may use files of this server only: nothing inline runs, no other site is contacted, no page may frame it. */
-const pagePolicy = [
+export const pagePolicy: string = [
   "default-src 'self'",
   "img-src 'self' data: blob:",
   "font-src 'self' data:",

@@ -9,6 +9,7 @@ import {
 } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 import { nextTurn } from '../../clock/next-turn.ts';
+import { endsWithin } from '../../clock/sleep.ts';
 import { runObject, type ReportedRun } from './run-object.ts';
 
 export interface RunWriterParts {
@@ -91,10 +92,7 @@ export class RunWriter {
     const { clock } = this.#parts;
     this.#isClosed = true;
     clock.clearTimeout(this.#timer);
-    let late: Timer | undefined;
-    const deadline = new Promise<void>((resolve) => (late = clock.setTimeout(resolve, closeMs)));
-    await Promise.race([this.#writeRest(), deadline]);
-    clock.clearTimeout(late);
+    await endsWithin(clock, closeMs, this.#writeRest());
   }
 
   async #writeRest(): Promise<void> {

@@ -11,6 +11,7 @@ import {
   type Timer,
 } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
+import { endsWithin } from '../../clock/sleep.ts';
 
 export interface StateWriterParts {
   readonly client: Client;
@@ -66,10 +67,7 @@ export class StateWriter {
     const { clock } = this.#parts;
     this.#isClosed = true;
     clock.clearTimeout(this.#timer);
-    let late: Timer | undefined;
-    const deadline = new Promise<void>((resolve) => (late = clock.setTimeout(resolve, closeMs)));
-    await Promise.race([this.#writeLast(), deadline]);
-    clock.clearTimeout(late);
+    await endsWithin(clock, closeMs, this.#writeLast());
   }
 
   async #writeLast(): Promise<void> {

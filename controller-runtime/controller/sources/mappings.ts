@@ -1,5 +1,5 @@
 import { formatKey, keyOf, type ApiObject, type Clock, type Logger, type ObjectKey } from '../../api/index.ts';
-import { sleep } from '../../clock/sleep.ts';
+import { endsWithin } from '../../clock/sleep.ts';
 import type { Client } from '../../client/client.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
 import type { Reason } from '../../queue/reason.ts';
@@ -117,9 +117,7 @@ export class Mappings {
   async stop(graceMs: number): Promise<void> {
     this.#workers.stop();
     this.#stop.abort(new Error('the controller has stopped'));
-    const drained = new AbortController();
-    const draining = this.#queue.shutdownWithDrain().then(() => drained.abort());
-    await Promise.race([draining, sleep(this.#parts.clock, graceMs, drained.signal)]);
+    await endsWithin(this.#parts.clock, graceMs, this.#queue.shutdownWithDrain());
     this.#endSamples?.();
     if (this.#running.size === 0) return;
     for (const run of this.#running) run.leave(new Error('the controller has stopped'));

@@ -1,7 +1,7 @@
 import type { ObjectKey } from '../../api/index.ts';
 import { aborted } from '../../client/abort.ts';
 import { ReconnectDelay } from '../../client/http/reconnect-delay.ts';
-import { sleep } from '../../clock/sleep.ts';
+import { endsWithin, sleep } from '../../clock/sleep.ts';
 import { childLogger } from './child-logger.ts';
 import type { KeySource, SourceContext } from '../definition/key-source.ts';
 
@@ -21,11 +21,9 @@ const keysPerTurn = 1_000;
 export async function runSource(source: KeySource, { context, enqueue, graceMs }: SourceParts): Promise<void> {
   const { clock, signal } = context;
   const logger = childLogger(context.logger, { source: source.name });
-  const ended = new AbortController();
-  const running = takeAgainAndAgain(source, { ...context, logger }, enqueue).finally(() => ended.abort());
+  const running = takeAgainAndAgain(source, { ...context, logger }, enqueue);
   await Promise.race([running, aborted(signal)]);
-  await Promise.race([running, sleep(clock, graceMs, ended.signal)]);
-  if (ended.signal.aborted) return;
+  if (await endsWithin(clock, graceMs, running)) return;
   logger.warn({ graceMs }, 'the source did not end within the grace; it is abandoned');
 }
 

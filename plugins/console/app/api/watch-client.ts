@@ -1,6 +1,6 @@
 import { isArray, isObject, textOf } from '../base/json.ts';
 import type { JsonObject } from '../base/json.ts';
-import { pause } from '../base/time.ts';
+import { sleep } from '../base/time.ts';
 import type { Clock } from '../base/time.ts';
 import type { Api, Query } from './api.ts';
 import { failureOf, toFailure } from './failure.ts';
@@ -121,7 +121,7 @@ class Follower {
       cancel();
     }
     // The server ends each watch after its time; a new one follows, but never in a tight loop.
-    await pause(this.#parts.clock, 100, signal);
+    await sleep(this.#parts.clock, 100, signal);
   }
 
   #onLine(line: string): void {
@@ -155,7 +155,7 @@ class Follower {
     this.#state({ kind: 'lost', failure });
     this.#failures += 1;
     const longest = Math.min(longestPauseMs, 250 * 2 ** this.#failures);
-    await pause(clock, longest * (0.5 + random() / 2), this.#options.signal);
+    await sleep(clock, longest * (0.5 + random() / 2), this.#options.signal);
     return true;
   }
 

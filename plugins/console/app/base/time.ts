@@ -16,7 +16,7 @@ export const browserClock: Clock = {
 };
 
 /** Resolves after a time, or as soon as the signal aborts. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
     const done = (): void => {
