@@ -7,7 +7,8 @@ import { lintPlanted } from './support/planted-lint.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Words that the lint rule refuses in comments and texts; the pages of the book have none of them either. */
-const refused = /\b(?:anew|whoever|somebody|nobody|hence|thus|ought to|goes on|go on|went on|(?:has|have) yet to|nothing but|hears? of)\b/i;
+const refused =
+  /\b(?:anew|whoever|somebody|nobody|hence|thus|ought to|goes on|go on|went on|(?:has|have) yet to|nothing but|hears? of)\b/i;
 
 describe('the rule of plain English', () => {
   it('refuses docstrings without a subject and words that readers stumble over [slow]', async () => {
