@@ -41,13 +41,13 @@ export function applyChange({ table, log, hidden, revisions, logger, onChange }:
 function applyTo(resource: Resource, change: Change, logger: Logger): boolean {
   const { op, key, revision } = change;
   try {
-    const entry = entryOf(resource, change);
+    const entry = resource.notes?.read(change, resource.cache.slabs) ?? entryOf(resource, change);
     if (isBroken(entry) && op !== 'delete') {
       logger.error({ key, revision, problem: entry.problem }, 'a change of another replica cannot be read');
       resource.cache.putBroken(entry);
       return entry.isUnconverted !== true;
     }
-    resource.apply({ op, entry, previous: presentOf(resource, { op, key: entry.key }) });
+    resource.apply({ op, entry, previous: op === 'create' ? undefined : presentOf(resource, { op, key: entry.key }) });
   } catch (err) {
     logger.error({ err, key, revision }, 'a change of another replica could not be applied');
   }

@@ -12,6 +12,7 @@ import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { changesInVersion } from './other-versions.ts';
+import type { EntryNotes } from './entry-notes.ts';
 import { deprecationOf } from './kind-versions.ts';
 import { resourceName } from '../object/resource-errors.ts';
 import { storedObjectConverter } from './convert-stored-object.ts';
@@ -50,6 +51,8 @@ export interface ResourceParts {
   readonly history: History;
   /** The store's numbers of the unique indexes, by name. */
   readonly indexNumbers: ReadonlyMap<string, number>;
+  /** The notes for other processes; undefined when they would not reach them, or when an index is a function. */
+  readonly notes?: EntryNotes | undefined;
 }
 
 /** The parts of a resource in a version other than the storage version. */
@@ -78,6 +81,7 @@ export class Resource {
   readonly cache: KindCache;
   readonly feed: ChangeFeed;
   readonly history: History;
+  readonly notes: EntryNotes | undefined;
   /** The generation of the unique indexes when other processes may have different ones; each write includes it. */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
@@ -114,6 +118,7 @@ export class Resource {
     this.cache = parts.cache;
     this.feed = parts.feed;
     this.history = parts.history;
+    this.notes = parts.notes;
     this.#indexNumbers = parts.indexNumbers;
   }
 

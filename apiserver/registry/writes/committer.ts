@@ -64,12 +64,17 @@ class Commit implements Submission {
     const { resource, write } = this.#parts;
     const { op, object, values, data, stored } = write;
     const { revisions, onCommit } = this.#options;
-    const { slabs } = resource.storage.cache;
+    const { notes, cache } = resource.storage;
+    const { slabs } = cache;
     const bytes = withRevision(data, revision, slabs.allocate);
     this.#written = { bytes, revision };
     // The change may already have been read back among the changes of others.
     if (revision <= revisions.current) return;
-    const entry = createEntry(object, { bytes, revision, values, slabs });
+    const { note } = this.operation;
+    const entry =
+      note === undefined || notes === undefined
+        ? createEntry(object, { bytes, revision, values, slabs })
+        : notes.entryOf(note, { bytes, revision, slabs });
     // Readers of the entry can find the trace that it comes from.
     if (this.#traceparent !== undefined) noteOrigin(entry, this.#traceparent);
     // An entry that cannot be read counts as absent, so replacing it is a creation; deleting it is a deletion like any other.
@@ -117,7 +122,7 @@ class Commit implements Submission {
 
 function operationOf(
   storage: Resource,
-  { op, key, data, stored, values, requires, leader }: PreparedWrite,
+  { op, key, object, data, stored, values, requires, leader }: PreparedWrite,
   { leaders }: RegistryOptions,
 ): Operation {
   const unique = storage.claimChanges(stored, op === 'delete' ? undefined : values);
@@ -128,5 +133,6 @@ function operationOf(
   if (unique !== undefined) operation.unique = unique;
   if (storage.generation !== undefined) operation.generation = storage.generation;
   if (required.length > 0) operation.requires = required;
+  if (storage.notes !== undefined) operation.note = storage.notes.write(object, values);
   return operation;
 }

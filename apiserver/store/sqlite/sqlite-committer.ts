@@ -216,7 +216,7 @@ export class SqliteCommitter {
     return keys.map((key, position) => {
       const at = position * batchStride;
       const length = numbers[at + 3] ?? -1;
-      const data = length < 0 ? null : new Uint8Array(bytes, offset, length);
+      const data = length < 0 ? null : bytes.subarray(offset, offset + length);
       offset += Math.max(length, 0);
       return {
         op: operationNames[numbers[at] ?? -1],
