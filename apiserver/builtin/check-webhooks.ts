@@ -64,7 +64,7 @@ function* nameOf(name: string, field: string): Found {
     yield invalidField(field, name, 'should be a domain with at least three segments separated by dots');
 }
 
-/** Yields a violation for a value that is none of the supported ones. */
+/** Yields a violation for a value that is not supported. */
 export function* choiceViolations(value: string | undefined, field: string, supported: readonly string[]): Found {
   if (value !== undefined && !supported.includes(value)) yield notSupported(field, value, supported);
 }

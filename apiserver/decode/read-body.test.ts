@@ -26,7 +26,7 @@ describe('giveTogether', () => {
     expect(given).to.deep.equal(Array.from({ length: 40 }, (_, number) => number));
   });
 
-  it('gives a body that arrives while others wait after them, and a later one in its own turn', async () => {
+  it('gives a body that arrives while others wait after these others, and a later body in its own turn', async () => {
     arrive(0, 20);
     await nextTurn();
     arrive(20, 22);

@@ -55,7 +55,7 @@ describe('ServedRequest', () => {
     ]);
   });
 
-  it('gives also what arrived before there was a taker', async () => {
+  it('also gives the parts that arrived before there was a taker', async () => {
     let arrived: [ServedRequest, ServerResponse] | undefined;
     const sent = await post((served, response) => (arrived = [served, response]), 3);
     sent.end('abc');
