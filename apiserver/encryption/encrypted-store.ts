@@ -49,6 +49,11 @@ export class EncryptedStore implements Store {
     return this.stored.isShared;
   }
 
+  /** Notes are not encrypted, since they are never stored. */
+  get passesNotes(): boolean {
+    return this.stored.passesNotes === true;
+  }
+
   get batchLimits(): BatchLimits | undefined {
     return this.stored.batchLimits;
   }

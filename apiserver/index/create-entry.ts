@@ -140,6 +140,23 @@ export function copyRecord(slabs: Pick<Slabs, 'placeBehind'>, bytes: Buffer, rec
   return new StoredEntry(block, at);
 }
 
+/**
+ * Copies a record that was written before the bytes and their revision were known: {@link createEntry} without bytes wrote
+ * it.
+ */
+export function completeRecord(
+  slabs: Pick<Slabs, 'placeBehind'>,
+  { revision, bytes, record }: Pick<EntryParts, 'revision' | 'bytes'> & { readonly record: Uint8Array },
+): StoredEntry {
+  const entry = copyRecord(slabs, bytes, record);
+  const { words } = entry.block;
+  const at = entry.at / 4;
+  words[at + head.size] = bytes.length;
+  words[at + head.low] = (revision % twoTo32) | 0;
+  words[at + head.high] = Math.floor(revision / twoTo32);
+  return entry;
+}
+
 /** Returns a reference. */
 function addText(text: string): number {
   const start = filled;

@@ -1,4 +1,6 @@
 import { conflictCodes, operationNames, outcomeOfCode } from './operation-codes.ts';
+import { unpackNotes } from './packed-notes.ts';
+import type { PackedNotes } from './packed-notes.ts';
 import type { Claim, Committed, Operation, Outcome, RequiredClaim } from './store.ts';
 
 /**
@@ -8,11 +10,14 @@ import type { Claim, Committed, Operation, Outcome, RequiredClaim } from './stor
 export interface PackedBatch {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
-  readonly bytes: ArrayBuffer;
+  /** Views, because node:v8 copies an ArrayBuffer of a message, and not a view. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** By position; absent when no operation has any. */
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
   /** The required claims: for each one, the positions of the operations that require it. */
   readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];
+  /** Absent when there are none, and when they are not passed on. */
+  readonly notes?: PackedNotes | undefined;
 }
 
 /** `codes` has the revision of each operation, or a number below zero for a conflict. */
@@ -57,7 +62,7 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
   return {
     keys,
     numbers,
-    bytes: bytes.buffer,
+    bytes,
     ...(unique.length > 0 ? { unique } : {}),
     ...(required.size > 0 ? { required: [...required] } : {}),
   };
@@ -77,12 +82,13 @@ export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outc
 }
 
 /** Operations whose data are views into the batch's buffer. Throws TypeError for an unknown operation. */
-export function unpackBatch({ keys, numbers, bytes, unique, required = [] }: PackedBatch): Operation[] {
+export function unpackBatch({ keys, numbers, bytes, unique, required = [], notes }: PackedBatch): Operation[] {
   const requiredAt: RequiredClaim[][] = [];
   for (const [claim, positions] of required) {
     for (const position of positions) (requiredAt[position] ??= []).push(claim);
   }
   const claims = unique && new Map(unique);
+  const noted = unpackNotes(notes);
   let offset = 0;
   return keys.map((key, position) => {
     const at = position * batchStride;
@@ -93,10 +99,11 @@ export function unpackBatch({ keys, numbers, bytes, unique, required = [] }: Pac
     const generation = numbers[at + 4] ?? -1;
     const op = operationNames[code];
     if (op === undefined) throw new TypeError(`operation on ${key} is none of ${operationNames.join(', ')}`);
-    const data = length < 0 ? undefined : new Uint8Array(bytes, offset, length);
+    const data = length < 0 ? undefined : bytes.subarray(offset, offset + length);
     offset += Math.max(length, 0);
     const claimed = claims?.get(position);
     const requires = requiredAt[position];
+    const note = noted?.[position];
     return {
       op,
       key,
@@ -106,6 +113,7 @@ export function unpackBatch({ keys, numbers, bytes, unique, required = [] }: Pac
       ...(claimed === undefined ? {} : { unique: claimed }),
       ...(generation < 0 ? {} : { generation }),
       ...(requires === undefined ? {} : { requires }),
+      ...(note === undefined ? {} : { note }),
     };
   });
 }

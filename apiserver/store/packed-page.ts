@@ -1,4 +1,6 @@
 import { operationNames } from './operation-codes.ts';
+import { unpackNotes } from './packed-notes.ts';
+import type { PackedNotes } from './packed-notes.ts';
 import type { Change, Row, Store } from './store.ts';
 
 /**
@@ -8,9 +10,11 @@ import type { Change, Row, Store } from './store.ts';
 export interface PackedPage {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
-  readonly bytes: ArrayBuffer;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   /** True when no page follows. */
   readonly isLast: boolean;
+  /** The notes of changes that were just committed. */
+  readonly notes?: PackedNotes | undefined;
 }
 
 /** A store that can return changes without making an object of each. */
@@ -23,6 +27,8 @@ export interface PagedStore extends Store {
 export const maxPageRows = 1000;
 
 const pageStride = 6;
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A row to pack; in a scan it has no op, kind or previous. */
 export interface StoredRow {
@@ -53,7 +59,7 @@ export function packPage(rows: readonly StoredRow[], isLast: boolean): PackedPag
     if (row.previous) bytes.set(row.previous, offset + length);
     offset += length + (row.previous?.byteLength ?? 0);
   }
-  return { keys, numbers, bytes: bytes.buffer, isLast };
+  return { keys, numbers, bytes, isLast };
 }
 
 /** Rows that are views into the page's buffer. */
@@ -63,15 +69,16 @@ export function unpackRows({ keys, numbers, bytes }: PackedPage): Row[] {
   for (const [position, key] of keys.entries()) {
     const at = position * pageStride;
     const length = numbers[at + 3] ?? 0;
-    rows.push({ key, revision: numbers[at] ?? 0, data: new Uint8Array(bytes, offset, length) });
+    rows.push({ key, revision: numbers[at] ?? 0, data: bytes.subarray(offset, offset + length) });
     offset += length;
   }
   return rows;
 }
 
 /** Changes that are views into the page's buffer. */
-export function unpackChanges({ keys, numbers, bytes }: PackedPage): Change[] {
+export function unpackChanges({ keys, numbers, bytes, notes }: PackedPage): Change[] {
   const changes: Change[] = [];
+  const noted = unpackNotes(notes);
   let offset = 0;
   let at = 0;
   // Numbers are read one by one: an iterator over a part of them costs as much as all the rest.
@@ -81,18 +88,23 @@ export function unpackChanges({ keys, numbers, bytes }: PackedPage): Change[] {
     const kind = numbers[at + 2] ?? 0;
     const length = numbers[at + 3] ?? 0;
     const previousLength = numbers[at + 4] ?? -1;
-    const data = new Uint8Array(bytes, offset, length);
+    const change: Writable<Change> = { revision, op, key, kind, data: bytes.subarray(offset, offset + length) };
     offset += length;
-    if (previousLength < 0) {
-      changes.push({ revision, op, key, kind, data });
-    } else {
-      const previous = { revision: numbers[at + 5] ?? 0, data: new Uint8Array(bytes, offset, previousLength) };
-      changes.push({ revision, op, key, kind, data, previous });
+    if (previousLength >= 0) {
+      change.previous = { revision: numbers[at + 5] ?? 0, data: bytes.subarray(offset, offset + previousLength) };
       offset += previousLength;
     }
+    const note = noted?.[changes.length];
+    if (note !== undefined) change.note = note;
+    changes.push(change);
     at += pageStride;
   }
   return changes;
+}
+
+/** The revisions of all rows. */
+export function revisionsOf({ keys, numbers }: PackedPage): readonly number[] {
+  return keys.map((_, position) => numbers[position * pageStride] ?? 0);
 }
 
 /** Returns the revision of the last row. */

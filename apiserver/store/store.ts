@@ -21,6 +21,8 @@ export interface Operation {
   readonly generation?: number;
   /** Claims, of any kinds, that must all have a holder at the commit. Absent: none. */
   readonly requires?: readonly RequiredClaim[];
+  /** A note of the writer about the change for other processes; see {@link Store.passesNotes}. Never stored. */
+  readonly note?: Uint8Array;
 }
 
 export interface RequiredClaim {
@@ -111,6 +113,8 @@ export interface Change {
   readonly previous?: Pick<Row, 'revision' | 'data' | 'problem'>;
   /** The problem of `data`, as in a {@link Row}. */
   readonly problem?: string;
+  /** The note of its operation, unless it was lost. */
+  readonly note?: Uint8Array;
 }
 
 export interface OpenedStore {
@@ -170,6 +174,8 @@ export interface Store {
    * changes}.
    */
   readonly isShared: boolean;
+  /** True when notes of operations reach other processes with the changes. Some may be lost. Default: none are passed on. */
+  readonly passesNotes?: boolean | undefined;
   /** The batches that fit into one request of this engine. Larger ones work too, but cost several. Default: no limits. */
   readonly batchLimits?: BatchLimits | undefined;
   open(): Promise<OpenedStore>;

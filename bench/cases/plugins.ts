@@ -1,20 +1,22 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CaseContext } from '../case.ts';
+import { median } from '../figures.ts';
 import type { Figures } from '../figures.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
-
-const root = fileURLToPath(new URL('../../../', import.meta.url));
-const command = join(root, 'plugins/host/bin/homeostat.js');
+import { residentMb, root, withServe } from '../served-command.ts';
 
 const plugins = 50;
 const kindsEach = 4;
 const mostMs = 3_000;
+
+/** Resident memory of a server without plugins, and how long it is idle before it is measured. */
+const mostMb = 90;
+const idleMs = 10_000;
+const mostStarts = 3;
+const paths = ['/version', '/api', '/apis', '/openapi/v3', '/api/v1/namespaces', '/readyz'];
 
 /** How long does `homeostat serve` take until all plugins have started, from the start of the process? */
 export async function pluginStart({ settings, folder }: CaseContext): Promise<readonly Row[]> {
@@ -32,7 +34,34 @@ export async function pluginStart({ settings, folder }: CaseContext): Promise<re
       target: { text: `<= ${mostMs} ms`, isMet: ours.p50Ms <= mostMs },
       note: 'p50 is the time from the start of the process to ready, with a new database',
     },
+    await memoryRow('open', settings.rounds, folder),
+    await memoryRow('required', settings.rounds, folder),
   ];
+}
+
+/** Resident memory of `homeostat serve` without plugins, on a new database, after a few requests. */
+async function memoryRow(auth: 'open' | 'required', rounds: number, folder: string): Promise<Row> {
+  const measured: number[] = [];
+  const headers = { Authorization: 'Bearer a-token-of-the-administrator' };
+  const token = join(folder, 'token');
+  await writeFile(token, 'a-token-of-the-administrator', { mode: 0o600 });
+  const args = auth === 'open' ? ['--auth', 'open'] : ['--token-file', token];
+  for (let round = 0; round < Math.min(rounds, mostStarts); round += 1) {
+    const file = join(folder, `memory-${auth}-${round.toString()}.db`);
+    const resident = await withServe(file, args, async ({ url }, pid) => {
+      for (const path of paths) await (await fetch(url + path, { headers })).arrayBuffer();
+      await sleep(idleMs);
+      return residentMb(pid);
+    });
+    measured.push(resident);
+  }
+  const mb = median(measured);
+  const target = { text: `${mb.toFixed(0)} <= ${mostMb.toString()} MB`, isMet: mb <= mostMb };
+  return {
+    name: `serve, ${auth}, resident memory`,
+    target,
+    note: `without plugins, ${(idleMs / 1000).toString()} s after a few requests`,
+  };
 }
 
 /** A plugin with indexes, and a controller for each of its kinds. */
@@ -64,33 +93,14 @@ export default definePlugin({ models, controllers: models.map((model) => control
 `;
 }
 
-async function start(database: string, folders: readonly string[]): Promise<Figures> {
+function start(database: string, folders: readonly string[]): Promise<Figures> {
   const args = folders.flatMap((folder) => ['--plugin', folder]);
   const startMs = performance.now();
-  const child = spawn(
-    process.execPath,
-    [command, 'serve', '--auth', 'open', '--port', '0', '--database', `sqlite:${database}`, ...args],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  const exited = once(child, 'exit');
-  try {
-    for await (const line of createInterface({ input: child.stdout })) {
-      const entry = JSON.parse(line) as {
-        readonly msg: string;
-        readonly plugins?: readonly { readonly phase: string }[];
-      };
-      if (entry.msg !== 'ready') continue;
-      const readyMs = performance.now() - startMs;
-      const started = entry.plugins?.filter(({ phase }) => phase === 'Started').length;
-      if (started !== folders.length) throw new Error(`${started} of ${folders.length} plugins have started: ${line}`);
-      return { opsPerSecond: (Math.max(1, folders.length) / readyMs) * 1000, p50Ms: readyMs };
-    }
-    throw new Error('homeostat serve ended before it was ready');
-  } finally {
-    child.stdout.resume();
-    child.kill();
-    await exited;
-  }
+  return withServe(database, ['--auth', 'open', ...args], (line) => {
+    const readyMs = performance.now() - startMs;
+    const started = line.plugins?.filter(({ phase }) => phase === 'Started').length;
+    if (started !== folders.length)
+      throw new Error(`${started} of ${folders.length} plugins have started: ${JSON.stringify(line)}`);
+    return { opsPerSecond: (Math.max(1, folders.length) / readyMs) * 1000, p50Ms: readyMs };
+  });
 }

@@ -8,6 +8,7 @@ import { connect as connectTls } from 'node:tls';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { letter, machine, Person, personIndexes } from './models.ts';
+import { OwnedDatabase } from './owned-database.ts';
 import { WatchReader } from './watch-reader.ts';
 
 export interface Answer {
@@ -29,16 +30,25 @@ export interface RequestOptions {
   readonly type?: string;
 }
 
+/** In the environment: the number of workers on one database of which each test server consists; each request goes to the next one. */
+export const workersVariable = 'HOMEOSTAT_TEST_WORKERS';
+
 /** A separate API server for one test file, on a fresh database and a free port. */
 export class TestServer {
+  /** The first one if there are several workers. */
   readonly api: ApiServer;
   /** The revision of the database at the start of the server; the next write gets the next one. */
   readonly startRevision: number;
+  readonly #workers: readonly ApiServer[];
+  readonly #database: OwnedDatabase | undefined;
   readonly #watches = new Set<WatchReader>();
+  #requests = 0;
 
-  private constructor(api: ApiServer, startRevision: number) {
-    this.api = api;
+  private constructor(workers: readonly [ApiServer, ...ApiServer[]], startRevision: number, database?: OwnedDatabase) {
+    [this.api] = workers;
     this.startRevision = startRevision;
+    this.#workers = workers;
+    this.#database = database;
   }
 
   /**
@@ -46,25 +56,28 @@ export class TestServer {
    * default roles.
    */
   static async start(options: ApiServerOptions = {}): Promise<TestServer> {
-    const api = await startApiServer({ database: 'memory:', port: 0, ...options });
-    api.schemeManager.register(Person, personIndexes);
-    api.schemeManager.register(letter);
-    api.schemeManager.register(machine);
-    await api.whenReady({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' });
-    await api.whenReady(letter);
-    await api.whenReady(machine);
-    const { metadata } = await api.client.list(machine);
-    return new TestServer(api, Number(metadata.resourceVersion));
+    const count = options.database === undefined ? Number(process.env[workersVariable] ?? 1) : 1;
+    const database = count > 1 ? await OwnedDatabase.create() : undefined;
+    const first = await startWithModels({ database: database?.url ?? 'memory:', ...options });
+    const others: ApiServer[] = [];
+    while (database !== undefined && others.length < count - 1)
+      others.push(await startWithModels({ ...options, database: database.url }));
+    const { metadata } = await first.client.list(machine);
+    return new TestServer([first, ...others], Number(metadata.resourceVersion), database);
   }
 
   /** Closes everything that the tests left open, then the server. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.close();
-    await this.api.stop();
+    await Promise.all(this.#workers.map(async (worker) => worker.stop()));
+    await this.#database?.drop();
   }
 
+  /** That of the next worker if there are several. */
   get port(): number {
-    return Number(new URL(this.api.url).port);
+    this.#requests += 1;
+    const { url } = this.#workers[this.#requests % this.#workers.length] ?? this.api;
+    return Number(new URL(url).port);
   }
 
   /** Sends one request on its own connection, with the path unchanged. */
@@ -143,6 +156,17 @@ export class TestServer {
     const { ca } = this.api;
     return ca === undefined ? connect(target) : connectTls({ ...target, ca });
   }
+}
+
+async function startWithModels(options: ApiServerOptions): Promise<ApiServer> {
+  const api = await startApiServer({ port: 0, ...options });
+  api.schemeManager.register(Person, personIndexes);
+  api.schemeManager.register(letter);
+  api.schemeManager.register(machine);
+  await api.whenReady({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' });
+  await api.whenReady(letter);
+  await api.whenReady(machine);
+  return api;
 }
 
 function bytesOf(body: unknown): Buffer | undefined {

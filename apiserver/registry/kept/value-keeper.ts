@@ -83,13 +83,18 @@ export class ValueKeeper {
     await this.save(fewestAtStop);
   }
 
+  /** Names what the records of a kind depend on; undefined when an index is a function. */
+  fingerprintOf(cache: KindCache): string | undefined {
+    return keptFingerprint(cache, this.#parts.program);
+  }
+
   /**
    * Begins to read a kind into a cache; returns undefined when nothing can be kept for it, because an index is a
    * function. Its changes are saved after {@link finish}.
    */
   read(cache: KindCache, kindNumber: number): KeptReader | undefined {
-    const { store, program, logger } = this.#parts;
-    const fingerprint = keptFingerprint(cache, program);
+    const { store, logger } = this.#parts;
+    const fingerprint = this.fingerprintOf(cache);
     this.#states.delete(kindNumber);
     if (store === undefined || fingerprint === undefined) return undefined;
     const { group, plural, kind } = cache.descriptor;

@@ -13,6 +13,7 @@ import type { Change, Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import { syncUniqueClaims } from './sync-unique-claims.ts';
+import { EntryNotes } from './entry-notes.ts';
 import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
 import type { ValueKeeper } from '../kept/value-keeper.ts';
@@ -155,7 +156,13 @@ async function createResource({ descriptor: model, owner, origin }: Registration
     feed,
     history: new History(cache, feed),
     indexNumbers: await numberIndexes(cache, store),
+    notes: notesOf(parts),
   });
+}
+
+function notesOf({ store, keeper, cache }: Created): EntryNotes | undefined {
+  const fingerprint = store.passesNotes === true ? keeper.fingerprintOf(cache) : undefined;
+  return fingerprint === undefined ? undefined : new EntryNotes(fingerprint);
 }
 
 /** Applies a change to an object that was read before or after it. */

@@ -12,6 +12,7 @@ import { nextTurn } from '../../turns/next-turn.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { changesInVersion } from './other-versions.ts';
+import type { EntryNotes } from './entry-notes.ts';
 import { deprecationOf } from './kind-versions.ts';
 import { resourceName } from '../object/resource-errors.ts';
 import { storedObjectConverter } from './convert-stored-object.ts';
@@ -50,6 +51,17 @@ export interface ResourceParts {
   readonly history: History;
   /** The store's numbers of the unique indexes, by name. */
   readonly indexNumbers: ReadonlyMap<string, number>;
+  /** The notes for other processes; undefined when they would not reach them, or when an index is a function. */
+  readonly notes?: EntryNotes | undefined;
+}
+
+/** A change that was committed. Key and revision are those of the entry, where they need not be read again. */
+interface MadeChange {
+  readonly op: Operation['op'];
+  readonly key: string;
+  readonly entry: Entry;
+  readonly revision: number;
+  readonly previous: Entry | undefined;
 }
 
 /** The parts of a resource in a version other than the storage version. */
@@ -78,6 +90,7 @@ export class Resource {
   readonly cache: KindCache;
   readonly feed: ChangeFeed;
   readonly history: History;
+  readonly notes: EntryNotes | undefined;
   /** The generation of the unique indexes when other processes may have different ones; each write includes it. */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
@@ -114,6 +127,7 @@ export class Resource {
     this.cache = parts.cache;
     this.feed = parts.feed;
     this.history = parts.history;
+    this.notes = parts.notes;
     this.#indexNumbers = parts.indexNumbers;
   }
 
@@ -191,11 +205,10 @@ export class Resource {
   }
 
   /** Makes a committed change visible: objects, indexes, and watchers, in this order and in one turn. */
-  apply(change: { op: Operation['op']; entry: Entry; previous: Entry | undefined }): void {
-    const { op, entry, previous } = change;
-    if (op === 'delete') this.cache.remove(entry.key);
-    else this.cache.put(entry);
-    this.feed.append(feedChange(op, entry, previous));
+  apply({ op, key, entry, revision, previous }: MadeChange): void {
+    if (op === 'delete') this.cache.remove(key);
+    else this.cache.put(entry, key);
+    this.feed.append(feedChange(op, entry, previous, revision));
   }
 
   /**
@@ -203,7 +216,7 @@ export class Resource {
    * compiled before the first write.
    */
   whenWritable(): Promise<void> | undefined {
-    const own = this.rules.schema.whenReady();
+    const own = this.rules.schema.whenReady?.();
     const stored = this.view === undefined ? undefined : this.storage.whenWritable();
     if (own === undefined || stored === undefined) return own ?? stored;
     return Promise.all([own, stored]).then(() => undefined);
@@ -340,8 +353,12 @@ export class Resource {
 }
 
 /** A change of the store in the form of the feed. */
-export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | undefined): FeedChange {
-  const { revision } = entry;
+export function feedChange(
+  op: Operation['op'],
+  entry: Entry,
+  previous: Entry | undefined,
+  revision: number = entry.revision,
+): FeedChange {
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
 }

@@ -41,7 +41,6 @@ export class Validator {
   readonly #patterns = new LinearPatterns();
   #isValid: ValueGate;
   readonly #explainer: Explainer;
-  readonly #preparation: Preparation | undefined;
   /** False when there are no patterns, so that no matches need to be counted. */
   readonly #hasPatterns: boolean;
 
@@ -64,7 +63,8 @@ export class Validator {
     }
     this.#hasPatterns = true;
     this.#isValid = (value) => gate.accepts(value);
-    this.#preparation = new Preparation(schemas, patterns);
+    const preparation = new Preparation(schemas, patterns);
+    this.whenReady = () => preparation.whenDone();
   }
 
   /** Interprets the first values, then compiles; at once for a value that takes too much work to interpret. */
@@ -81,8 +81,11 @@ export class Validator {
     };
   }
 
-  /** Resolves when the patterns are compiled; undefined once they are. Before that, each pattern is compiled when it is first used. */
-  readonly whenReady = (): Promise<void> | undefined => this.#preparation?.whenDone();
+  /**
+   * Resolves when the patterns are compiled; undefined once they are. Before that, each pattern is compiled when it is first
+   * used. Absent for a small schema of an author.
+   */
+  readonly whenReady?: () => Promise<void> | undefined;
 
   /** Returns every violation, at most 100, in Kubernetes' words. */
   violations(value: unknown): readonly FieldCause[] {

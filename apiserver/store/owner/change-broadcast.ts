@@ -1,4 +1,6 @@
-import type { PagedStore } from '../packed-page.ts';
+import type { PackedPage, PagedStore } from '../packed-page.ts';
+import { pageOfCreations, withNotes } from './committed-pages.ts';
+import type { Writer, WrittenCommit } from './merged-commits.ts';
 import { frameOf } from './message-stream.ts';
 import type { MessageStream } from './message-stream.ts';
 import type { CommittedChanges } from './owner-messages.ts';
@@ -12,7 +14,10 @@ const maxWaitingBytes = 16 * 1024 * 1024;
 /** The stream of a process. */
 type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 
-/** Sends each committed change to all processes, read once and packed once for all of them. */
+/**
+ * Sends each committed change to all processes, packed once for all of them. A process that has written a whole commit knows
+ * its changes, and gets none of them.
+ */
 export class ChangeBroadcast {
   readonly #store: Pick<PagedStore, 'changePages'>;
   readonly #receivers: ReadonlySet<Receiver>;
@@ -29,27 +34,35 @@ export class ChangeBroadcast {
     this.#revision = revision;
   }
 
-  /** Called with the last revision of each commit. Resolves when the changes up to there are on their way. Never rejects. */
-  publish(revision: number): Promise<void> {
+  /** Called for each commit. Resolves when its changes are on their way. Never rejects. */
+  publish(commit: WrittenCommit): Promise<void> {
     const after = this.#revision;
+    const { revision } = commit;
     this.#revision = revision;
     // With a single process, no change has to be sent: the process knows its own.
     if (this.#receivers.size < 2) return this.#sent;
     // The changes are read at once, so that this read does not wait for the next commit.
-    const read = this.#store.changePages(after, revision - after);
+    const pages = this.#pagesOf(commit, after);
     const before = this.#sent;
-    this.#sent = read.then(
-      async (pages) => before.then(() => this.#send({ after, upTo: revision, pages })),
+    this.#sent = pages.then(
+      async (packed) => before.then(() => this.#send({ after, upTo: revision, pages: packed }, commit.writer)),
       // Processes that need a change ask for it themselves, and get the error then.
       async () => before,
     );
     return this.#sent;
   }
 
-  #send(committed: CommittedChanges): void {
+  /** Only creations need not be read: the states before other changes are in the database. */
+  async #pagesOf(commit: WrittenCommit, after: number): Promise<readonly PackedPage[]> {
+    const count = commit.revision - after;
+    const page = pageOfCreations(commit);
+    return page?.keys.length === count ? [page] : withNotes(await this.#store.changePages(after, count), commit);
+  }
+
+  #send(committed: CommittedChanges, writer: Writer | undefined): void {
     const frame = frameOf({ committed });
     for (const receiver of this.#receivers) {
-      if (receiver.waitingBytes <= maxWaitingBytes) receiver.sendFrame(frame);
+      if (receiver !== writer && receiver.waitingBytes <= maxWaitingBytes) receiver.sendFrame(frame);
     }
   }
 }

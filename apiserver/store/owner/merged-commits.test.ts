@@ -42,7 +42,7 @@ describe('commits of several writers', () => {
     published = [];
     commits = new MergedCommits({
       store,
-      onCommitted: async (revision) => void published.push(revision),
+      onCommitted: async ({ revision }) => void published.push(revision),
     });
   });
 
@@ -118,6 +118,18 @@ describe('commits of several writers', () => {
     sent[0]?.();
     await Promise.all(both);
     expect(answered).to.deep.equal(['a', 'b']);
+  });
+
+  it('name their writer when all are by the same one', async () => {
+    const writers: unknown[] = [];
+    commits = new MergedCommits({ store, onCommitted: async ({ writer }) => void writers.push(writer) });
+    const [a, b] = [{}, {}];
+    const all = [a, a, b].map((writer, at) => commits.commit([create(`${at}`, '')], writer));
+    await store.end();
+    await store.end();
+    await Promise.all(all);
+    expect(writers).to.deep.equal([a, undefined]);
+    expect(writers[0]).to.equal(a);
   });
 
   it('have a commit of their own when they are large', async () => {

@@ -1,6 +1,6 @@
 import { requiredTokenOf, tokensOf } from '../operation-tokens.ts';
 import { storeErrorCodeOf } from '../store-error.ts';
-import type { Committed, Operation, Store } from '../store.ts';
+import type { Committed, Operation, Outcome, Store } from '../store.ts';
 
 /** A transaction of several batches ends at these limits; a larger batch has a transaction of its own. */
 const maxOperations = 2_000;
@@ -8,17 +8,29 @@ const maxBytes = 8 * 1024 * 1024;
 
 interface Waiting {
   readonly batch: readonly Operation[];
+  readonly writer: Writer | undefined;
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** A commit that has written something. */
+export interface WrittenCommit {
+  readonly operations: readonly Operation[];
+  /** In the same order. */
+  readonly outcomes: readonly Outcome[];
+  /** The last revision. */
+  readonly revision: number;
+  /** The writer of all operations; undefined when there are several. */
+  readonly writer: Writer | undefined;
+}
+
+/** Tells writers apart. */
+export type Writer = object;
+
 export interface MergedCommitsParts {
   readonly store: Pick<Store, 'commit'>;
-  /**
-   * Called with the last revision of a commit before the next one begins; batches resolve after it has resolved. Never
-   * rejects.
-   */
-  readonly onCommitted: (revision: number) => Promise<void>;
+  /** Called for each commit before the next one begins; batches resolve after it has resolved. Never rejects. */
+  readonly onCommitted: (commit: WrittenCommit) => Promise<void>;
 }
 
 /**
@@ -37,9 +49,9 @@ export class MergedCommits {
   }
 
   /** Resolves as {@link Store.commit}. */
-  commit(batch: readonly Operation[]): Promise<Committed> {
+  commit(batch: readonly Operation[], writer?: Writer): Promise<Committed> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ batch, resolve, reject });
+      this.#waiting.push({ batch, writer, resolve, reject });
       this.#next();
     });
   }
@@ -57,10 +69,14 @@ export class MergedCommits {
 
   async #write(taken: readonly Waiting[]): Promise<void> {
     try {
-      const committed = await this.#parts.store.commit(taken.flatMap(({ batch }) => batch));
+      const operations = taken.flatMap(({ batch }) => batch);
+      const committed = await this.#parts.store.commit(operations);
       const parts = split(taken, committed);
-      const last = committed.outcomes.reduce((max, each) => ('revision' in each ? each.revision : max), 0);
-      const published = last === 0 ? Promise.resolve() : this.#parts.onCommitted(last);
+      const { outcomes } = committed;
+      const revision = outcomes.reduce((max, each) => ('revision' in each ? each.revision : max), 0);
+      const writer = taken.length === 1 ? taken[0]?.writer : undefined;
+      const published =
+        revision === 0 ? Promise.resolve() : this.#parts.onCommitted({ operations, outcomes, revision, writer });
       // The next commit runs while the results of this one are delivered.
       this.#answered = this.#answerInTurn(published, () => {
         for (const [at, { resolve }] of taken.entries()) resolve(parts[at] ?? committed);

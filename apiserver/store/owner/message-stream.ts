@@ -1,8 +1,9 @@
 import type { Duplex } from 'node:stream';
-import { deserialize, serialize } from 'node:v8';
+import { DefaultSerializer, deserialize } from 'node:v8';
 
 /** Bytes before each message: the number of its bytes. */
 const headBytes = 4;
+const noHead = Buffer.alloc(headBytes);
 
 export interface MessageStreamParts {
   readonly onMessage: (message: unknown) => void;
@@ -11,11 +12,14 @@ export interface MessageStreamParts {
 }
 
 /** Returns a message as {@link MessageStream} sends it, for several streams. Throws DataCloneError for functions and the like. */
-export function frameOf(message: unknown): readonly [Buffer, Buffer] {
-  const body = serialize(message);
-  const head = Buffer.allocUnsafe(headBytes);
-  head.writeUInt32LE(body.length);
-  return [head, body];
+export function frameOf(message: unknown): Buffer {
+  const serializer = new DefaultSerializer();
+  serializer.writeRawBytes(noHead);
+  serializer.writeHeader();
+  serializer.writeValue(message);
+  const frame = serializer.releaseBuffer();
+  frame.writeUInt32LE(frame.length - headBytes);
+  return frame;
 }
 
 /**
@@ -58,7 +62,7 @@ export class MessageStream {
   }
 
   /** A message to a stream that has ended is dropped. */
-  sendFrame([head, body]: readonly [Buffer, Buffer]): void {
+  sendFrame(frame: Buffer): void {
     if (!this.#stream.writable) return;
     if (!this.#isCorked) {
       this.#isCorked = true;
@@ -68,8 +72,7 @@ export class MessageStream {
         this.#stream.uncork();
       });
     }
-    this.#stream.write(head);
-    this.#stream.write(body);
+    this.#stream.write(frame);
   }
 
   /** Sends what was written, and closes. Resolves when the stream is closed. */

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream';
 import { runInTurns } from '../../turns/steps.ts';
 import { packBatch, unpackOutcomes } from '../packed-batch.ts';
 import { packItems, unpackItems } from '../packed-items.ts';
+import { packNotes } from '../packed-notes.ts';
 import { unpackChanges, unpackRows } from '../packed-page.ts';
 import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
@@ -30,6 +31,7 @@ export function createOwnedStore(connect: () => Duplex): Store {
 /** A store whose calls a {@link StoreOwner} handles. It receives each change of other processes without a request. */
 class OwnedStore implements Store {
   readonly isShared = true;
+  readonly passesNotes = true;
   readonly #connect: () => Duplex;
   readonly #recent = new RecentChanges();
   readonly #listeners = new Set<(revision: number) => void>();
@@ -61,7 +63,7 @@ class OwnedStore implements Store {
   }
 
   async commit(batch: readonly Operation[]): Promise<Committed> {
-    const answer = await this.#call('commit', packBatch(batch));
+    const answer = await this.#call('commit', { ...packBatch(batch), notes: packNotes(batch) });
     const outcomes = unpackOutcomes(answer);
     const last = outcomes.findLast((outcome) => 'revision' in outcome);
     if (last !== undefined) this.#wake(last.revision);

@@ -48,5 +48,5 @@ export class RecentChanges {
 }
 
 function bytesOf({ pages }: CommittedChanges): number {
-  return pages.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+  return pages.reduce((sum, { bytes, notes }) => sum + bytes.byteLength + (notes?.bytes.length ?? 0), 0);
 }

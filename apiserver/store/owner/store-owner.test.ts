@@ -4,10 +4,21 @@ import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { createSqliteStore } from '../sqlite/sqlite-store.ts';
-import { create, key, kind, readable, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
+import {
+  bytes,
+  create,
+  key,
+  kind,
+  readable,
+  rejectionOf,
+  scanned,
+  text,
+  written,
+} from '../store-operations.fixture.ts';
 import { StoreError } from '../store-error.ts';
-import type { Store } from '../store.ts';
+import type { Change, Store } from '../store.ts';
 import { ChangeBroadcast } from './change-broadcast.ts';
+import type { WrittenCommit } from './merged-commits.ts';
 import { TestOwner } from './owner.test-support.ts';
 
 /** SQLite in memory that counts, and fails on demand. */
@@ -36,6 +47,11 @@ function watchedStore() {
   return { store: Object.assign(store, replaced), watched };
 }
 
+/** A commit of one deletion, whose change has to be read. */
+function commitOf(revision: number): WrittenCommit {
+  return { operations: [{ op: 'delete', key: key('1'), kind }], outcomes: [{ revision }], revision, writer: undefined };
+}
+
 describe('the owner of a database', () => {
   let owner: TestOwner;
   let watched: ReturnType<typeof watchedStore>['watched'];
@@ -56,23 +72,47 @@ describe('the owner of a database', () => {
 
   const three = (): [Store, Store, Store] => stores as [Store, Store, Store];
 
-  it('reads the changes of a commit once for all stores', async () => {
+  /** Resolves when a store has received the changes up to a revision. */
+  function received(store: Store, revision: number): Promise<void> {
+    return new Promise((resolve) => store.subscribe((upTo) => upTo >= revision && resolve()));
+  }
+
+  it('sends creations as they were written, and reads other changes once for all stores', async () => {
     const [a, b, c] = three();
-    const heard: number[] = [];
-    b.subscribe((revision) => heard.push(revision));
+    const all = received(b, 5);
     await written(a, create('1', 'x'), create('2', 'y'));
     await written(c, create('3', 'z'));
-    await eventually(() => heard.includes(3));
-    expect(watched.reads).to.equal(2);
-    const changes = await b.changes(0, 3);
-    expect(changes.map((change) => change.key)).to.deep.equal([key('1'), key('2'), key('3')]);
+    expect(watched.reads).to.equal(0);
+    await written(a, create('4', ''), { op: 'update', key: key('1'), kind, expect: 1, data: bytes('new') });
+    await all;
+    expect(watched.reads).to.equal(1);
+    const changes = await b.changes(0, 5);
+    expect(changes.map((change) => change.key)).to.deep.equal(['1', '2', '3', '4', '1'].map((name) => key(name)));
     expect((await b.changes(0, 2)).map(({ revision }) => revision)).to.deep.equal([1, 2]);
     expect((await b.changes(1, 2)).map(({ revision }) => revision)).to.deep.equal([2, 3]);
-    expect(watched.reads, 'read again').to.equal(2);
+    expect(watched.reads, 'read again').to.equal(1);
     // The changes that it has passed are read from the database.
-    await b.changes(2, 1);
-    expect((await b.changes(0, 3)).map(readable)).to.deep.equal(changes.map(readable));
-    expect(watched.reads).to.equal(3);
+    await b.changes(4, 1);
+    expect((await b.changes(0, 5)).map(readable)).to.deep.equal(changes.map(readable));
+    expect(watched.reads).to.equal(2);
+  });
+
+  it('passes the notes of changes on to the other stores, and stores none of them', async () => {
+    const [a, b] = three();
+    const all = received(b, 5);
+    const note = (value: string): { readonly note: Uint8Array } => ({ note: bytes(value) });
+    await written(a, { ...create('1', 'x'), ...note('n1') }, create('2', 'y'), { ...create('3', 'z'), ...note('n3') });
+    const update = { op: 'update', key: key('2'), kind, expect: 2, data: bytes('new') } as const;
+    const refused = { ...create('1', 'again'), ...note('refused') };
+    await a.commit([refused, { ...update, ...note('n4') }, create('5', '')]);
+    await all;
+    const notesOf = (changes: readonly Change[]): readonly (string | undefined)[] =>
+      changes.map((change) => text(change.note));
+    expect(notesOf(await b.changes(0, 5))).to.deep.equal(['n1', undefined, 'n3', 'n4', undefined]);
+    expect(notesOf(await b.changes(3, 1))).to.deep.equal(['n4']);
+    const late = await owner.open();
+    expect(notesOf(await late.changes(0, 5))).to.deep.equal(Array.from({ length: 5 }));
+    await late.close();
   });
 
   it('returns as many changes as there are up to the limit, both its own and those of other stores', async () => {
@@ -150,8 +190,19 @@ describe('the owner of a database', () => {
       { waitingBytes: 0, sendFrame: () => (sent.fast += 1) },
     ]);
     const broadcast = new ChangeBroadcast({ changePages: async () => [] }, receivers);
-    await broadcast.publish(1);
+    await broadcast.publish(commitOf(1));
     expect(sent).to.deep.equal({ slow: 0, fast: 1 });
+  });
+
+  it('sends a process no changes that it has written alone, as it knows them', async () => {
+    const sent: number[] = [];
+    const receiver = (number: number) => ({ waitingBytes: 0, sendFrame: () => void sent.push(number) });
+    const [first, second] = [receiver(1), receiver(2)];
+    const broadcast = new ChangeBroadcast({ changePages: async () => [] }, new Set([first, second]));
+    await broadcast.publish({ ...commitOf(1), writer: first });
+    expect(sent).to.deep.equal([2]);
+    await broadcast.publish(commitOf(2));
+    expect(sent).to.deep.equal([2, 1, 2]);
   });
 
   it('sends later changes when some could not be read', async () => {
@@ -163,9 +214,9 @@ describe('the owner of a database', () => {
       return [];
     };
     const broadcast = new ChangeBroadcast({ changePages }, receivers);
-    await broadcast.publish(1);
+    await broadcast.publish(commitOf(1));
     isBroken = false;
-    await broadcast.publish(2);
+    await broadcast.publish(commitOf(2));
     expect(sent).to.deep.equal([1, 2]);
   });
 });

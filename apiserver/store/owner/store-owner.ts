@@ -30,7 +30,7 @@ export class StoreOwner {
     this.#broadcast = new ChangeBroadcast(store, this.#streams);
     this.#commits = new MergedCommits({
       store,
-      onCommitted: (revision) => this.#broadcast.publish(revision),
+      onCommitted: (commit) => this.#broadcast.publish(commit),
     });
     this.failed = new Promise((resolve) => (this.#fail = resolve));
   }
@@ -53,7 +53,7 @@ export class StoreOwner {
     const connection: OwnerConnection = new OwnerConnection({
       store: this.#store,
       opened: () => this.#present(),
-      commit: (batch) => this.#commits.commit(batch),
+      commit: (batch) => this.#commits.commit(batch, messages),
       startHistory: (revision) => this.#startHistory(revision),
       send: (reply) => messages.send(reply),
       onFailure: (error) => this.#fail(error),

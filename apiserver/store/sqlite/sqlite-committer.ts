@@ -4,7 +4,7 @@ import { claimDifference } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
 import { batchStride, type PackedBatch, type PackedOutcomes, type UniqueConflict } from '../packed-batch.ts';
 import { unpackItems } from '../packed-items.ts';
-import type { HashSecret } from './key-hash.ts';
+import type { HashSecret } from '../../base/key-hash.ts';
 import { type ObjectKey, PresentObjects } from './present-objects.ts';
 import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
@@ -216,7 +216,7 @@ export class SqliteCommitter {
     return keys.map((key, position) => {
       const at = position * batchStride;
       const length = numbers[at + 3] ?? -1;
-      const data = length < 0 ? null : new Uint8Array(bytes, offset, length);
+      const data = length < 0 ? null : bytes.subarray(offset, offset + length);
       offset += Math.max(length, 0);
       return {
         op: operationNames[numbers[at] ?? -1],

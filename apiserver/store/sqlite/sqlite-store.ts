@@ -97,7 +97,7 @@ class SqliteStore implements PagedStore {
 
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const packed = packBatch(batch);
-    const answer = await this.#opened().call('commit', packed, [packed.bytes]);
+    const answer = await this.#opened().call('commit', packed, [packed.bytes.buffer]);
     const { before } = answer;
     const outcomes = unpackOutcomes(answer);
     for (const outcome of outcomes) if ('revision' in outcome) this.#revision = outcome.revision;
@@ -123,7 +123,7 @@ class SqliteStore implements PagedStore {
     return (await this.changePages(after, limit)).flatMap(unpackChanges);
   }
 
-  /** Returns the same as {@link changes}, in packed pages. */
+  /** Returns the {@link changes} in packed pages. */
   async changePages(after: number, limit: number): Promise<readonly PackedPage[]> {
     const pages: PackedPage[] = [];
     let from = after;

@@ -33,8 +33,8 @@ async function answerTo({ id, type, request }: CallMessage): Promise<AnswerMessa
 function transferOf(message: AnswerMessage): ArrayBuffer[] {
   const answer = 'answer' in message ? message.answer : undefined;
   if (typeof answer !== 'object' || answer === null) return [];
-  if ('bytes' in answer && answer.bytes instanceof ArrayBuffer) return [answer.bytes];
-  const { buffer } = 'revisions' in answer && answer.revisions instanceof Float64Array ? answer.revisions : {};
+  const bytes = 'bytes' in answer ? answer.bytes : 'revisions' in answer ? answer.revisions : undefined;
+  const { buffer } = bytes instanceof Uint8Array || bytes instanceof Float64Array ? bytes : {};
   return buffer instanceof ArrayBuffer ? [buffer] : [];
 }
 

@@ -1,0 +1,65 @@
+import { completeRecord, createEntry } from '../../index/create-entry.ts';
+import type { EntryObject } from '../../index/create-entry.ts';
+import type { IndexValues } from '../../index/entry.ts';
+import { Block } from '../../index/slabs.ts';
+import type { RecordPlace, Slabs } from '../../index/slabs.ts';
+import type { StoredEntry } from '../../index/stored-entry.ts';
+import type { Change } from '../../store/store.ts';
+import { withRevision } from '../object/object-codec.ts';
+
+/** Bytes of the fingerprint, before the record. */
+const markBytes = 32;
+
+/** Many notes share a block. */
+const blockBytes = 64 * 1024;
+
+const noBytes = Buffer.alloc(0);
+
+/**
+ * Notes from one process to another about the new state of an object: its record, so that the other process copies it, and
+ * neither parses the object nor computes the values of its indexes. A note begins with the fingerprint of the writer's indexes
+ * and program, and is ignored by a process that has others, as while a plugin is reloaded.
+ */
+export class EntryNotes {
+  readonly #mark: Buffer;
+  #block = new Block(blockBytes);
+  #filled = 0;
+
+  /** `fingerprint` is that of `keptFingerprint`. */
+  constructor(fingerprint: string) {
+    this.#mark = Buffer.from(fingerprint, 'base64');
+  }
+
+  /** The note of an object. */
+  write(object: EntryObject, values: IndexValues): Buffer {
+    const { block, at, footprint } = createEntry(object, { revision: 0, bytes: noBytes, values, slabs: this });
+    this.#mark.copy(block.bytes, at - markBytes);
+    return block.bytes.subarray(at - markBytes, at + footprint);
+  }
+
+  /** The entry of a change; undefined when its object has to be parsed. @throws BrokenObjectError */
+  read({ data, revision, problem, note }: Change, slabs: Slabs): StoredEntry | undefined {
+    if (note === undefined || problem !== undefined || this.#mark.compare(note, 0, markBytes) !== 0) return undefined;
+    return this.entryOf(note, { revision, bytes: withRevision(data, revision, slabs.allocate), slabs });
+  }
+
+  /** The entry of an own note. */
+  entryOf(
+    note: Uint8Array,
+    { slabs, ...state }: { readonly revision: number; readonly bytes: Buffer; readonly slabs: Slabs },
+  ): StoredEntry {
+    return completeRecord(slabs, { ...state, record: note.subarray(markBytes) });
+  }
+
+  /** A place for a record without bytes; see {@link Slabs}. */
+  placeBehind(_bytes: Buffer, length: number): RecordPlace {
+    const size = markBytes + length;
+    if (this.#filled + size > this.#block.size) {
+      this.#block = new Block(Math.max(blockBytes, size));
+      this.#filled = 0;
+    }
+    const at = this.#filled + markBytes;
+    this.#filled += size;
+    return { block: this.#block, at, bytesAt: at };
+  }
+}

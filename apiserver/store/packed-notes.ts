@@ -1,0 +1,36 @@
+/** Notes by the position of their operation or change. */
+export interface PackedNotes {
+  /** 0: none. */
+  readonly lengths: Uint32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Returns undefined when there are none. */
+export function packNotes(noted: readonly { readonly note?: Uint8Array | undefined }[]): PackedNotes | undefined {
+  let total = 0;
+  for (const { note } of noted) total += note?.length ?? 0;
+  if (total === 0) return undefined;
+  const lengths = new Uint32Array(noted.length);
+  const bytes = new Uint8Array(total);
+  let offset = 0;
+  for (const [position, { note }] of noted.entries()) {
+    if (note === undefined) continue;
+    lengths[position] = note.length;
+    bytes.set(note, offset);
+    offset += note.length;
+  }
+  return { lengths, bytes };
+}
+
+/** Notes that are views into the packed bytes, by position. */
+export function unpackNotes(packed: PackedNotes | undefined): readonly (Uint8Array | undefined)[] | undefined {
+  if (packed === undefined) return undefined;
+  const { lengths, bytes } = packed;
+  const notes: (Uint8Array | undefined)[] = [];
+  let offset = 0;
+  for (const length of lengths) {
+    notes.push(length === 0 ? undefined : bytes.subarray(offset, offset + length));
+    offset += length;
+  }
+  return notes;
+}

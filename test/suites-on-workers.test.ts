@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { workersVariable } from './support/test-server.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Suites that use one server by HTTP alone. */
+const suites = [
+  'builtin-kinds',
+  'error-responses',
+  'errors-body',
+  'errors-objects',
+  'errors-parameters',
+  'limits',
+  'lists',
+  'objects-metadata',
+  'objects-writes',
+  'option-vectors',
+  'preconditions',
+  'secrets',
+  'spec-metadata',
+  'watch',
+];
+
+interface Report {
+  readonly stats: { readonly passes: number };
+  readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message?: string } }[];
+}
+
+describe('the suites of one server over HTTP, when each request goes to the next of two workers [slow]', function () {
+  this.timeout(120_000);
+
+  it('pass', async () => {
+    const files = suites.map((name) => `test/dist/${name}.test.js`);
+    const hooks = ['./.ci/tiers.js', './.ci/error-causes.js'].flatMap((hook) => ['--require', hook]);
+    const mocha = [
+      'node_modules/mocha/bin/mocha.js',
+      '--no-config',
+      '--exit',
+      '--reporter',
+      'json',
+      '--timeout',
+      '20000',
+    ];
+    const env = { ...process.env, [workersVariable]: '2', HOMEOSTAT_TEST_SLOW: 'false', CI: 'false' };
+    const options = { cwd: root, env, maxBuffer: 64 * 1024 * 1024 };
+    // Mocha exits with the number of failures.
+    const { stdout } = await run(process.execPath, [...mocha, ...hooks, ...files], options).catch(
+      (error: unknown) => error as { readonly stdout: string },
+    );
+    const { stats, failures } = JSON.parse(stdout.slice(stdout.indexOf('{'))) as Report;
+    expect(failures.map(({ fullTitle, err }) => `${fullTitle}: ${err.message ?? ''}`)).to.deep.equal([]);
+    expect(stats.passes).to.be.greaterThan(300);
+  });
+});
