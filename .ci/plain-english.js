@@ -5,7 +5,10 @@ const words = [
   [/\bwhoever\b/i, 'name the one who acts: "a client that", "the caller"'],
   [/\bsomebody\b/i, 'name the one who acts: "a client", "another replica", "the user"'],
   [/\b(?:is|are|be|been) told of\b/i, 'name the call: "is called with", "receives"'],
-  [/\bhas a say in\b/i, 'say what it decides: "may change", "may refuse"'],
+  [/\b(?:has|have) (?:a|its|their) say\b/i, 'say what it decides: "may change", "may refuse"'],
+  [/\bhears? of\b/i, 'name the call: "is called with", "receives", "learns of"'],
+  [/\bnothing but\b|\bno other [a-z]+ than\b|\bnothing (?:else|more) than\b/i, 'write "only"'],
+  [/\b(?:that|which|what) (?:is|are) none\b(?! of)/i, 'say what it is not: "a text that is not a size"'],
   [/\bwhat goes is\b/i, 'say what is deleted'],
   [/\bwhat it came to\b/i, 'name the result'],
   [/\bof before\b(?!\()/i, 'write "previous", "former" or "earlier"'],
@@ -26,6 +29,9 @@ const words = [
 const opening =
   /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither|Whether|Asked|Why|So|Such|Nothing|None|Both|Also|It|Its|They|Their|Stands|Goes|Comes|What(?! (?:do|does|is|are)\b))\b/;
 
+/** Openings that a reader understands only with the docstring above. */
+const reference = /^(?:(?:Returns t|T)he same(?:,| (?:as|for|from|in|of|on|with|without|but)\b)|Does the same\b)/;
+
 /** Returns the reason why a text is hard to read; undefined when it breaks no rule. */
 export function unclearText(text) {
   const found = words.find(([pattern]) => pattern.test(text));
@@ -35,6 +41,8 @@ export function unclearText(text) {
 /** Returns the reason why a docstring is hard to read. A docstring starts with its subject or its verb. */
 export function unclearDocstring(text) {
   const start = text.replace(/^[\s*]+/, '');
+  const [same] = reference.exec(start) ?? [];
+  if (same !== undefined) return `A docstring says what its own function does, not "${same}": name it, or link to it.`;
   const found = opening.exec(start);
   return found === null
     ? unclearText(text)

@@ -23,7 +23,7 @@ export interface Served {
 interface Contestants {
   readonly ours: Served;
   readonly limit: Served;
-  /** The least share of the other's processor time to ours; default: the row has no target. */
+  /** The minimum of the other's processor time divided by ours; default: the row has no target. */
   readonly least?: number;
 }
 
@@ -42,7 +42,8 @@ export async function besideOther(
   const count = Math.ceil((rounds * seconds * 1000) / turnMs);
   await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
   const found = await alternate(count, turns);
-  // In a process that serves both, what follows a turn is the turn of the other.
+  // In a process that serves both, the next turn belongs to the other contestant, so only costs up to the last response
+  // count.
   const isShared = ours.child === limit.child;
   const costOf = (taken: Turns): number => quickerHalf(isShared ? taken.ownCosts(count) : taken.costs(count));
   const [cost, otherCost] = [costOf(own), costOf(other)];

@@ -27,7 +27,7 @@ export class Child implements AsyncDisposable {
   readonly #waiting = new Map<number, Waiting>();
   #calls = 0;
 
-  /** `folder`: that of another checkout's compiled children. */
+  /** `folder`: the compiled children, perhaps of another checkout. */
   constructor(script: string, nodeOptions: readonly string[] = [], folder: URL = ownChildren) {
     const file = new URL(`${script}.js`, folder);
     this.#process = fork(file, { execArgv: [...nodeOptions], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });

@@ -16,7 +16,7 @@ export function describeMachine(folder: string): string {
   );
 }
 
-/** The same for a page of the book, within a sentence. */
+/** The facts that a page of the book needs, as a part of a sentence. */
 export function describeConditions(folder: string): string {
   const load = (loadavg()[0] ?? 0).toFixed(0);
   return `on ${availableParallelism().toString()} cores with a load of ${load}, where an fsync took ${fsyncMs(folder).toFixed(1)} ms`;

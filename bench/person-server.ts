@@ -44,7 +44,7 @@ export const userToken = 'token-of-a-user-by-a-role';
 
 const masterToken = 'token-of-the-administrator';
 
-/** The same as {@link startedServer}, with `auth: required`; its files begin with `path`. */
+/** Starts a server like {@link startedServer}, with `auth: required`. The paths of its files begin with `path`. */
 export async function protectedServer(child: Child, path: string): Promise<string> {
   const tokenFile = `${path}-tokens.yaml`;
   await writeTokenFile(tokenFile, [

@@ -5,7 +5,7 @@ export interface Target {
   readonly isMet: boolean;
 }
 
-/** Ours, and the limit that was measured with it. */
+/** The figures of our code, and of the limit that was measured with it. */
 export interface Comparison {
   readonly ours: Figures;
   readonly limit: Figures;
@@ -44,7 +44,7 @@ export function allOf(...targets: readonly Target[]): Target {
 
 const header = ['case', 'ops/s', 'p50', 'p99', 'limit ops/s', 'p50', 'p99', 'ratio', 'target', 'met'];
 
-/** Our operations per second over the limit's. */
+/** Our operations per second divided by those of the limit. */
 function ratioOf({ ours, limit }: Comparison): number {
   return ours.opsPerSecond / limit.opsPerSecond;
 }

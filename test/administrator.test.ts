@@ -111,7 +111,7 @@ describe('The first administrator [slow]', () => {
     expect(listed, listed.output).to.include({ code: 0 });
   });
 
-  it('sends the token to no other server than that of the kubeconfig', async () => {
+  it('sends the token only to the server of the kubeconfig', async () => {
     const first = await serve();
     const other = await serve('--database', 'sqlite:other/h.db');
     expect(readFileSync(join(folder, 'other', 'admin.kubeconfig'), 'utf8')).to.not.equal(readFileSync(file(), 'utf8'));

@@ -122,7 +122,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expectRefusal(answer, { reason: 'Conflict', causes: ['FieldManagerConflict .spec.name'] });
     });
 
-    it('of a status needs the object (404), and writes nothing but status', async () => {
+    it('of a status needs the object (404), and writes only status', async () => {
       const status = { status: { phase: 'Up' }, spec: { name: 'Mallory' } };
       const send = (): Promise<Answer> => server.patch(`${ann}/status?fieldManager=c`, object(status), { type });
       expectRefusal(await send(), { reason: 'NotFound' });

@@ -233,7 +233,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
       'spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.minimum',
     ],
     [
-      'a version that is none',
+      'a name that is not a version',
       widgetDefinition({ versions: [widgetVersion({ name: 'new' })] }),
       'spec.versions[0].name',
     ],

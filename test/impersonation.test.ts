@@ -90,7 +90,7 @@ describe('a request that runs as another user', () => {
     expect((await server.get('/livez', { 'Impersonate-User': 'eve' })).status).to.equal(200);
   });
 
-  it('repeats no more of a long header than fits into a message', async () => {
+  it('repeats only the part of a long header that fits into a message', async () => {
     const { body } = await server.get(persons, { [`Impersonate-${'x'.repeat(8000)}`]: 'y' });
     expect(body).to.include({ code: 400 });
     expect(body.message).to.have.length.below(400);

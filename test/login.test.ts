@@ -410,7 +410,7 @@ describe('People who log in', () => {
         expect((await form({ user: 'ada', password, next })).headers.get('location'), next).to.equal('./docs');
     });
 
-    it('are logged in by no page of another site', async () => {
+    it('cannot be logged in by a page of another site', async () => {
       await start();
       await addUser('ada');
       expect((await logIn('ada', password, { origin: 'http://evil.example.com' })).status).to.equal(403);

@@ -82,7 +82,7 @@ describe('objects: writes', () => {
     ['without', ann, (): unknown => person('ann', { age: 30, tags: ['a'] })],
     ['with', mach, (): unknown => newMachine('m', { spec: { power: 1 } })],
   ] as const) {
-    it(`the path /status changes nothing but status, of a kind ${claim} the subresource [spec 4.1-subextension]`, async () => {
+    it(`the path /status changes only status, of a kind ${claim} the subresource [spec 4.1-subextension]`, async () => {
       const collection = path.slice(0, path.lastIndexOf('/'));
       await server.post(collection, fresh());
       const stored = (await server.get(path)).body;

@@ -370,7 +370,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('are offered by no server whose file has a mistake in browserLogin', async () => {
+  it('need a file without mistakes in browserLogin; otherwise the server does not start', async () => {
     const mistakes: readonly (readonly [more: string, message: string])[] = [
       ['    secret: x\n', 'jwt[0].browserLogin.secret: is not known here'],
       ['    clientSecretFile: ""\n', 'jwt[0].browserLogin.clientSecretFile: must be the path of a file'],

@@ -7,7 +7,8 @@ import { lintPlanted } from './support/planted-lint.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Words that the lint rule refuses in comments and texts; the pages of the book have none of them either. */
-const refused = /\b(?:anew|whoever|somebody|nobody|hence|thus|ought to|goes on|go on|went on|(?:has|have) yet to)\b/i;
+const refused =
+  /\b(?:anew|whoever|somebody|nobody|hence|thus|ought to|goes on|go on|went on|(?:has|have) yet to|nothing but|hears? of)\b/i;
 
 describe('the rule of plain English', () => {
   it('refuses docstrings without a subject and words that readers stumble over [slow]', async () => {
@@ -25,6 +26,12 @@ describe('the rule of plain English', () => {
       'test/what.ts': '/** What a run wrote. */\nexport const name = 1;\n',
       'test/question.ts': '/** What does a run cost? */\nexport const name = 1;\n',
       'test/goes-on.ts': '// The copy goes on meanwhile.\nexport const name = 1;\n',
+      'test/same.ts': '/** The same without a session. */\nexport const name = 1;\n',
+      'test/same-object.ts': '/** The same object at each call. */\nexport const name = 1;\n',
+      'test/only.ts': '// It reads nothing but names.\nexport const name = 1;\n',
+      'test/none.ts': "export const message = 'a size that is none';\n",
+      'test/none-of.ts': "export const message = 'a name that is none of the known ones';\n",
+      'test/hears.ts': '// The replica hears of the change later.\nexport const name = 1;\n',
       'test/clear.ts': '/** The name of the controller. */\nexport const name = 1;\n',
     });
     expect(Object.keys(reported).sort()).to.deep.equal([
@@ -32,8 +39,12 @@ describe('the rule of plain English', () => {
       'test/comment.ts',
       'test/docstring.ts',
       'test/goes-on.ts',
+      'test/hears.ts',
       'test/message.ts',
       'test/nobody.ts',
+      'test/none.ts',
+      'test/only.ts',
+      'test/same.ts',
       'test/template.ts',
       'test/what.ts',
       'test/whether.ts',

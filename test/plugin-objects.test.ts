@@ -117,7 +117,7 @@ describe('plugins as objects, over HTTP', () => {
     expect((await json('/apis/plugin.svc.example.org/v1alpha1/plugins')).total).to.equal(1);
   });
 
-  it('refuse what is no boolean, naming the field', async () => {
+  it('refuse a value that is not a boolean, naming the field', async () => {
     await start({});
     const object = await json(`${plugins}/plugin-1`);
     const answer = await call('PUT', `${plugins}/plugin-1`, { ...object, spec: { enabled: 'no' } });

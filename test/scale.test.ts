@@ -110,7 +110,7 @@ describe('the Scale of an object [compat scale]', () => {
     ['text', scale('3'), 422],
     ['more than a 32-bit number holds', scale(2 ** 31), 422],
     ['another kind', newWidget('a'), 400],
-    ['a spec that is none', { ...scale(1), spec: 3 }, 400],
+    ['a spec that is not an object', { ...scale(1), spec: 3 }, 400],
   ];
   for (const [what, body, status] of refusals) {
     it(`refuses ${what} with ${status}`, async () => {

@@ -37,7 +37,7 @@ export interface Admissions {
   forOwner(name: string, options: AdmissionOwnerOptions): OwnedAdmission;
 }
 
-export interface AdmissionTableOptions {
+export interface AdmissionTableParts {
   /** Finds the registered model of a kind, and its owner. */
   readonly lookup: (
     gvk: GroupVersionKind,
@@ -60,12 +60,12 @@ interface Mounted extends MountedHooks {
 export class AdmissionTable implements Admissions {
   /** True while no kind has hooks; changed only here. */
   isEmpty = true;
-  readonly #options: AdmissionTableOptions;
+  readonly #parts: AdmissionTableParts;
   readonly #owners = new Map<string, Owner>();
   readonly #hooks = new Map<string, readonly Mounted[]>();
 
-  constructor(options: AdmissionTableOptions) {
-    this.#options = options;
+  constructor(parts: AdmissionTableParts) {
+    this.#parts = parts;
   }
 
   /** Returns the hooks of the kind with this key prefix; undefined for the many kinds without hooks. */
@@ -107,7 +107,7 @@ export class AdmissionTable implements Admissions {
 
   #checkKind({ name, options }: Owner, model: ModelDescriptor): void {
     const what = `"${name}" cannot admit ${apiVersionOf(model)} ${model.kind}`;
-    const registration = this.#options.lookup(model);
+    const registration = this.#parts.lookup(model);
     if (registration === undefined)
       throw new Error(`${what}: it is not registered: register it, or depend on the plugin that does`);
     const { owner } = registration;

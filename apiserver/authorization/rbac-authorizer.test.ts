@@ -26,7 +26,7 @@ function authorizerWith(rule: Partial<PolicyRule>, namespace?: string): RbacAuth
   return authorizer;
 }
 
-describe('a decision by roles that follows another one about the same user', () => {
+describe('a decision by roles, after another decision about the same user,', () => {
   const others: readonly Partial<ResourceAttributes>[] = [
     { verb: 'delete' },
     { group: 'apps' },
@@ -36,7 +36,7 @@ describe('a decision by roles that follows another one about the same user', () 
     { namespace: undefined },
   ];
   for (const other of others) {
-    it(`is not that of a request without ${JSON.stringify(Object.keys(other)[0])} ${JSON.stringify(Object.values(other)[0])}`, () => {
+    it(`is not taken over from a request without ${JSON.stringify(Object.keys(other)[0])} ${JSON.stringify(Object.values(other)[0])}`, () => {
       const authorizer = authorizerWith({}, 'home');
       expect(authorizer.decide(ann, asked).allowed).to.equal(true);
       expect(authorizer.decide(ann, { ...asked, ...other }).allowed).to.equal(false);
@@ -44,14 +44,14 @@ describe('a decision by roles that follows another one about the same user', () 
     });
   }
 
-  it('is not that about another object when the rule names its objects', () => {
+  it('is not taken over from another object when the rule names its objects', () => {
     const authorizer = authorizerWith({ resourceNames: ['one'] });
     expect(authorizer.decide(ann, asked).allowed).to.equal(true);
     expect(authorizer.decide(ann, { ...asked, name: 'two' }).allowed).to.equal(false);
     expect(authorizer.decide(ann, { ...asked, name: undefined }).allowed).to.equal(false);
   });
 
-  it('is not that about another user of the same name, with other groups', () => {
+  it('is not taken over from another user of the same name with other groups', () => {
     const authorizer = authorizerWith({});
     const subjects = [{ kind: 'Group', apiGroup, name: 'staff' }];
     authorizer.setBinding({

@@ -147,7 +147,7 @@ describe('a file that is not an export of this format', () => {
       'line 3: key must come after that of the line before',
     ],
     [
-      'a revision that is none',
+      'a revision that is not a number',
       sealed(manifest, { key: '/registry/a.b/c/d', revision: '3', data: '' }),
       'line 2: revision must be a whole number',
     ],

@@ -28,7 +28,7 @@ const deletedAtOnce = 50;
 /** Controllers that have not run for that long are gone: their plugin was removed. */
 const stoppedAgeMs = 30 * 86_400_000;
 
-export interface RunExpiryOptions {
+export interface RunExpiryParts {
   readonly registry: Registry;
   readonly table: ResourceTable;
   readonly clock: Clock;
@@ -38,16 +38,16 @@ export interface RunExpiryOptions {
 
 /** Deletes old records of runs, and the objects of controllers that are gone. Several replicas may delete the same ones. */
 export class RunExpiry {
-  readonly #options: RunExpiryOptions;
+  readonly #parts: RunExpiryParts;
   readonly #resources = new Map<Resource, () => void>();
   #timer: Timer | undefined;
   #run: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(options: RunExpiryOptions) {
-    this.#options = options;
-    options.table.on('opened', (resource) => this.#follow(resource));
-    options.table.on('closed', (resource) => {
+  constructor(parts: RunExpiryParts) {
+    this.#parts = parts;
+    parts.table.on('opened', (resource) => this.#follow(resource));
+    parts.table.on('closed', (resource) => {
       this.#resources.get(resource)?.();
       this.#resources.delete(resource);
     });
@@ -60,7 +60,7 @@ export class RunExpiry {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#options.clock.clearTimeout(this.#timer);
+    this.#parts.clock.clearTimeout(this.#timer);
     for (const unsubscribe of this.#resources.values()) unsubscribe();
     await this.#run;
   }
@@ -75,7 +75,7 @@ export class RunExpiry {
 
   #schedule(): void {
     if (this.#isStopped || this.#timer !== undefined || this.#run !== undefined) return;
-    this.#timer = this.#options.clock.setTimeout(() => {
+    this.#timer = this.#parts.clock.setTimeout(() => {
       this.#timer = undefined;
       this.#run = this.#work();
     }, intervalMs);
@@ -90,7 +90,7 @@ export class RunExpiry {
   }
 
   async #pass(): Promise<void> {
-    const { clock, logger, registry, retention = defaultRunRetention } = this.#options;
+    const { clock, logger, registry, retention = defaultRunRetention } = this.#parts;
     try {
       for (const resource of this.#resources.keys()) {
         const isRuns = resource.model.kind === runModel.kind;

@@ -19,7 +19,7 @@ import type { ConvertTo } from './model-of-definition.ts';
 import { statusOf, terminatingStatus } from './definition-status.ts';
 import { definitionOfOwner, ServedDefinitions } from './served-definitions.ts';
 
-export interface DefinitionControllerOptions {
+export interface DefinitionControllerParts {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
   readonly registry: Registry;
@@ -39,7 +39,7 @@ const deletedAtOnce = 100;
  * that is being deleted. Each server of a database does so, and all write the same.
  */
 export class DefinitionController {
-  readonly #options: DefinitionControllerOptions;
+  readonly #parts: DefinitionControllerParts;
   readonly #served: ServedDefinitions;
   readonly #queue: WorkLoop<string>;
   /** Names of the definitions that wait for a name of another kind. */
@@ -54,21 +54,21 @@ export class DefinitionController {
   #definitions: Resource | undefined;
   #started = false;
 
-  constructor(options: DefinitionControllerOptions) {
-    this.#options = options;
-    this.#served = new ServedDefinitions(options);
+  constructor(parts: DefinitionControllerParts) {
+    this.#parts = parts;
+    this.#served = new ServedDefinitions(parts);
     this.#queue = new WorkLoop({
-      clock: options.clock,
+      clock: parts.clock,
       idOf: (name) => name,
       handle: async (name) => this.#handle(name),
       onFailure: (name, err) =>
-        options.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; trying again later'),
+        parts.logger.error({ err, name }, 'a CustomResourceDefinition could not be followed; trying again later'),
     });
   }
 
   /** Serves the stored definitions, first those that were served before. Writes nothing. */
   async open(): Promise<void> {
-    const { schemes, table } = this.#options;
+    const { schemes, table } = this.#parts;
     schemes.register(definitionModel);
     this.#definitions = await table.whenReady(definitionModel);
     for (const { bytes } of this.#definitions.cache.entries()) {
@@ -80,7 +80,7 @@ export class DefinitionController {
 
   /** Starts to follow the definitions. */
   start(): void {
-    const { schemes, table } = this.#options;
+    const { schemes, table } = this.#parts;
     this.#started = true;
     const { feed } = this.#opened();
     this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
@@ -212,7 +212,7 @@ export class DefinitionController {
   async #deleteAll(resource: Resource): Promise<void> {
     const undeclared = [...resource.cache.entries()].filter(({ deletion }) => deletion === undefined);
     await deleteEntries(
-      this.#options.registry,
+      this.#parts.registry,
       { resource, entries: [...undeclared, ...resource.cache.broken.values()] },
       { atOnce: deletedAtOnce, optionsOf, isStopped: () => this.#queue.isStopped },
     );
@@ -221,7 +221,7 @@ export class DefinitionController {
   async #setFinalizers({ metadata }: CustomResourceDefinition, finalizers: readonly string[]): Promise<void> {
     const { name, resourceVersion } = metadata;
     const patch = { metadata: { resourceVersion, finalizers } };
-    await this.#options.registry.patch(this.#opened(), { name }, { type: 'merge', patch }, asService);
+    await this.#parts.registry.patch(this.#opened(), { name }, { type: 'merge', patch }, asService);
   }
 
   /** Sets the status; writes nothing when it is unchanged, as for most definitions after a restart. */
@@ -229,7 +229,7 @@ export class DefinitionController {
     if (deepEqual(definition.status, status)) return;
     const { apiVersion, kind, metadata } = definition;
     // A status write does not read the rest of the object.
-    await this.#options.registry.update(
+    await this.#parts.registry.update(
       this.#opened(),
       keyOf(definition),
       () => ({ apiVersion, kind, metadata: { ...metadata }, status: structuredClone(status) }),
@@ -238,7 +238,7 @@ export class DefinitionController {
   }
 
   #now(): string {
-    return formatTime(this.#options.clock.now());
+    return formatTime(this.#parts.clock.now());
   }
 }
 

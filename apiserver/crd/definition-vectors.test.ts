@@ -10,9 +10,9 @@ import { DefinitionViolations } from './definition-violations.ts';
 // Intended differences from Kubernetes. A case listed here that does not differ fails.
 const reasons = {
   status:
-    'the status of a creation is dropped, being the service’s own, and names have defaults where Kubernetes has filled them in before',
+    'a creation cannot set the status, which is dropped; names get defaults here, which Kubernetes fills in earlier',
   more: 'Kubernetes does not look for types once something else is wrong',
-  place: 'what the stored definition does wrong may stay where it is; Kubernetes then allows it anywhere',
+  place: 'a mistake of the stored definition may stay where it is; Kubernetes then allows it anywhere',
   internal: 'fields that only older versions of the API have are unknown here, and pruned',
 } as const;
 

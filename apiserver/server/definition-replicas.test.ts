@@ -115,7 +115,7 @@ describe('CustomResourceDefinitions and replicas', () => {
   });
 
   for (const hears of ['step by step', 'when they are gone'])
-    it(`refuse objects of a lagging server, which hears of their deletion ${hears}`, async () => {
+    it(`refuse objects of a lagging server, which learns of their deletion ${hears}`, async () => {
       const [first, second] = servers as [ApiServer, ApiServer];
       const [, store] = stores as [ReplicaStore, ReplicaStore];
       const path = `${definitions}/${name}`;

@@ -31,7 +31,7 @@ export class SharedDatabase {
   }
 }
 
-/** Starts a server on a database, which hears of no changes of other servers once it is ready. */
+/** Starts a server on a database. Once it is ready, it receives no notice of changes of other servers. */
 export async function startDeaf(database: SharedDatabase, options: Partial<ApiServerOptions>): Promise<ApiServer> {
   const store = database.replica();
   const server = await startOn(store, { port: 0, ...options });

@@ -6,7 +6,7 @@ import { parseCertificates } from './pem.ts';
 import { readPublic } from './private-file.ts';
 import type { CertificateSource, TlsOptions } from './tls-options.ts';
 
-export interface CertificateSourceOptions {
+export interface CertificateSourceParts {
   readonly tls: TlsOptions;
   /** The server's names and addresses, besides the loopback names. */
   readonly hostNames: readonly string[];
@@ -16,12 +16,12 @@ export interface CertificateSourceOptions {
 }
 
 /** Makes the source of the certificate; reads no file yet. Throws TypeError for a malformed host name. */
-export function certificateSource({ clientCa, ...options }: CertificateSourceOptions): CertificateSource {
-  const source = serverSource(options);
+export function certificateSource({ clientCa, ...parts }: CertificateSourceParts): CertificateSource {
+  const source = serverSource(parts);
   return {
     load: async () => {
       const certificate = await source.load();
-      const own = 'directory' in options.tls ? certificate.ca : undefined;
+      const own = 'directory' in parts.tls ? certificate.ca : undefined;
       return { ...certificate, clientAuthorities: clientCa === undefined ? own : await readAuthorities(clientCa) };
     },
   };
@@ -35,7 +35,7 @@ async function readAuthorities(path: string): Promise<string> {
   return certificates.map(String).join('');
 }
 
-function serverSource({ tls, hostNames, clock }: Omit<CertificateSourceOptions, 'clientCa'>): CertificateSource {
+function serverSource({ tls, hostNames, clock }: Omit<CertificateSourceParts, 'clientCa'>): CertificateSource {
   if ('certFile' in tls) return new GivenCertificate(tls);
   return new AuthorityFolder({ directory: tls.directory, names: certificateNames(hostNames), clock });
 }

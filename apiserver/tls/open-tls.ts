@@ -9,7 +9,7 @@ export interface SecureParts {
   readonly renewal: CertificateRenewal;
 }
 
-export interface OpenTlsOptions {
+export interface OpenTlsParts {
   /** Absent: plain HTTP. */
   readonly tls: TlsOptions | undefined;
   readonly clientCa?: string | undefined;
@@ -21,7 +21,7 @@ export interface OpenTlsOptions {
 
 /** Loads the certificate, or issues one. Calls `onRenewed` with each certificate that replaces it. */
 export async function openTls(
-  { tls, clientCa, host, hostNames, clock, logger }: OpenTlsOptions,
+  { tls, clientCa, host, hostNames, clock, logger }: OpenTlsParts,
   onRenewed: (certificate: ServerCertificate) => void,
 ): Promise<SecureParts | undefined> {
   if (tls === undefined) return undefined;

@@ -17,7 +17,7 @@ export interface WebhookCall {
   readonly body: string;
 }
 
-export interface WebhookClientOptions {
+export interface WebhookClientParts {
   readonly clock: Clock;
 }
 
@@ -30,7 +30,7 @@ export class WebhookClient {
   readonly #calls = new Set<AbortController>();
   #isClosed = false;
 
-  constructor({ clock }: WebhookClientOptions) {
+  constructor({ clock }: WebhookClientParts) {
     this.#clock = clock;
     this.#bodies = new BodyCodec(clock);
   }

@@ -17,8 +17,8 @@ interface Measured {
 }
 
 /**
- * How do the engines compare? Creates of 1 KB through the store of one process, durable: 64 at a time, and one. The text
- * below the table is that of docs/choosing-a-database.md.
+ * How do the engines compare? Creates of 1 KB through the store of one process, durable: 64 at a time, and one at a
+ * time. docs/choosing-a-database.md has the text below the table.
  */
 export async function engines({ settings, folder, addPage }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');

@@ -10,7 +10,7 @@ import { alternate } from '../rounds.ts';
 
 const mostObjects = 10_000;
 const mostMs = 1_000;
-/** Bytes held for a byte of JSON. */
+/** The allowed memory, in bytes for each byte of JSON. */
 const mostFactor = 2;
 
 /**

@@ -8,7 +8,10 @@ import { p99AtMost, ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/** The number of matching objects, the same in the small and the large kind; half of the small kind. */
+/**
+ * The number of matching objects. It is the same in the small and in the large kind, and half of all objects of the
+ * small one.
+ */
 const mostMatching = 500;
 
 const connections = 8;

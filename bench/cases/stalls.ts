@@ -20,7 +20,7 @@ const usualLeaves = 300;
 /** A definition that takes longer to be served is an error of the run. */
 const servedWithinMs = 120_000;
 
-/** The longest stalls, each beyond that of an idle server. */
+/** Measures the longest stalls, each in addition to those of an idle server. */
 export async function stalls({ settings, only }: CaseContext): Promise<readonly Row[]> {
   const server = await HostileProcess.start();
   const meter = new StallMeter(server, only);

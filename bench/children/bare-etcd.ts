@@ -25,7 +25,7 @@ export interface BareWrites {
 }
 
 export interface WritesInTurn extends Omit<BareWrites, 'width'> {
-  /** The position of this process, and the number of all that take turns. */
+  /** The position of this process, and the number of all processes that take turns. */
   readonly at: number;
   readonly of: number;
 }

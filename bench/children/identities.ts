@@ -70,7 +70,7 @@ class OneKey {
   }
 
   async reach(): Promise<void> {
-    // Everything is here at once.
+    // No other process writes to this vault.
   }
 }
 

@@ -66,7 +66,7 @@ function pagesOf(site: string, size: number): readonly NewPage[] {
   }));
 }
 
-/** Calls back after each run, with its key; a run asks for the next one of its key as long as that returns true. */
+/** Calls `onRun` with the key after each run. As long as it returns true, the run requests another run of its key. */
 function sites(onRun: (name: string) => boolean): ControllerDefinition {
   return controller(Site, {
     owns: [Page],

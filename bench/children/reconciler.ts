@@ -75,7 +75,7 @@ interface Recording {
   readonly isPaced: boolean;
 }
 
-/** The first seconds have the records of a pause. */
+/** In the first seconds, runs are recorded as after a pause; these do not count. */
 const warmMs = 3000;
 
 /** One of this many runs writes its object. */

@@ -9,7 +9,7 @@ const deliveriesPerTurn = 100;
 /** More waiting events than this are coalesced. */
 const coalesceAbove = 10_000;
 
-export interface HandlerBufferOptions {
+export interface HandlerBufferParts {
   /** Called with what a handler throws or rejects with. Must not throw. */
   readonly report: (error: unknown) => void;
   /** Called once, by {@link HandlerBuffer.remove}. */
@@ -23,7 +23,7 @@ export interface HandlerBufferOptions {
  */
 export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   readonly #handler: InformerHandler<T>;
-  readonly #options: HandlerBufferOptions;
+  readonly #parts: HandlerBufferParts;
   /** Pushed before the snapshot. */
   #ahead: HandlerEvent<T>[] = [];
   #snapshot: Iterator<HandlerEvent<T>> | undefined;
@@ -34,9 +34,9 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   /** Settles when no event waits; undefined when none does. */
   #delivery: Promise<void> | undefined;
 
-  constructor(handler: InformerHandler<T>, options: HandlerBufferOptions) {
+  constructor(handler: InformerHandler<T>, parts: HandlerBufferParts) {
     this.#handler = handler;
-    this.#options = options;
+    this.#parts = parts;
   }
 
   /**
@@ -77,7 +77,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     if (this.#removed) return;
     this.#removed = true;
     [this.#ahead, this.#waiting, this.#snapshot] = [[], [], undefined];
-    this.#options.onRemove?.();
+    this.#parts.onRemove?.();
   }
 
   #start(): void {
@@ -119,7 +119,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
       // TypeScript accepts an async function for a type that returns void, so this waits for its promise.
       await (this.#call(event) as unknown);
     } catch (error) {
-      this.#options.report(error);
+      this.#parts.report(error);
     }
   }
 
@@ -144,7 +144,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     try {
       previous = event.previous;
     } catch (error) {
-      this.#options.report(error);
+      this.#parts.report(error);
       return this.#handler.onAdd?.(object, { initial: false });
     }
     return this.#handler.onUpdate?.(previous, object);

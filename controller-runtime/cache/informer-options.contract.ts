@@ -33,8 +33,8 @@ export function describeOptions(followed: FollowedCase): void {
     });
 
     const refused: readonly (readonly [string, Model, InformerOptions, RegExp])[] = [
-      ['a label selector that is none', Person, { labelSelector: '=,' }, /labelSelector|selector/i],
-      ['a field selector that is none', Person, { fieldSelector: '=' }, /fieldSelector|selector/i],
+      ['a malformed label selector', Person, { labelSelector: '=,' }, /labelSelector|selector/i],
+      ['a malformed field selector', Person, { fieldSelector: '=' }, /fieldSelector|selector/i],
       [
         'namespaces of a Cluster-scoped kind',
         Person,

@@ -32,7 +32,7 @@ describe("a controller whose author's code", () => {
     harness = undefined;
   });
 
-  it('returns a value that is not a key from a mapping: it is reported, and only that event is lost', async () => {
+  it('returns a value that is not a key from a mapping, reports it, and loses only that event', async () => {
     const keys: unknown[] = [{ name: undefined }, 7, 'home/ada', ['ada']];
     const at = await startWith({ watches: [on(Team, () => [keys.shift() as string])] });
     const count = keys.length;
@@ -48,7 +48,7 @@ describe("a controller whose author's code", () => {
     expect(runs).to.deep.equal(['ada', 'ada']);
   });
 
-  it('has a predicate that throws runs reconcile for that event', async () => {
+  it('has a predicate that throws, runs reconcile for that event', async () => {
     const predicate = (): boolean => {
       throw new Error('bad predicate');
     };
@@ -59,7 +59,7 @@ describe("a controller whose author's code", () => {
     expect(at.lines('error')[0]?.fields).to.include({ controller: 'person', key: 'ada' });
   });
 
-  it('returns something other than a result fails with an error that says so', async () => {
+  it('returns something other than a result, fails with an error that says so', async () => {
     const answers: unknown[] = [true, 'later', 7];
     const at = await startWith({ reconcile: () => answers.shift() as ReconcileResult });
     await at.clock.advance(1000);
@@ -70,7 +70,7 @@ describe("a controller whose author's code", () => {
     );
   });
 
-  it('returns a result with an unknown key takes it for an error that suggests the right one', async () => {
+  it('returns a result with an unknown key, fails with an error that suggests the right key', async () => {
     const results: object[] = [{ requeueAftr: '1m' }, { metadata: {} }];
     const at = await startWith({ reconcile: () => results.shift() });
     await at.clock.advance(1000);
@@ -80,7 +80,7 @@ describe("a controller whose author's code", () => {
     ]);
   });
 
-  it('throws a value without a text is retried, as after any other error', async () => {
+  it('throws a value without a text, tries again, as after any other error', async () => {
     const odd: unknown[] = [
       Object.create(null),
       Object.assign(new Error('replaced'), { message: { code: 7 } }),
@@ -126,14 +126,14 @@ describe('a controller whose logger', () => {
   };
   const warned = ['the logger threw (disk full); lines of the log are lost'];
 
-  it('throws still reconciles: no key is locked, and no error is left unhandled', async () => {
+  it('throws, still reconciles: no key is locked, and no error is left unhandled', async () => {
     const fail = (): never => {
       throw new Error('disk full');
     };
     expect(await warningsWith(fail)).to.deep.equal(warned);
   });
 
-  it('is asynchronous and rejects still reconciles, and leaves no rejection unhandled', async () => {
+  it('is asynchronous and rejects, still reconciles, and leaves no rejection unhandled', async () => {
     expect(await warningsWith(() => Promise.reject(new Error('disk full')))).to.deep.equal(warned);
   });
 });

@@ -2,7 +2,7 @@ import type { WorkItem } from './queue-entry.ts';
 import { WorkerPool } from './worker-pool.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-export interface WorkersOptions {
+export interface WorkersParts {
   readonly queue: WorkQueue;
   /** The number of items that are processed at once; or a pool, whose places several queues share. */
   readonly concurrency: number | WorkerPool;
@@ -17,15 +17,15 @@ export interface WorkersOptions {
 
 /** The workers of a queue: they take its ready keys, between `start` and `stop`. */
 export class Workers {
-  readonly #options: WorkersOptions;
+  readonly #parts: WorkersParts;
   readonly #pool: WorkerPool;
   #leave: (() => void) | undefined;
   #isWorking = false;
   #itemsThisTurn = 0;
 
-  constructor(options: WorkersOptions) {
-    const { concurrency } = options;
-    this.#options = options;
+  constructor(parts: WorkersParts) {
+    const { concurrency } = parts;
+    this.#parts = parts;
     this.#pool = typeof concurrency === 'number' ? new WorkerPool(concurrency) : concurrency;
   }
 
@@ -48,7 +48,7 @@ export class Workers {
 
   /** Gives ready keys to the free workers. Call it when a key becomes ready. */
   pump(): void {
-    const { queue, process, itemsPerTurn = 64 } = this.#options;
+    const { queue, process, itemsPerTurn = 64 } = this.#parts;
     while (this.#isWorking && this.#itemsThisTurn < itemsPerTurn && this.#pool.hasRoom) {
       const item = queue.get();
       if (item === undefined) return;

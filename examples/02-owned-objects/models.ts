@@ -7,7 +7,7 @@ const slug = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z
 const host = { type: 'string', maxLength: 253, pattern: '^[a-z0-9.-]+$' } as const;
 
 /**
- * Each name once: two entries of one name would conflict over one object, and its controller would never come to rest.
+ * Each name once: two entries of one name would conflict over one object, and the controller would never stop running.
  */
 const eachOnce = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], maxItems: 100 } as const;
 const pages = {

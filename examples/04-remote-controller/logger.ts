@@ -6,10 +6,10 @@ function writer(level: string): Write {
   return (fields, message) => process.stderr.write(`${JSON.stringify({ level, message, ...fields }, plain)}\n`);
 }
 
-/** JSON has no errors. */
+/** JSON has no form for errors. */
 function plain(_key: string, value: unknown): unknown {
   return value instanceof Error ? value.stack : value;
 }
 
-/** A line of JSON each, on stderr. Any logger with these four methods works, such as pino. */
+/** Writes each message to stderr as a line of JSON. Any logger with these four methods works, such as pino. */
 export const logger: Logger = { debug: () => {}, info: writer('info'), warn: writer('warn'), error: writer('error') };

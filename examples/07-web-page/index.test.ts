@@ -54,7 +54,7 @@ describe('example 07: web page', () => {
     expect((await statusOf())?.link).to.equal(undefined);
   });
 
-  it('says that its html is invalid, and serves on what it served', async () => {
+  it('says that its html is invalid, and still serves the former page', async () => {
     await change({ html: 'Hello' });
     expect((await statusOf())?.conditions?.[0]).to.include({ type: 'Ready', status: 'False', reason: 'InvalidHtml' });
     expect(await served()).to.equal(html);

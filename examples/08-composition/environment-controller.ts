@@ -18,7 +18,7 @@ export const environmentController = controller(Environment, {
   },
   async cleanup({ own }) {
     const { leaving } = await own([]);
-    // The end of each part leads to the next run.
+    // When a part is gone, the next run starts.
     return leaving.length > 0 ? { after: '10m' } : undefined;
   },
 });

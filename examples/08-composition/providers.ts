@@ -1,7 +1,7 @@
 import { controller } from 'homeostat';
 import { Application, Database, Network } from './models.ts';
 
-// Stand for real providers: each of them reports for itself whether its resource is ready.
+// Simulate real providers: each provider reports whether its resource is ready.
 
 export const networkController = controller(Network, {
   reconcile({ object, condition }) {

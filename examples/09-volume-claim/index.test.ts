@@ -66,7 +66,7 @@ describe('example 09: ephemeral volume claim', () => {
     expect(isNotFound(await volume().catch((error: unknown) => error))).to.equal(true);
   });
 
-  it('refuses a size that is none', async () => {
+  it('refuses a text that is not a size', async () => {
     const refused: unknown = await changeClaim({ spec: { size: 'large' } }).catch((error: unknown) => error);
     expect(isInvalid(refused)).to.equal(true);
     expect((refused as Error).message).to.include('spec.size');

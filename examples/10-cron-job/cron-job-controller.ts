@@ -18,7 +18,7 @@ export const cronJobController = controller(CronJob, {
       active: active.map(({ metadata }) => metadata.name),
       ...(lastScheduleTime === undefined ? {} : { lastScheduleTime }),
     });
-    // Called after the status is written, because the status shows that a job whose record is deleted had its turn.
+    // Called after the status is written: once a job is deleted, only the status shows that its time is done.
     await keepLatest(run, 'Complete', run.object.spec.successfulJobsHistoryLimit ?? 3);
     await keepLatest(run, 'Failed', run.object.spec.failedJobsHistoryLimit ?? 1);
   },

@@ -114,7 +114,7 @@ describe('example 10: cron job', () => {
     expect(await jobsOf(client)).to.deep.equal(['10 Complete', '40 active']);
   });
 
-  it('refuses a schedule and a policy that are none', async () => {
+  it('refuses an invalid schedule and an invalid policy', async () => {
     for (const [spec, field] of [
       [{ schedule: 'daily' }, 'spec.schedule'],
       [{ concurrencyPolicy: 'Never' as 'Allow' }, 'spec.concurrencyPolicy'],

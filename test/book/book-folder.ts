@@ -45,7 +45,10 @@ export class BookFolder {
     for (const folder of pluginsOf(files)) await this.#addProject(join(name, folder), { rootDir: '.', outDir: 'dist' });
   }
 
-  /** Compiles all pages at once. Returns the compiler's complaints, whose paths are relative, and whose lines are the pages'. */
+  /**
+   * Compiles all pages at once. Returns the compiler's errors, with relative paths and with the line numbers of the
+   * pages.
+   */
   async compile(): Promise<readonly string[]> {
     const printed = await new Promise<string>((resolve) => {
       const options = { cwd: this.path };

@@ -42,7 +42,7 @@ class Candidate {
     return this.#mayTake(found) && this.#write(() => this.#replace(found));
   }
 
-  /** Does the same without a read first: it uses the lease that it saw last. */
+  /** Runs one round without a read first: it uses the lease that it saw last. */
   async renewBlindly(): Promise<boolean> {
     return this.#write(() => this.#replace(this.#observed!));
   }

@@ -63,7 +63,7 @@ export class ConsoleBrowser {
     return page;
   }
 
-  /** Expects a page without errors, violations of its policy, and requests elsewhere. */
+  /** Expects that the page had no errors, violated no policy, and sent no requests elsewhere. */
   expectQuiet(): void {
     expect(this.complaints.splice(0)).to.deep.equal([]);
     expect(this.foreign.splice(0)).to.deep.equal([]);
@@ -82,7 +82,10 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(found).to.deep.equal([]);
 }
 
-/** The same in the dark and in the light theme, on a page that follows the system's theme, such as an open dialog. */
+/**
+ * Calls {@link expectAccessible} in the dark and in the light theme, on a page that follows the system's theme, such as
+ * an open dialog.
+ */
 export async function expectAccessibleInThemes(page: Page): Promise<void> {
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme });
@@ -110,11 +113,11 @@ export async function visit(page: Page, fragment: string): Promise<void> {
   }, fragment);
 }
 
-/** Renews a picture of docs/console.md, when the variable asks for it. */
+/** Renews a picture of docs/console.md if `CONSOLE_PICTURES` is 1. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (process.env['CONSOLE_PICTURES'] !== '1') return;
   await page.setViewportSize({ width: 1120, height: 680 });
-  // Data that the page reads after its first rendering.
+  // The page reads data after its first rendering.
   await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined);
   await page.screenshot({ path: fileURLToPath(new URL(`../../../docs/images/console/${name}.png`, import.meta.url)) });
 }

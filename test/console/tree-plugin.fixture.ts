@@ -48,7 +48,7 @@ export const Press = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } },
 } as const);
 
-/** Gives up on each press after one retry, and never ends the cleanup of one that is deleted. */
+/** Gives up on each press after one retry, and never ends the cleanup of a deleted press. */
 const presser = controller(Press, {
   name: 'presser',
   retryLimit: 1,

@@ -18,7 +18,7 @@ export interface ListAnswer {
 export class CellClient {
   readonly #agent = new Agent({ keepAlive: true });
 
-  /** undefined when the request was not sent, so that there is nothing to record. */
+  /** Returns undefined when the request was not sent, so that there is nothing to record. */
   async perform(port: number, key: string, request: Request): Promise<Answer | undefined> {
     const answer = await this.#send(port, ...messageOf(key, request));
     if (answer === 'lost') return { kind: 'unknown' };
@@ -26,8 +26,8 @@ export class CellClient {
   }
 
   /**
-   * All cells or one, in chunks of a size or in one go. undefined when there is no response, or it came too late for
-   * the next chunk.
+   * Lists all cells or one, in chunks of a size or in one go. Returns undefined when there is no response, or it came
+   * too late for the next chunk.
    */
   async list(port: number, options: { key?: string; limit?: number } = {}): Promise<ListAnswer | undefined> {
     const { key, limit } = options;

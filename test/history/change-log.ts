@@ -20,7 +20,7 @@ export function changesOf(history: History): Change[] {
     .sort((a, b) => a.revision - b.revision);
 }
 
-/** The same changes without duplicates. */
+/** The changes of {@link changesOf} without duplicates. */
 export function distinctChangesOf(history: History): Change[] {
   return [...new Map(changesOf(history).map((change) => [change.revision, change])).values()];
 }

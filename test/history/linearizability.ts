@@ -157,9 +157,9 @@ class Search<State, Operation extends Timed> {
 }
 
 /**
- * The configurations met so far. Operations of unknown outcome may never take effect. When two configurations differ only
- * in the operations of unknown outcome that they have used, the one with more of them is dropped: the other one can do
- * everything that it can.
+ * The configurations met so far. Operations of unknown outcome may never take effect. When two configurations differ
+ * only in the operations of unknown outcome that they have used, the one with more of them is dropped: the other one
+ * allows every continuation that it allows.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

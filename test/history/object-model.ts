@@ -1,7 +1,10 @@
 import type { SequentialModel } from './linearizability.ts';
 import type { Expectation, ObjectState, Operation } from './history.ts';
 
-/** The known state of an object: without values of writes without a response that no reader saw. */
+/**
+ * The state of an object as far as clients know it. If a write got no response, its value is not known before a reader
+ * saw it.
+ */
 interface KnownObject {
   readonly uid: string | undefined;
   readonly revision: number | undefined;

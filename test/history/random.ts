@@ -1,4 +1,4 @@
-/** One of them. */
+/** Draws one of the items. */
 export function pick<Item>(random: () => number, items: readonly Item[]): Item {
   return items[Math.floor(random() * items.length)]!;
 }

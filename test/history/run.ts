@@ -83,8 +83,8 @@ class RunningHistory {
   }
 
   async record(): Promise<Run> {
-    // A watch from revision 0, that of an empty database, would begin with the present objects: it is not a place to
-    // resume from.
+    // A watch from revision 0, the revision of an empty database, would begin with the present objects instead of
+    // resuming.
     await this.#clients[0]!.write(keys[0]!);
     const watching = new AbortController();
     const watchers = this.#watchers.map((watcher) => watcher.run(watching.signal));

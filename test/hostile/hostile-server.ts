@@ -47,7 +47,7 @@ const probe = new EventLoopProbe();
 const server = await startApiServer({
   database,
   port: 0,
-  // History is memory, too.
+  // History takes memory, too.
   retention: { minAgeMs: 0, minChanges: 100, maxBytes: historyBytes },
 });
 const models: readonly ModelDescriptor[] = [letter, machine, thing];
@@ -114,7 +114,8 @@ function follow(): Promise<void> {
 async function indexFollowed(): Promise<void> {
   indexes += 1;
   const name = `ending-${indexes}`;
-  // A hundred of 100,000 objects have each value: the caller reads all that it asks for in one turn.
+  // Of 100,000 objects, a hundred have each value: the caller reads all objects of a value in one turn, so there must
+  // be few.
   followed.addIndex(name, ({ metadata }) => [metadata.name.slice(-3)]);
   await followed.whenIndexed();
   if (followed.byIndex(name, '-42').length + followed.byIndex(name, '042').length === 0)

@@ -96,7 +96,7 @@ const value = fc.oneof(
 const anyQuery = fc
   .array(fc.tuple(fc.oneof(fc.constantFrom(...parameters), visible), value), { maxLength: 4 })
   .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
-  // The server waits for a future revision; one such request elsewhere is enough.
+  // A request for a future revision makes the server wait; another test has one such request.
   .map((text) => text.replaceAll(/resourceVersion=\d{5,}/g, 'resourceVersion=1'));
 
 const almostPerson = fc

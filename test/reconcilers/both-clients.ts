@@ -5,7 +5,7 @@ import type { FaultyClient, TestKit } from 'homeostat/testing';
 
 /** Controllers at a server, their requests, and a clock that only the test moves. */
 export interface Running {
-  /** Meets no faults, and is not in the list of requests. */
+  /** A client without faults, whose requests are not in the list of requests. */
   readonly client: Client;
   readonly faulty: FaultyClient;
   readonly clock: FakeClock;

@@ -70,7 +70,7 @@ export class LocalRegistry {
     }
   }
 
-  /** The first of a name and version stays. */
+  /** The first package of a name and version stays. */
   #add(manifest: Manifest, write: Version['write']): void {
     const versions = this.#versions.get(manifest.name) ?? new Map<string, Version>();
     if (!versions.has(manifest.version)) versions.set(manifest.version, { manifest, write });

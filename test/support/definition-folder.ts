@@ -165,7 +165,9 @@ function warningsOf({ headers }: HostileAnswer): readonly string[] {
   return warning === undefined ? [] : [warning].flat().map((each) => each.replace(/^299 - /, ''));
 }
 
-/** The start of a response that is whole; the status of a larger definition is behind what is kept of it. */
+/**
+ * A text below this length is a whole response. Of a longer response only the start is kept, which lacks the status.
+ */
 const wholeLength = 60_000;
 
 async function established(
@@ -189,7 +191,9 @@ function isEstablished(text: string): boolean {
   return all.some(({ type, status }) => type === 'Established' && status === 'True');
 }
 
-/** Not by the preferred version of the group, since another kind may have brought it. */
+/**
+ * Asks for the kind in its own version, not for the preferred version of the group, which another kind may have added.
+ */
 async function isServed(server: HostileProcess, definition: JsonObject): Promise<boolean> {
   const { group, version, plural } = partsOf(definition);
   return (await server.send({ method: 'GET', path: `/apis/${group}/${version}/${plural}?limit=1` })).status === 200;

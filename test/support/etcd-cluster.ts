@@ -11,7 +11,7 @@ export interface EtcdCluster {
   url(prefix: string): string;
   leader(): Promise<EtcdMember>;
   kill(member: EtcdMember): Promise<void>;
-  /** `args`: further ones, in the place of those of all members. */
+  /** `args`: further arguments, which replace those of all members. */
   start(member: EtcdMember, args?: readonly string[]): void;
   /** Resolves when the members serve requests. */
   ready(members: readonly EtcdMember[]): Promise<void>;

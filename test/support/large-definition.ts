@@ -11,9 +11,9 @@ interface SchemaNode {
 const fieldsPerObject = 12;
 
 /**
- * The schema of an object with about `nodes` schemas in it, as generated definitions have them: objects in objects and in lists,
- * with scalars between them and a description everywhere, unless that has no length. `spec.f0` to `spec.f2` are objects, `f3` and `f4`
- * lists of objects, and the others are scalars.
+ * The schema of an object with about `nodes` schemas in it, as generated definitions have them: objects in objects and
+ * in lists, with scalars between them, and a description everywhere unless its length is 0. `spec.f0` to `spec.f2` are
+ * objects, `f3` and `f4` lists of objects, and the others are scalars.
  */
 function largeSchema(nodes: number, descriptionLength = 60): object {
   const described = descriptionLength === 0 ? {} : { description: 'd'.repeat(descriptionLength) };

@@ -114,7 +114,7 @@ export const bugs = {
       }
     },
   }),
-  'a status from a stale object that is taken for the last word': controller(Guest, {
+  'a status from a stale object that is treated as final': controller(Guest, {
     concurrency: 1,
     async reconcile({ object, client, status: writeStatus }) {
       if (object.status?.number !== undefined) return;

@@ -19,7 +19,7 @@ export class PostgresCluster {
   readonly standby: ClusterServer;
   readonly #folder: string;
   /** A run that is interrupted ends without its hooks. */
-  // oxlint-disable-next-line unicorn/no-process-exit -- as the signal would have done, but for the servers
+  // oxlint-disable-next-line unicorn/no-process-exit -- as the signal would have done, once the servers have ended
   readonly #exit = (): void => process.exit(1);
   readonly #abandon = (): void => {
     for (const server of [this.primary, this.standby]) server.abandon();

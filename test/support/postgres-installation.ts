@@ -19,7 +19,7 @@ export interface Installation {
   readonly user: { readonly uid: number; readonly gid: number } | undefined;
 }
 
-/** undefined when there is none, or no user to run it. */
+/** Returns undefined when there is none, or no user to run it. */
 export async function findInstallation(): Promise<Installation | undefined> {
   const configured = await run('pg_config', ['--bindir']).then(
     ({ stdout }) => [stdout.trim()],

@@ -37,7 +37,9 @@ const candidates = [
   '',
 ];
 
-/** Returns the smallest value that a schema allows, as far as its keywords say so; the server has the last word. */
+/**
+ * Returns the smallest value that a schema allows according to some of its keywords; the server may still refuse it.
+ */
 export function sampleOf(schema: JsonObject): unknown {
   const { type, properties, required, items, minItems } = schema;
   if (schema['default'] !== undefined) return schema['default'];

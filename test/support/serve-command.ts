@@ -17,7 +17,7 @@ export function serve(...args: readonly string[]): Promise<Served> {
   return serveWith({}, ...args);
 }
 
-/** The same with variables besides those of this process. */
+/** Runs {@link serve} with variables besides those of this process. */
 export async function serveWith(
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]

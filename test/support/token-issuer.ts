@@ -100,7 +100,10 @@ export class TokenIssuer {
     return (await this.#order({ do: 'asked' })) as readonly string[];
   }
 
-  /** Each browser that comes is this person's, whose ID token has these claims; with `alg` among them, it is not signed. */
+  /**
+   * From now on each browser belongs to this person, whose ID token has these claims. With `alg` among the claims, the
+   * token is not signed.
+   */
   async expect(person: object, client = { id: 'homeostat', secret: '' }): Promise<void> {
     await this.#order({ do: 'expect', person, client });
   }

@@ -71,7 +71,7 @@ export class WriteLoad {
     for (let round = 0; !this.#isOver; round += 1) await this.#writeObject(`thing-${writer}-${round}`, round);
   }
 
-  /** Until a write is not acknowledged: the state to change is then unknown. */
+  /** Ends when a write is not acknowledged, because the state to change is then unknown. */
   async #writeObject(name: string, round: number): Promise<void> {
     const path = `${thingsPath}/${name}`;
     const text = `${name}, made`;

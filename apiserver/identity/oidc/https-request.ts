@@ -7,7 +7,7 @@ const maxBytes = 512 * 1024;
 
 const timeLimitMs = 5_000;
 
-export interface HttpsOptions {
+export interface HttpsParts {
   readonly clock: Clock;
   /** PEM; undefined for the authorities that the system trusts. */
   readonly ca: string | undefined;
@@ -30,7 +30,7 @@ export interface HttpsResponse {
 /** Sends a request by HTTPS. Redirects are not followed. Rejects for a response of more than 512 KiB, and after 5 s. */
 export async function sendHttps(
   url: string,
-  { clock, ca, signal }: HttpsOptions,
+  { clock, ca, signal }: HttpsParts,
   { method = 'GET', headers = {}, body }: HttpsMessage = {},
 ): Promise<HttpsResponse> {
   const limit = new AbortController();
@@ -56,8 +56,8 @@ export async function sendHttps(
 }
 
 /** Fetches a JSON document. Rejects for any status but 200 as well. */
-export async function fetchJson(url: string, options: HttpsOptions): Promise<unknown> {
-  const { status, text } = await sendHttps(url, options, { headers: { accept: 'application/json' } });
+export async function fetchJson(url: string, parts: HttpsParts): Promise<unknown> {
+  const { status, text } = await sendHttps(url, parts, { headers: { accept: 'application/json' } });
   if (status !== 200) throw new Error(`${url}: status ${status}, not 200`);
   return JSON.parse(text);
 }

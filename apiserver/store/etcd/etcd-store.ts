@@ -31,7 +31,7 @@ import type {
 /** Polling finds commits when the watch is interrupted. */
 const intervals: LookIntervals = { minMs: 1_000, maxMs: 1_000, failedMs: 1_000 };
 
-export interface EtcdStoreOptions {
+export interface EtcdStoreParts {
   readonly database: EtcdDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -45,8 +45,8 @@ export interface EtcdStoreOptions {
 }
 
 /** A store on etcd 3.4 or newer; connects in `open`. */
-export function createEtcdStore(options: EtcdStoreOptions): Store {
-  return new EtcdStore(options);
+export function createEtcdStore(parts: EtcdStoreParts): Store {
+  return new EtcdStore(parts);
 }
 
 /**
@@ -59,7 +59,7 @@ class EtcdStore extends ServerStore implements Store {
    * previous data.
    */
   readonly batchLimits = { maxOperations: 256, maxBytes: 384 * 1024 };
-  readonly #options: EtcdStoreOptions;
+  readonly #parts: EtcdStoreParts;
   readonly #layout: EtcdLayout;
   readonly #history: EtcdHistory;
   readonly #lock: EtcdLock;
@@ -70,12 +70,12 @@ class EtcdStore extends ServerStore implements Store {
   readonly #committer: EtcdCommitter;
   readonly #compaction: ClusterCompaction;
 
-  constructor(options: EtcdStoreOptions) {
+  constructor(parts: EtcdStoreParts) {
     super();
-    const { database, clock, logger, uuid, exclusive = false } = options;
+    const { database, clock, logger, uuid, exclusive = false } = parts;
     const name = nameOf(database);
     const layout = new EtcdLayout(database.prefix);
-    this.#options = options;
+    this.#parts = parts;
     this.#layout = layout;
     this.#history = new EtcdHistory({ layout, name, uuid });
     const id = uuid();
@@ -95,7 +95,7 @@ class EtcdStore extends ServerStore implements Store {
     await this.#link.repeat((connection) => this.#lock.take(connection));
     this.#lock.keep(this.#link);
     const { revision, compactRevision, epoch } = this.#history.opened;
-    const { database, clock } = this.#options;
+    const { database, clock } = this.#parts;
     const layout = this.#layout;
     const subscription = new ChangeSubscription(
       {

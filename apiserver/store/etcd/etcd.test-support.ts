@@ -3,7 +3,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { type Clock, silentLogger } from '@homeostat/controller-runtime/api';
 
 import { EtcdCluster, type EtcdClusterOptions, hasEtcd, missingEtcd } from './etcd-cluster.test-support.ts';
-import { createEtcdStore, type EtcdStoreOptions } from './etcd-store.ts';
+import { createEtcdStore, type EtcdStoreParts } from './etcd-store.ts';
 import { parseEtcdUrl } from './etcd-url.ts';
 import type { Store } from '../store.ts';
 
@@ -53,7 +53,7 @@ export class EtcdTestCluster {
   }
 
   /** Not yet open. */
-  store(url: string, options: Partial<EtcdStoreOptions> = {}): Store {
+  store(url: string, options: Partial<EtcdStoreParts> = {}): Store {
     const database = options.database ?? parseEtcdUrl(url, {});
     const parts = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
     const store = createEtcdStore({ ...parts, ...options, database });
@@ -62,7 +62,7 @@ export class EtcdTestCluster {
   }
 
   /** An open store, of an empty database unless a URL is given. */
-  async open(url: string = this.freshUrl(), options: Partial<EtcdStoreOptions> = {}): Promise<Store> {
+  async open(url: string = this.freshUrl(), options: Partial<EtcdStoreParts> = {}): Promise<Store> {
     const store = this.store(url, options);
     await store.open();
     return store;

@@ -14,7 +14,7 @@ import {
   storeOn,
   warningsOf,
 } from './mysql.test-support.ts';
-import type { MysqlStoreOptions } from './mysql-store.ts';
+import type { MysqlStoreParts } from './mysql-store.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { bytes, create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
@@ -22,7 +22,7 @@ import type { Store } from '../store.ts';
 /** Needs no escape in SQL, and occurs in no other text. */
 const password = 'swordfish-8125';
 
-async function failureToOpen(database: MysqlDatabase, options: Partial<MysqlStoreOptions> = {}): Promise<unknown> {
+async function failureToOpen(database: MysqlDatabase, options: Partial<MysqlStoreParts> = {}): Promise<unknown> {
   const store = storeOn(database, options);
   const error = await rejectionOf(store.open());
   await store.close();

@@ -23,7 +23,7 @@ import type {
 /** MySQL sends no notifications of commits: stores poll. */
 const intervals: LookIntervals = { minMs: 10, maxMs: 50, failedMs: 500 };
 
-export interface MysqlStoreOptions {
+export interface MysqlStoreParts {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,8 +36,8 @@ export interface MysqlStoreOptions {
 }
 
 /** A store on MySQL 8.0 or MariaDB 10.6 and newer; connects in `open`. */
-export function createMysqlStore(options: MysqlStoreOptions): Store {
-  return new MysqlStore(options);
+export function createMysqlStore(parts: MysqlStoreParts): Store {
+  return new MysqlStore(parts);
 }
 
 /**
@@ -45,24 +45,24 @@ export function createMysqlStore(options: MysqlStoreOptions): Store {
  * well. Lost connections are opened again. Failures are {@link StoreError}s.
  */
 class MysqlStore extends ServerStore implements Store {
-  readonly #options: MysqlStoreOptions;
+  readonly #parts: MysqlStoreParts;
   readonly #writer: MysqlWriter;
   readonly #reader: MysqlReader;
   readonly #committer: MysqlCommitter;
 
-  constructor(options: MysqlStoreOptions) {
+  constructor(parts: MysqlStoreParts) {
     super();
-    this.#options = options;
-    this.#writer = new MysqlWriter({ ...options, exclusive: options.exclusive ?? false });
-    this.#reader = new MysqlReader({ ...options, history: this.#writer.history });
-    this.#committer = new MysqlCommitter(this.#writer, options.uuid);
+    this.#parts = parts;
+    this.#writer = new MysqlWriter({ ...parts, exclusive: parts.exclusive ?? false });
+    this.#reader = new MysqlReader({ ...parts, history: this.#writer.history });
+    this.#committer = new MysqlCommitter(this.#writer, parts.uuid);
   }
 
   protected override async connect(): Promise<Connected> {
     const opened = await this.#writer.open();
     await this.#reader.open();
     const read = (): Promise<number> => this.#reader.currentRevision();
-    const { clock } = this.#options;
+    const { clock } = this.#parts;
     // While there is a listener, the database is polled every 10 to 50 ms.
     return { opened, subscription: new ChangeSubscription({ read, clock, intervals }, opened.revision) };
   }

@@ -3,7 +3,7 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { type Logger, silentLogger } from '@homeostat/controller-runtime/api';
 
 import { MysqlConnection, type ResultRow } from './mysql-connection.ts';
-import { createMysqlStore, type MysqlStoreOptions } from './mysql-store.ts';
+import { createMysqlStore, type MysqlStoreParts } from './mysql-store.ts';
 import { type MysqlDatabase, parseMysqlUrl } from './mysql-url.ts';
 import type { Store } from '../store.ts';
 
@@ -40,7 +40,7 @@ export async function dropDatabases(): Promise<void> {
 }
 
 /** Not yet open. */
-export function storeOn(database: MysqlDatabase, options: Partial<MysqlStoreOptions> = {}): Store {
+export function storeOn(database: MysqlDatabase, options: Partial<MysqlStoreParts> = {}): Store {
   return createMysqlStore({ database, clock: systemClock, logger: silentLogger, uuid: randomUUID, ...options });
 }
 

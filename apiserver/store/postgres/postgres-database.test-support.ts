@@ -5,7 +5,7 @@ import { eventually, type FakeClock, testPatienceMs } from '@homeostat/controlle
 import { Client } from 'pg';
 
 import { PostgresProxy } from './postgres-proxy.test-support.ts';
-import { createPostgresStore, type PostgresStoreOptions } from './postgres-store.ts';
+import { createPostgresStore, type PostgresStoreParts } from './postgres-store.ts';
 import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
 import type { Store } from '../store.ts';
 
@@ -85,7 +85,7 @@ export class PostgresTestServer {
     return (await this.query('SELECT FROM pg_stat_activity WHERE datname = $1', [databaseOf(url)])).length;
   }
 
-  store(url: string, options: Partial<PostgresStoreOptions> = {}): Store {
+  store(url: string, options: Partial<PostgresStoreParts> = {}): Store {
     const store = createPostgresStore({ url, clock: systemClock, uuid: randomUUID, ...options });
     this.#stores.push(store);
     return store;

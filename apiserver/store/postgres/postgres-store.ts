@@ -25,7 +25,7 @@ import type {
 /** Polling finds commits whose notifications are lost. */
 const intervals: LookIntervals = { minMs: 1_000, maxMs: 1_000, failedMs: 1_000 };
 
-export interface PostgresStoreOptions {
+export interface PostgresStoreParts {
   /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; missing parts come from `PGUSER` and the like. */
   readonly url: string;
   readonly clock: Clock;
@@ -40,8 +40,8 @@ export interface PostgresStoreOptions {
 }
 
 /** A store on PostgreSQL 13 or newer; connects in `open`. */
-export function createPostgresStore(options: PostgresStoreOptions): Store {
-  return new PostgresStore(options);
+export function createPostgresStore(parts: PostgresStoreParts): Store {
+  return new PostgresStore(parts);
 }
 
 /**
@@ -52,18 +52,18 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
 class PostgresStore extends ServerStore implements Store {
   readonly #writer: PostgresWriter;
   readonly #reader: PostgresReader;
-  readonly #options: PostgresStoreOptions;
+  readonly #parts: PostgresStoreParts;
 
-  constructor(options: PostgresStoreOptions) {
+  constructor(parts: PostgresStoreParts) {
     super();
-    this.#options = options;
-    this.#reader = new PostgresReader(options);
-    this.#writer = new PostgresWriter({ ...options, onNewSession: () => this.#reader.reset() });
+    this.#parts = parts;
+    this.#reader = new PostgresReader(parts);
+    this.#writer = new PostgresWriter({ ...parts, onNewSession: () => this.#reader.reset() });
   }
 
   protected override async connect(): Promise<Connected> {
     const opened = await this.#writer.open();
-    const { url, clock } = this.#options;
+    const { url, clock } = this.#parts;
     const subscription = new ChangeSubscription(
       {
         read: () => this.currentRevision(),

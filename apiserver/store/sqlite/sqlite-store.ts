@@ -123,7 +123,7 @@ class SqliteStore implements PagedStore {
     return (await this.changePages(after, limit)).flatMap(unpackChanges);
   }
 
-  /** Returns the same as {@link changes}, in packed pages. */
+  /** Returns the {@link changes} in packed pages. */
   async changePages(after: number, limit: number): Promise<readonly PackedPage[]> {
     const pages: PackedPage[] = [];
     let from = after;

@@ -194,7 +194,11 @@ describe('defineModel', () => {
       /"patternProperties" is not/,
     ],
     ['what JSON cannot hold', { type: 'integer', default: 1n }, /field: default must be a JSON value/],
-    ['a schema that is none', { type: 'array', items: 'string' }, /field\.items: must be a schema, not "string"/],
+    [
+      'a value that is not a schema',
+      { type: 'array', items: 'string' },
+      /field\.items: must be a schema, not "string"/,
+    ],
   ];
   for (const [what, field, message] of refused) {
     it(`refuses ${what}, and names the field`, () => {

@@ -13,7 +13,7 @@ const maxRetryAfterSeconds = 60;
 /** A guard only, since lists come in chunks. Below V8's longest string, 512 MiB. */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
-export interface TransportOptions {
+export interface TransportParts {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly requestTimeoutMs: number;
@@ -44,12 +44,12 @@ export interface HttpRequest {
  * in time it rejects with Timeout, without a connection with ServiceUnavailable and the cause.
  */
 export class HttpTransport {
-  readonly #options: TransportOptions;
+  readonly #parts: TransportParts;
   readonly #base: string;
 
-  constructor(options: TransportOptions) {
-    this.#options = options;
-    this.#base = new URL(options.url).href.replace(/\/+$/, '');
+  constructor(parts: TransportParts) {
+    this.#parts = parts;
+    this.#base = new URL(parts.url).href.replace(/\/+$/, '');
   }
 
   /**
@@ -63,7 +63,7 @@ export class HttpTransport {
       } catch (error) {
         const delayMs = retryDelayMs(error);
         if (delayMs === undefined || retries >= maxRetries) throw error;
-        await sleep(this.#options.clock, delayMs, request.signal);
+        await sleep(this.#parts.clock, delayMs, request.signal);
         request.signal?.throwIfAborted();
       }
     }
@@ -94,7 +94,7 @@ export class HttpTransport {
     controller: AbortController,
     read: (response: Response) => Promise<R>,
   ): Promise<R> {
-    const { clock, requestTimeoutMs } = this.#options;
+    const { clock, requestTimeoutMs } = this.#parts;
     let late = false;
     const timer = clock.setTimeout(() => {
       late = true;
@@ -114,7 +114,7 @@ export class HttpTransport {
   }
 
   async #fetch(request: HttpRequest, signal: AbortSignal): Promise<Response> {
-    const { fetch, headers, logger, clock } = this.#options;
+    const { fetch, headers, logger, clock } = this.#parts;
     const query = request.query?.toString() ?? '';
     const hasBody = request.body !== undefined;
     const answer = fetch(`${this.#base}${request.path}${query === '' ? '' : `?${query}`}`, {
@@ -141,7 +141,7 @@ export class HttpTransport {
   }
 
   async #counted(request: HttpRequest, answer: Promise<Response>): Promise<Response> {
-    const { onAnswer } = this.#options;
+    const { onAnswer } = this.#parts;
     try {
       const response = await answer;
       onAnswer?.(request.method, String(response.status));

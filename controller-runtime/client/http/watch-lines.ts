@@ -34,7 +34,7 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes
   if (restBytes > 0) throw new WatchStreamError(`the stream ended in the middle of a line, ${restBytes} bytes into it`);
 }
 
-export interface SilenceOptions {
+export interface SilenceParts {
   readonly clock: Clock;
   readonly silenceMs: number;
   /** Ends the connection; reading from it must then reject or end. */
@@ -44,7 +44,7 @@ export interface SilenceOptions {
 /** Passes chunks on, and calls `onSilence` after this time without a chunk. The reader's own time does not count. */
 export async function* watchSilence(
   chunks: AsyncIterable<Uint8Array>,
-  { clock, silenceMs, onSilence }: SilenceOptions,
+  { clock, silenceMs, onSilence }: SilenceParts,
 ): AsyncGenerator<Uint8Array> {
   let timer = clock.setTimeout(onSilence, silenceMs);
   try {

@@ -1,13 +1,13 @@
 import { ignoreNotFound } from '@homeostat/controller-runtime/api';
 import type { PluginClient } from '@homeostat/apiserver';
 import { checkDeclaredObjects, mistakesOf } from './check-declared-objects.ts';
-import type { CheckDeclaredOptions, KnownObject } from './check-declared-objects.ts';
+import type { CheckDeclaredParts, KnownObject } from './check-declared-objects.ts';
 import { declarationError, formatMistake } from './declaration-mistake.ts';
 import { isDeclaredObject, mistakeAt } from './declared-object.ts';
 import type { Declaration, DeclaredObject } from './declared-object.ts';
 import { fieldManagerOf } from './declared-mark.ts';
 
-export interface ApplyDeclaredOptions extends CheckDeclaredOptions {
+export interface ApplyDeclaredParts extends CheckDeclaredParts {
   readonly client: PluginClient;
   /** Key of the annotation of objects that a plugin has created; its value is the plugin's name. */
   readonly createdBy: string;
@@ -21,14 +21,14 @@ export interface ApplyDeclaredOptions extends CheckDeclaredOptions {
  */
 export async function applyDeclaredObjects(
   declarations: readonly Declaration[],
-  options: ApplyDeclaredOptions,
+  parts: ApplyDeclaredParts,
 ): Promise<readonly string[]> {
-  const { known, mistakes } = await checkDeclaredObjects(declarations.filter(isDeclaredObject), options);
+  const { known, mistakes } = await checkDeclaredObjects(declarations.filter(isDeclaredObject), parts);
   const unread = declarations.flatMap((each) => (isDeclaredObject(each) ? [] : [each]));
-  const tried = mistakes.length + unread.length > 0 ? [] : await applyAll(known, options, true);
+  const tried = mistakes.length + unread.length > 0 ? [] : await applyAll(known, parts, true);
   const wrong = [...unread, ...mistakes, ...tried.flatMap((each) => ('error' in each ? each.error : []))];
   if (wrong.length > 0) throw declarationError(wrong);
-  const applied = await applyAll(known, options, false);
+  const applied = await applyAll(known, parts, false);
   const failed = applied.flatMap((each) => ('error' in each ? each.error : []));
   if (failed.length > 0) throw declarationError(failed);
   return applied.flatMap((each) => ('contested' in each ? each.contested : []));
@@ -38,30 +38,30 @@ type Outcome = { readonly contested: readonly string[] } | { readonly error: Ret
 
 async function applyAll(
   known: readonly KnownObject[],
-  options: ApplyDeclaredOptions,
+  parts: ApplyDeclaredParts,
   dryRun: boolean,
 ): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const each of known) {
-    options.signal.throwIfAborted();
+    parts.signal.throwIfAborted();
     // For an absent object, the dry run was a creation.
-    if (!dryRun || each.isPresent) outcomes.push(await applyOne(each, options, dryRun));
+    if (!dryRun || each.isPresent) outcomes.push(await applyOne(each, parts, dryRun));
   }
   return outcomes;
 }
 
 async function applyOne(
   { declared, model }: KnownObject,
-  options: ApplyDeclaredOptions,
+  parts: ApplyDeclaredParts,
   dryRun: boolean,
 ): Promise<Outcome> {
-  const { client, plugin, signal } = options;
+  const { client, plugin, signal } = parts;
   try {
     const { namespace } = declared.object.metadata;
     const place = { signal, ...(namespace === undefined ? {} : { namespace }) };
     const live = await client.get(model, nameOf(declared), place).catch(ignoreNotFound);
-    const isOwn = live === undefined || live.metadata.annotations?.[options.createdBy] === plugin;
-    const object = isOwn ? marked(declared, options) : declared.object;
+    const isOwn = live === undefined || live.metadata.annotations?.[parts.createdBy] === plugin;
+    const object = isOwn ? marked(declared, parts) : declared.object;
     const { contested } = await client.applyUncontested(
       model,
       { ...object, metadata: { ...object.metadata, name: nameOf(declared) } },
@@ -74,13 +74,13 @@ async function applyOne(
       ),
     };
   } catch (error) {
-    options.signal.throwIfAborted();
+    parts.signal.throwIfAborted();
     return { error: mistakesOf(declared, error) };
   }
 }
 
 /** The mark is a field of the plugin, so that a copy of the object does not copy the ownership. */
-function marked({ object }: DeclaredObject, { createdBy, plugin }: ApplyDeclaredOptions): DeclaredObject['object'] {
+function marked({ object }: DeclaredObject, { createdBy, plugin }: ApplyDeclaredParts): DeclaredObject['object'] {
   const annotations = { ...object.metadata.annotations, [createdBy]: plugin };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }

@@ -6,7 +6,7 @@ import { mistakeAt, standInName } from './declared-object.ts';
 import type { DeclaredObject } from './declared-object.ts';
 import { errorText } from '../text/error-text.ts';
 
-export interface CheckDeclaredOptions {
+export interface CheckDeclaredParts {
   readonly client: Client;
   /** The kind's model, when it is registered. */
   readonly lookup: (gvk: GroupVersionKind) => ModelDescriptor | undefined;
@@ -35,19 +35,19 @@ export interface CheckedObjects {
  */
 export async function checkDeclaredObjects(
   objects: readonly DeclaredObject[],
-  options: CheckDeclaredOptions,
+  parts: CheckDeclaredParts,
 ): Promise<CheckedObjects> {
   const known: KnownObject[] = [];
   const mistakes = duplicateNames(objects);
   const claims = new Map<string, DeclaredObject>();
   for (const declared of objects) {
-    const model = options.lookup(declared.gvk);
+    const model = parts.lookup(declared.gvk);
     if (model === undefined) {
       const { gvk } = declared;
       mistakes.push(mistakeAt(declared, `${apiVersionOf(gvk)} ${gvk.kind} is not registered`, 'kind'));
       continue;
     }
-    const tried = await tryCreate({ declared, model }, options);
+    const tried = await tryCreate({ declared, model }, parts);
     mistakes.push(...tried.mistakes);
     if (tried.created !== undefined) mistakes.push(...duplicateValues({ declared, model }, tried.created, claims));
     if (tried.mistakes.length === 0) known.push({ declared, model, isPresent: tried.created === undefined });
@@ -67,10 +67,7 @@ interface Tried {
   readonly mistakes: readonly DeclarationMistake[];
 }
 
-async function tryCreate(
-  { declared, model }: DeclaredOfKind,
-  { client, signal }: CheckDeclaredOptions,
-): Promise<Tried> {
+async function tryCreate({ declared, model }: DeclaredOfKind, { client, signal }: CheckDeclaredParts): Promise<Tried> {
   const found = new Map<string, DeclarationMistake>();
   for (const { object, fieldValidation } of attemptsFor(declared)) {
     signal.throwIfAborted();

@@ -21,14 +21,14 @@ export interface Serving {
   readonly host: Pick<PluginHost, 'reload' | 'statuses'>;
 }
 
-export interface DevelopmentOptions {
+export interface DevelopmentParts {
   /** Prints a line for people. */
   readonly print: (line: string) => void;
   /** Default: the real time. */
   readonly clock?: Clock;
 }
 
-interface Parts extends Pick<DevelopmentOptions, 'print'> {
+interface Parts extends Pick<DevelopmentParts, 'print'> {
   readonly folder: string;
   /** The manifest at the start. */
   readonly manifest: PluginManifest;
@@ -54,7 +54,7 @@ export class Development {
   /**
    * Reports changes from now on. Rejects with an Error that says why the folder is not a plugin, or cannot be compiled.
    */
-  static async open(path: string, { print, clock = systemClock }: DevelopmentOptions): Promise<Development> {
+  static async open(path: string, { print, clock = systemClock }: DevelopmentParts): Promise<Development> {
     const { folder, manifest } = await openPluginFolder(path);
     const compile = compilerOf(folder);
     const wants = watchedFiles({ main: manifest.main, isCompiled: compile !== undefined });

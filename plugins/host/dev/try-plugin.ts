@@ -16,7 +16,7 @@ import { checkPlugin, isPluginClass } from '../sdk/plugin.ts';
 import { pluginDeadlineMs } from '../lifecycle/plugin-run.ts';
 import type { PluginSource } from '../package/plugin-source.ts';
 
-export interface TryPluginOptions {
+export interface TryPluginParts {
   /** The server on which the previous version runs: nothing is changed there. */
   readonly server: Pick<ApiServer, 'schemeManager' | 'client'>;
   readonly signal: AbortSignal;
@@ -30,12 +30,12 @@ const namespaceKind: GroupVersionKind = { group: '', version: 'v1', kind: 'Names
  * with the problem of its module or of a model, or with all mistakes of declared objects, with file and line. Kinds
  * that a class registers in its `start` are checked in their previous version.
  */
-export async function tryPlugin(source: PluginSource, options: TryPluginOptions): Promise<void> {
+export async function tryPlugin(source: PluginSource, parts: TryPluginParts): Promise<void> {
   checkRequires(source.manifest, hostVersion());
   const plugin = checkPlugin(await loadModule(source));
   const declarations = await source.declaredObjects();
   const unread = declarations.flatMap((each) => (isDeclaredObject(each) ? [] : [each]));
-  const trial = await startApiServer({ ...trialOptions, serviceDomain: options.server.schemeManager.serviceDomain });
+  const trial = await startApiServer({ ...trialOptions, serviceDomain: parts.server.schemeManager.serviceDomain });
   try {
     const own = trial.schemeManager.forOwner(source.manifest.name);
     const models = isPluginClass(plugin) ? [] : (plugin.models ?? []);
@@ -45,10 +45,10 @@ export async function tryPlugin(source: PluginSource, options: TryPluginOptions)
     const isOwn = ({ gvk }: DeclaredObject): boolean => kinds.some((kind) => isSameKind(kind, gvk));
     const objects = declarations.filter(isDeclaredObject);
     const judged = [
-      await judgeOwn(objects.filter(isOwn), trial, options),
+      await judgeOwn(objects.filter(isOwn), trial, parts),
       await judgeOthers(
         objects.filter((each) => !isOwn(each)),
-        { ...options, absentOwner: isPluginClass(plugin) ? undefined : source.manifest.name },
+        { ...parts, absentOwner: isPluginClass(plugin) ? undefined : source.manifest.name },
       ),
     ];
     const mistakes = [...unread, ...judged.flatMap((each) => each.mistakes)];
@@ -78,7 +78,7 @@ async function loadModule(source: PluginSource): Promise<unknown> {
 async function judgeOwn(
   objects: readonly DeclaredObject[],
   trial: ApiServer,
-  { server, signal }: TryPluginOptions,
+  { server, signal }: TryPluginParts,
 ): Promise<CheckedObjects> {
   for (const namespace of new Set(objects.flatMap(({ object }) => object.metadata.namespace ?? [])))
     await copyNamespace(namespace, server, trial);
@@ -87,7 +87,7 @@ async function judgeOwn(
 }
 
 /** A missing namespace stays absent: an object in it is a mistake. */
-async function copyNamespace(name: string, from: TryPluginOptions['server'], to: ApiServer): Promise<void> {
+async function copyNamespace(name: string, from: TryPluginParts['server'], to: ApiServer): Promise<void> {
   const model = from.schemeManager.lookup(namespaceKind)?.descriptor;
   if (model === undefined) return;
   const [source, copy] = await Promise.all(
@@ -96,14 +96,14 @@ async function copyNamespace(name: string, from: TryPluginOptions['server'], to:
   if (source !== undefined && copy === undefined) await to.client.create(model, { metadata: { name } });
 }
 
-interface OthersOptions extends TryPluginOptions {
+interface OthersParts extends TryPluginParts {
   /** Removes the kinds of this owner. */
   readonly absentOwner: string | undefined;
 }
 
 async function judgeOthers(
   objects: readonly DeclaredObject[],
-  { server, signal, absentOwner }: OthersOptions,
+  { server, signal, absentOwner }: OthersParts,
 ): Promise<CheckedObjects> {
   const lookup = (gvk: GroupVersionKind): ModelDescriptor | undefined => {
     const found = server.schemeManager.lookup(gvk);

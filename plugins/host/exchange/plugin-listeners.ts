@@ -1,6 +1,6 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 
-export interface PluginListenersOptions {
+export interface PluginListenersParts {
   /** The logger of the plugin that listens. */
   readonly logger: Logger;
   /** Logged when a listener fails. */
@@ -11,19 +11,19 @@ export interface PluginListenersOptions {
 
 /** The listeners of one plugin to one source. Their errors do not reach the source. */
 export class PluginListeners<T> {
-  readonly #options: PluginListenersOptions;
+  readonly #parts: PluginListenersParts;
   readonly #listeners = new Set<(value: T) => void>();
   #isClosed = false;
 
-  constructor(options: PluginListenersOptions) {
-    this.#options = options;
+  constructor(parts: PluginListenersParts) {
+    this.#parts = parts;
   }
 
   /** Returns a function that removes the listener. Throws once closed. */
   add(listener: (value: T) => unknown): () => void {
     if (this.#isClosed) throw new Error('the plugin is being stopped');
     // A new function for each call, even if one function is passed twice.
-    const own = contained(listener, this.#options);
+    const own = contained(listener, this.#parts);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
   }
@@ -48,7 +48,7 @@ export class PluginListeners<T> {
  */
 export function contained<T>(
   listener: (value: T) => unknown,
-  { logger, message, fields }: PluginListenersOptions,
+  { logger, message, fields }: PluginListenersParts,
 ): (value: T) => void {
   return (value) => {
     (async () => listener(value))().catch((err: unknown) => logger.error({ err, ...fields }, message));

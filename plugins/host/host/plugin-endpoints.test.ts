@@ -62,7 +62,7 @@ class AppleController {
   }
 }
 
-/** The same in revision 2.9. */
+/** The example of the spec (4.3) in revision 2.9. */
 @ApiVersion('v1alpha1')
 @RestController()
 @RequestMapping('/apples')

@@ -203,13 +203,13 @@ describe('the extension points of plugins', () => {
           'the extension point "shop/a" is declared already',
         ],
         [
-          'with a schema that is none',
+          'with an invalid schema',
           ({ extensions }) =>
             extensions.declare(defineExtensionPoint('shop/a', { schema: { type: 'object', properties: { b: {} } } })),
           'the schema of the extension point "shop/a": value.b: has no type',
         ],
         [
-          'with a name that is none',
+          'with a malformed name',
           ({ extensions }) => extensions.contribute({ name: 'items' }, 1),
           'the name "items" of an extension point must be <plugin>/<name>, such as menu/items',
         ],

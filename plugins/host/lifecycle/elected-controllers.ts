@@ -11,7 +11,7 @@ import type { PluginManager } from './controllers-page.ts';
 /** The time for which a crashed replica delays the others; see {@link LeaderElectionOptions}. */
 export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>;
 
-export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics' | 'report'> {
+export interface ElectedControllersParts extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics' | 'report'> {
   readonly logger: Logger;
   /** Absent: they work in every process. */
   readonly leaderElection?: LeaderElectionOptions;
@@ -22,7 +22,7 @@ export interface ElectedControllersOptions extends Pick<ManagerOptions, 'client'
  * candidate again under another identity, so that code from its last term can no longer write.
  */
 export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'> {
-  readonly #options: ElectedControllersOptions;
+  readonly #parts: ElectedControllersParts;
   readonly #definitions = new Map<string, ControllerDefinition>();
   #manager: Manager;
   /**
@@ -31,8 +31,8 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
    */
   #isBetween = false;
 
-  constructor(options: ElectedControllersOptions) {
-    this.#options = options;
+  constructor(parts: ElectedControllersParts) {
+    this.#parts = parts;
     this.#manager = this.#createManager();
   }
 
@@ -79,7 +79,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
         return;
       } catch (err) {
         if (signal.aborted) return;
-        this.#options.logger.warn({ err }, 'controllers have stopped, and the next election has begun');
+        this.#parts.logger.warn({ err }, 'controllers have stopped, and the next election has begun');
         this.#manager = this.#createManager();
         this.#isBetween = false;
       }
@@ -87,15 +87,15 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
   }
 
   #createManager(): Manager {
-    const { leaderElection, ...options } = this.#options;
+    const { leaderElection, ...parts } = this.#parts;
     const controllers = [...this.#definitions.values()];
-    if (leaderElection === undefined) return createManager({ ...options, controllers });
+    if (leaderElection === undefined) return createManager({ ...parts, controllers });
     let hasLed = false;
     const observe: LeaderElectionOptions['observe'] = (status) => {
       hasLed ||= status.isLeader;
       this.#isBetween = hasLed && !status.isLeader;
       leaderElection.observe?.(status);
     };
-    return createManager({ ...options, controllers, leaderElection: { ...leaderElection, observe } });
+    return createManager({ ...parts, controllers, leaderElection: { ...leaderElection, observe } });
   }
 }

@@ -11,7 +11,7 @@ export interface KindProgress {
   readonly indexed: number;
 }
 
-export interface AwaitServedOptions {
+export interface AwaitServedParts {
   readonly server: Pick<ApiServer, 'whenReady' | 'indexingProgress'>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -29,8 +29,8 @@ const firstProgressMs = 1000;
  * Waits until all these kinds are indexed and served, however long that takes, and logs the progress. Rejects with
  * the first IndexBuildError.
  */
-export async function awaitServed(kinds: readonly GroupVersionKind[], options: AwaitServedOptions): Promise<void> {
-  const { server, clock, logger, signal, onProgress } = options;
+export async function awaitServed(kinds: readonly GroupVersionKind[], parts: AwaitServedParts): Promise<void> {
+  const { server, clock, logger, signal, onProgress } = parts;
   signal.throwIfAborted();
   const first = progressOf(kinds, server);
   if (first.length > 0) onProgress?.(first);
@@ -49,7 +49,7 @@ export async function awaitServed(kinds: readonly GroupVersionKind[], options: A
   }
 }
 
-function progressOf(kinds: readonly GroupVersionKind[], server: AwaitServedOptions['server']): readonly KindProgress[] {
+function progressOf(kinds: readonly GroupVersionKind[], server: AwaitServedParts['server']): readonly KindProgress[] {
   return kinds.flatMap((gvk) => {
     const indexed = server.indexingProgress(gvk);
     return indexed === undefined ? [] : [{ apiVersion: apiVersionOf(gvk), kind: gvk.kind, indexed }];

@@ -13,7 +13,7 @@ import { pluginKind } from '../objects/plugin-kind.ts';
 import type { PluginObject } from '../objects/plugin-kind.ts';
 import { errorText } from '../text/error-text.ts';
 
-export interface PluginArchivesOptions {
+export interface PluginArchivesParts {
   readonly server: Pick<ApiServer, 'client' | 'endpoints' | 'schemeManager'>;
   /** The server's folder of plugins. When undefined, nothing can be installed. */
   readonly pluginsDir: string | undefined;
@@ -42,20 +42,20 @@ const pollMs = 100;
  * `POST /apis/api.plugins.internal/v1/archives` installs the plugin of a `.tgz`, and `DELETE …/archives/<name>` uninstalls one, as
  * `homeostat plugin install` and `uninstall` do. Plugins are trusted code, so each needs a permission of its own.
  */
-export function servePluginArchives(options: PluginArchivesOptions): void {
-  const owned = options.server.endpoints.forOwner('plugin archives');
-  owned.add(new PluginArchives(options).routes());
+export function servePluginArchives(parts: PluginArchivesParts): void {
+  const owned = parts.server.endpoints.forOwner('plugin archives');
+  owned.add(new PluginArchives(parts).routes());
   owned.open();
 }
 
 class PluginArchives {
-  readonly #options: PluginArchivesOptions;
+  readonly #parts: PluginArchivesParts;
   readonly #kind: ModelDescriptor<PluginObject>;
   #isBusy = false;
 
-  constructor(options: PluginArchivesOptions) {
-    this.#options = options;
-    this.#kind = pluginKind(options.server.schemeManager.serviceDomain);
+  constructor(parts: PluginArchivesParts) {
+    this.#parts = parts;
+    this.#kind = pluginKind(parts.server.schemeManager.serviceDomain);
   }
 
   routes(): RouterFunction {
@@ -79,7 +79,7 @@ class PluginArchives {
   }
 
   async #state(): Promise<{ readonly problem: string | null; readonly installed: readonly string[] }> {
-    const { pluginsDir } = this.#options;
+    const { pluginsDir } = this.#parts;
     const problem = this.#problem() ?? null;
     return {
       problem,
@@ -88,7 +88,7 @@ class PluginArchives {
   }
 
   #problem(): string | undefined {
-    const { pluginsDir, isOpen } = this.#options;
+    const { pluginsDir, isOpen } = this.#parts;
     if (pluginsDir === undefined) return 'the server has no folder of plugins: start it with --plugins-dir';
     // On such a server, every user of the machine could run code as the server's user.
     return isOpen
@@ -98,7 +98,7 @@ class PluginArchives {
 
   /** Runs one installation at a time: two of them could replace the same folder. */
   async #alone(work: (pluginsDir: string) => Promise<ServerResponse>): Promise<ServerResponse> {
-    const { pluginsDir } = this.#options;
+    const { pluginsDir } = this.#parts;
     const problem = this.#problem();
     if (problem !== undefined || pluginsDir === undefined) throw new ApiError('Forbidden', problem ?? '');
     if (this.#isBusy)
@@ -117,7 +117,7 @@ class PluginArchives {
     const file = join(pluginsDir, `.${randomUUID()}.tgz`);
     try {
       await receive(request.body, file);
-      const { environment } = this.#options;
+      const { environment } = this.#parts;
       const { manifest, replaced } = await installPlugin(file, pluginsDir, { runScripts: false, environment }).catch(
         (cause: unknown) => {
           const text = errorText(cause).replaceAll(file, 'the archive');
@@ -134,7 +134,7 @@ class PluginArchives {
   }
 
   async #start(name: string): Promise<void> {
-    const { client } = this.#options.server;
+    const { client } = this.#parts.server;
     const spec = { reload: randomUUID() };
     const present = await client.get(this.#kind, name).catch(ignoreNotFound);
     if (present === undefined)
@@ -143,7 +143,7 @@ class PluginArchives {
   }
 
   async #uninstall(request: ServerRequest, pluginsDir: string): Promise<ServerResponse> {
-    const { client } = this.#options.server;
+    const { client } = this.#parts.server;
     const name = request.pathVariable('name');
     if (!(await installedPlugins(pluginsDir)).includes(name))
       throw new ApiError('NotFound', `there is no plugin "${name}" in the server's folder of plugins`);
@@ -155,7 +155,7 @@ class PluginArchives {
   }
 
   async #stopped(name: string, signal: AbortSignal): Promise<void> {
-    const { server, clock = systemClock } = this.#options;
+    const { server, clock = systemClock } = this.#parts;
     const patch = { spec: { enabled: false } };
     const { metadata } = await server.client.patch(this.#kind, name, { type: 'merge', patch });
     const deadlineAtMs = clock.monotonicMs() + stopMs;

@@ -4,7 +4,7 @@ import type { Logger } from '@homeostat/controller-runtime/api';
 import { PluginListeners } from '../exchange/plugin-listeners.ts';
 import type { PluginSettings, SettingsValues } from '../sdk/plugin-settings.ts';
 
-export interface SettingsRunOptions {
+export interface SettingsRunParts {
   /** The logger of the plugin. */
   readonly logger: Logger;
   /** Reads the stored settings, and fills in defaults. Rejects with SettingsError when they do not fit. */
@@ -14,15 +14,15 @@ export interface SettingsRunOptions {
 
 /** The settings of one run of a plugin. */
 export class SettingsRun {
-  readonly #options: SettingsRunOptions;
+  readonly #parts: SettingsRunParts;
   readonly #handlers: PluginListeners<SettingsValues>;
   #value: SettingsValues = Object.freeze({});
   #reading: Promise<void> = Promise.resolve();
 
-  constructor(options: SettingsRunOptions) {
-    this.#options = options;
+  constructor(parts: SettingsRunParts) {
+    this.#parts = parts;
     this.#handlers = new PluginListeners({
-      logger: options.logger,
+      logger: parts.logger,
       message: 'a plugin failed to handle its new settings',
     });
   }
@@ -37,7 +37,7 @@ export class SettingsRun {
 
   /** Reads the stored settings, one read at a time, so that the last result is the newest. Rejects as a read does. */
   refresh(): Promise<void> {
-    const refreshed = this.#reading.then(async () => this.#take(await this.#options.read()));
+    const refreshed = this.#reading.then(async () => this.#take(await this.#parts.read()));
     this.#reading = refreshed.catch(() => undefined);
     return refreshed;
   }
@@ -45,7 +45,7 @@ export class SettingsRun {
   /** Removes all handlers. */
   close(): void {
     this.#handlers.close();
-    this.#options.onClose();
+    this.#parts.onClose();
   }
 
   #take(value: SettingsValues): void {

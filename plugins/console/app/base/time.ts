@@ -47,7 +47,7 @@ export function formatAge(timeMs: number, nowMs: number): string {
   return seconds < 0 ? `in ${text}` : text;
 }
 
-/** The same as a part of a sentence: `3m ago`, `in 2h`, `just now`. */
+/** Returns the age of a moment as a part of a sentence: `3m ago`, `in 2h`, `just now`. */
 export function formatMoment(timeMs: number, nowMs: number): string {
   const age = formatAge(timeMs, nowMs);
   if (age === 'now') return 'just now';
