@@ -73,7 +73,7 @@ async function besideOthers(fanOut: FanOut, settings: Settings, folder: string):
   ];
 }
 
-/** As many watchers as a server allows; alone, because the reading process has file descriptors for one server only. */
+/** The figures with as many watchers as a server allows, of one server alone: the reading process has not enough file descriptors for two. */
 async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promise<readonly Row[]> {
   const { count, perSecond, mostP99Ms } = fanOut;
   await using child = new Child('api-server');
