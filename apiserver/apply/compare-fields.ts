@@ -1,6 +1,6 @@
 import { deepEqual } from '@homeostat/controller-runtime/api';
 import type { FieldShape, Shape } from '../schema/shape.ts';
-import { difference, leaf } from './field-set.ts';
+import { difference, fieldElement, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import {
   isGranular,
@@ -13,7 +13,6 @@ import {
 } from './field-type.ts';
 import type { Fields } from './field-type.ts';
 import { allFieldsOf } from './fields-of.ts';
-import { fieldElement } from './path-element.ts';
 
 /** The fields that a write changed and removed. */
 export interface FieldChanges {

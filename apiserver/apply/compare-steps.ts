@@ -6,12 +6,11 @@ import type { Steps } from '../turns/steps.ts';
 import { Comparison } from './compare-fields.ts';
 import type { FieldChanges } from './compare-fields.ts';
 import { differenceSteps } from './field-set-steps.ts';
-import { leaf } from './field-set.ts';
+import { fieldElement, fieldOf, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isGranular, isMergedList, shapeOf, storedItemsByElement, typeOfField, typeOfItems } from './field-type.ts';
 import type { Fields } from './field-type.ts';
 import { allFieldsOf, asNewFields } from './fields-of.ts';
-import { fieldElement, fieldOf } from './path-element.ts';
 
 // The walks of compare-fields.ts and fields-of.ts, in steps, for objects of any size. They go through large values child by
 // child, and leave small ones to the walks without pauses, which are several times as fast.

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { difference, intersection, isEmptySet, leaf, membersOf, union } from './field-set.ts';
+import { difference, fieldElement, intersection, isEmptySet, leaf, membersOf, union } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
-import { fieldElement, formatFieldPath, itemElement, parseElement } from './path-element.ts';
+import { formatFieldPath, itemElement, parseElement } from './path-element.ts';
 
 const path = fc.array(fc.constantFrom('f:a', 'f:b', 'k:{"n":1}', 'v:"x"'), { minLength: 1, maxLength: 3 });
 const paths = fc.array(path, { maxLength: 8 });

@@ -15,6 +15,16 @@ const self = '.';
 /** A member without members below it. As a root, it is the empty set. */
 export const leaf: FieldSet = Object.freeze({});
 
+/** Returns the path element of a field. */
+export function fieldElement(name: string): string {
+  return `f:${name}`;
+}
+
+/** Returns the field that an element names; undefined for an item of a list. */
+export function fieldOf(element: string): string | undefined {
+  return element.startsWith('f:') ? element.slice(2) : undefined;
+}
+
 /** True when the set is empty. */
 export function isEmptySet(set: FieldSet): boolean {
   for (const _ in set) return false;

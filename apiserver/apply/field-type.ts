@@ -1,20 +1,19 @@
 import { checkItems } from '../limits/check-items.ts';
-import type { FieldShape, Shape } from '../schema/shape.ts';
+import type { FieldShape, Shape, ShapesBelow } from '../schema/shape.ts';
 import { itemElement } from './path-element.ts';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+const nothingBelow: ShapesBelow = { properties: new Map(), additional: 'anything', items: undefined, defaults: [] };
+
 const emptyShape: Shape = {
-  properties: new Map(),
-  additional: 'anything',
-  items: undefined,
+  below: nothingBelow,
   identity: undefined,
   isAtomic: false,
   preservesUnknown: true,
   isNullable: true,
   defaultLength: 0,
   defaultValue: undefined,
-  defaults: [],
 };
 
 /** The type of values that no schema describes: objects are merged field by field, a list is one value. */
@@ -25,12 +24,18 @@ const atomic: Shape = { ...emptyShape, isAtomic: true };
 /** Metadata is the same for all kinds (Kubernetes' ObjectMeta). */
 const metadata: Shape = {
   ...emptyShape,
-  properties: new Map<string, FieldShape>([
-    ['labels', emptyShape],
-    ['annotations', emptyShape],
-    ['finalizers', { ...emptyShape, identity: { kind: 'set' } }],
-    ['ownerReferences', { ...emptyShape, identity: { kind: 'map', keys: ['uid'] }, items: atomic }],
-  ]),
+  below: {
+    ...nothingBelow,
+    properties: new Map<string, FieldShape>([
+      ['labels', emptyShape],
+      ['annotations', emptyShape],
+      ['finalizers', { ...emptyShape, identity: { kind: 'set' } }],
+      [
+        'ownerReferences',
+        { ...emptyShape, identity: { kind: 'map', keys: ['uid'] }, below: { ...nothingBelow, items: atomic } },
+      ],
+    ]),
+  },
 };
 
 /** Returns the shape of a field, also for metadata and for fields without a schema. */
@@ -41,12 +46,13 @@ export function shapeOf(type: FieldShape): Shape {
 
 /** Returns the type of an object's field. */
 export function typeOfField(shape: Shape, name: string): FieldShape {
-  return shape.properties.get(name) ?? shape.additional ?? 'anything';
+  const { properties, additional } = shape.below;
+  return properties.get(name) ?? additional ?? 'anything';
 }
 
 /** Returns the type of a list's items. */
 export function typeOfItems(shape: Shape): FieldShape {
-  return shape.items ?? 'anything';
+  return shape.below.items ?? 'anything';
 }
 
 /** True for an object whose fields have owners of their own. */
@@ -83,7 +89,7 @@ export function storedItemsByElement(list: readonly unknown[], shape: Shape): Re
 
 /** Returns the path element of an item of a merged list. */
 export function elementOfItem(item: unknown, shape: Shape): string {
-  const properties = shape.items?.properties;
+  const properties = shape.below.items?.below.properties;
   return itemElement(item, shape.identity ?? { kind: 'set' }, (key) => {
     const property = properties?.get(key);
     return typeof property === 'object' ? property.defaultValue : undefined;

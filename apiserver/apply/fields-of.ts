@@ -2,11 +2,10 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { FieldShape, Shape } from '../schema/shape.ts';
 import type { Pace } from '../turns/pace.ts';
 import type { Steps } from '../turns/steps.ts';
-import { isEmptySet, leaf } from './field-set.ts';
+import { fieldElement, isEmptySet, leaf } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { isGranular, isMergedList, itemsByElement, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
 import type { Fields } from './field-type.ts';
-import { fieldElement } from './path-element.ts';
 
 type Nodes = Record<string, FieldSet>;
 
@@ -46,10 +45,14 @@ export function newFieldsOf(content: Fields, type: FieldShape): FieldSet {
   let nodes: Nodes | undefined;
   for (const name in content) {
     if (content[name] === undefined) continue;
+    const node = allFieldsOf(content[name], typeOfField(shape, name));
+    // The metadata of most objects has no owned fields, so that no copies without it are made below.
+    if (name === 'metadata' && node === leaf) continue;
     nodes ??= {};
-    nodes[fieldElement(name)] = allFieldsOf(content[name], typeOfField(shape, name));
+    nodes[fieldElement(name)] = node;
   }
-  return nodes === undefined ? leaf : asNewFields(nodes);
+  if (nodes === undefined) return leaf;
+  return nodes['f:metadata'] === undefined ? nodes : asNewFields(nodes);
 }
 
 /** Returns all fields of a new object without `metadata` itself, which every object has. */
@@ -73,7 +76,7 @@ function* appliedIn(value: Fields, shape: Shape, pace: Pace): Steps<FieldSet | u
   for (const name in value) {
     if (pace.isStepOver()) yield;
     const field = value[name];
-    const isDeclared = shape.properties.has(name);
+    const isDeclared = shape.below.properties.has(name);
     const applied =
       typeof field === 'object' ? yield* appliedField(field, typeOfField(shape, name), { isDeclared, pace }) : leaf;
     if (applied === undefined) continue;

@@ -1,16 +1,6 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { canonicalJson, type Identity } from '../schema/judge/distinct.ts';
 
-/** Returns the path element of a field. */
-export function fieldElement(name: string): string {
-  return `f:${name}`;
-}
-
-/** Returns the field that an element names; undefined for an item of a list. */
-export function fieldOf(element: string): string | undefined {
-  return element.startsWith('f:') ? element.slice(2) : undefined;
-}
-
 /**
  * Returns the path element of a list's item: its keys, or for a set the item itself. A key that the item lacks has its
  * default value, if there is one; an item of a map that is not an object is named by its value.

@@ -1,11 +1,10 @@
 import type { FieldShape, Shape } from '../schema/shape.ts';
 import type { Pace } from '../turns/pace.ts';
 import type { Steps } from '../turns/steps.ts';
-import { childOf, isMember } from './field-set.ts';
+import { childOf, fieldOf, isMember } from './field-set.ts';
 import type { FieldSet } from './field-set.ts';
 import { elementOfItem, isGranular, isMergedList, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
 import type { Fields } from './field-type.ts';
-import { fieldOf } from './path-element.ts';
 
 /** The fields that a manager gave up, and those that still have owners. */
 export interface Ownership {
@@ -39,7 +38,7 @@ function* removeFromMap(fields: Fields, { last, owned }: Ownership, shape: Shape
     const node = last[element];
     if (name === undefined || node === undefined || !Object.hasOwn(fields, name)) continue;
     const below = { last: node, owned: childOf(owned, element) };
-    const isDeclared = shape.properties.has(name);
+    const isDeclared = shape.below.properties.has(name);
     const next = isGivenUp(below, isDeclared)
       ? undefined
       : yield* removeFrom(fields[name], below, typeOfField(shape, name), pace);

@@ -1,6 +1,13 @@
 import { checkDnsSubdomain, checkName, deepEqual } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldViolation, NamespacedObject } from '@homeostat/controller-runtime/api';
-import { invalidField, isEmptyList, notSupported, required, selectorViolations } from './field-violations.ts';
+import {
+  firstViolations,
+  invalidField,
+  isEmptyList,
+  notSupported,
+  required,
+  selectorViolations,
+} from './field-violations.ts';
 import type { LabelSelector, PolicyRule, RoleRef, Subject } from './objects/rbac-objects.ts';
 import { rbacGroup } from './rbac-defaults.ts';
 
@@ -18,12 +25,12 @@ interface Binding extends ApiObject {
 
 /** Returns the violations of Kubernetes' rules in a Role, a hundred at most. */
 export function checkRole({ rules }: Role & NamespacedObject): readonly FieldViolation[] {
-  return take(rulesOf(rules ?? [], true));
+  return firstViolations(rulesOf(rules ?? [], true));
 }
 
 /** Returns the violations of Kubernetes' rules in a ClusterRole, a hundred at most. */
 export function checkClusterRole({ rules, aggregationRule }: Role): readonly FieldViolation[] {
-  return take(both(rulesOf(rules ?? [], false), aggregationOf(aggregationRule)));
+  return firstViolations(both(rulesOf(rules ?? [], false), aggregationOf(aggregationRule)));
 }
 
 /**
@@ -36,24 +43,12 @@ export function checkRoleBinding(
   kinds: readonly string[],
 ): readonly FieldViolation[] {
   const { metadata, roleRef = {}, subjects } = next;
-  return take(
+  return firstViolations(
     both(
       roleRefOf(roleRef, kinds),
       both(subjectsOf(subjects ?? [], metadata.namespace !== undefined), changeOf(roleRef, stored?.roleRef)),
     ),
   );
-}
-
-/** The maximum number of violations in a response, because people read it. */
-const maxViolations = 100;
-
-function take(found: Found): readonly FieldViolation[] {
-  const taken: FieldViolation[] = [];
-  for (const violation of found) {
-    taken.push(violation);
-    if (taken.length === maxViolations) break;
-  }
-  return taken;
 }
 
 function* both(first: Found, second: Found): Found {

@@ -3,6 +3,7 @@ import type { FieldViolation } from '@homeostat/controller-runtime/api';
 import { conditionProblem } from '../cel/conditions/match-conditions.ts';
 import {
   duplicate,
+  firstViolations,
   invalidField,
   isEmptyList,
   notSupported,
@@ -12,9 +13,6 @@ import {
 import type { Webhook, WebhookClientConfig, WebhookConfiguration } from './objects/webhook-objects.ts';
 
 type Found = Generator<FieldViolation>;
-
-/** The maximum number of violations in a response, because people read it. */
-const maxViolations = 100;
 
 /** The maximum number of webhooks of one configuration. */
 const maxWebhooks = 100;
@@ -28,12 +26,7 @@ export function checkWebhooks({ webhooks = [] }: WebhookConfiguration): readonly
     const message = `Too many: ${webhooks.length}: must have at most ${maxWebhooks} items`;
     return [{ reason: 'FieldValueTooMany', field: 'webhooks', message }];
   }
-  const found: FieldViolation[] = [];
-  for (const violation of violationsOf(webhooks)) {
-    found.push(violation);
-    if (found.length === maxViolations) break;
-  }
-  return found;
+  return firstViolations(violationsOf(webhooks));
 }
 
 function* violationsOf(webhooks: readonly Webhook[]): Found {

@@ -2,6 +2,19 @@ import { checkLabels, checkQualifiedName, quoteValue } from '@homeostat/controll
 import type { FieldViolation } from '@homeostat/controller-runtime/api';
 import type { LabelSelector } from './objects/rbac-objects.ts';
 
+/** The maximum number of violations in a response, because people read it. */
+const maxViolations = 100;
+
+/** Returns the first violations of a search, which need not be finished. */
+export function firstViolations(found: Iterable<FieldViolation>): readonly FieldViolation[] {
+  const taken: FieldViolation[] = [];
+  for (const violation of found) {
+    taken.push(violation);
+    if (taken.length === maxViolations) break;
+  }
+  return taken;
+}
+
 /** True for an absent list, null, and a list without items. */
 export function isEmptyList(list: readonly unknown[] | null | undefined): boolean {
   return list === undefined || list === null || list.length === 0;

@@ -109,7 +109,7 @@ export class GarbageCollector {
 
   #follow(resource: Resource): void {
     const opened = kindName(resource.model.group, resource.model.kind);
-    const unsubscribe = resource.feed.subscribe((change) => this.#onChange(resource, change));
+    const unsubscribe = resource.feed.subscribe(this.#onChange.bind(this, resource));
     this.#followed.set(opened, { resource, unsubscribe });
     if (resource.cache.size <= learnedAtOnce) {
       allSteps(this.#learn(resource));

@@ -147,7 +147,7 @@ function* freezeInSteps<T>(value: T): MeasuredWork<T> {
 
 /** Resolves when the patterns of all versions are compiled. */
 async function writable(model: ModelDescriptor): Promise<void> {
-  for (const version of versionsOfKind(model)) await compileSchema(version, 'client').whenReady();
+  for (const version of versionsOfKind(model)) await compileSchema(version, 'client').whenReady?.();
 }
 
 /** Marks the storage version as served: a kind without a served version has objects, too. */

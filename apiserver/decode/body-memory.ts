@@ -42,23 +42,23 @@ export class BodyMemory {
 
   /**
    * Counts the bytes of a request's body, which replace those that were counted for it before. A request that is never
-   * {@link release released} keeps them. One that {@link mayBeCounted} excludes is not counted.
+   * {@link release released} keeps them. One that {@link counts} excludes is not counted.
    * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other bodies exceed the bound, or those of the same
    * client exceed half of it
    */
   hold(request: IncomingMessage, bytes: number): void {
-    if (!mayBeCounted(request) || (bytes < leastCounted && this.#memory.of(request) === undefined)) return;
+    if (!this.counts(request) || (bytes < leastCounted && this.#memory.of(request) === undefined)) return;
     this.#memory.hold(request, bytes);
   }
 
   release(request: IncomingMessage): void {
     this.#memory.release(request);
   }
-}
 
-/** False for a request without a body, or with one that is too small to be counted: it needs no release. */
-export function mayBeCounted({ headers }: IncomingMessage): boolean {
-  const length = headers['content-length'];
-  if (length === undefined) return headers['transfer-encoding'] !== undefined;
-  return Number(length) >= leastCounted || headers['content-encoding'] !== undefined;
+  /** False for a request without a body, or with one that is too small to be counted: it needs no release. */
+  counts({ headers }: IncomingMessage): boolean {
+    const length = headers['content-length'];
+    if (length === undefined) return headers['transfer-encoding'] !== undefined;
+    return Number(length) >= leastCounted || headers['content-encoding'] !== undefined;
+  }
 }

@@ -139,22 +139,16 @@ function isEscaped(text: string, at: number): boolean {
 
 /** Counts the fields at all levels; returns NaN, which equals nothing, for a value that may not be stored. */
 function countFields(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return value === Infinity || value === -Infinity ? Number.NaN : 0;
-  if (Array.isArray(value)) return countInItems(value);
-  return isJsonObject(value) ? countInFields(value) : 0;
-}
-
-function countInItems(items: readonly unknown[]): number {
   let count = 0;
-  for (let index = 0; index < items.length; index += 1) count += countFields(items[index]);
-  return count;
-}
-
-function countInFields(fields: Readonly<Record<string, unknown>>): number {
-  let count = 0;
-  for (const name in fields) {
-    if (name === '__proto__') return Number.NaN;
-    count += 1 + countFields(fields[name]);
-  }
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1) count += countFields(value[index]);
+  } else if (isJsonObject(value)) {
+    for (const name in value) {
+      if (name === '__proto__') return Number.NaN;
+      const field = value[name];
+      // Most fields are texts and whole numbers.
+      count += typeof field === 'string' ? 1 : 1 + countFields(field);
+    }
+  } else if (value === Infinity || value === -Infinity) return Number.NaN;
   return count;
 }

@@ -1,11 +1,10 @@
-import type { IncomingMessage } from 'node:http';
+import { IncomingMessage } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gunzip, inflate } from 'node:zlib';
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { BodyMemory, Exchange } from './body-memory.ts';
 import { GrowingBuffer } from './growing-buffer.ts';
-import { ServedRequest } from './served-request.ts';
-import type { BodyTaker } from './served-request.ts';
 
 /** The maximum number of bytes of a body after inflation: 3 MiB, as in Kubernetes. */
 export const maxBodyBytes: number = 3 * 1024 * 1024;
@@ -21,23 +20,133 @@ const mostInflation = 1032;
 
 const decoders = { gzip: promisify(gunzip), deflate: promisify(inflate) };
 
+/** A body that arrives. Either `resolve` or `reject` is called, once. */
+interface ArrivingBody {
+  readonly memory: BodyMemory;
+  /** Content-Length, if there is one. */
+  readonly length: number | undefined;
+  readonly resolve: (bytes: Buffer) => void;
+  readonly reject: (error: ApiError) => void;
+  whole: Buffer | undefined;
+  pieces: GrowingBuffer | undefined;
+}
+
+/**
+ * A request of this server. Its body is taken as it arrives: through the buffer and the events of a stream, which take several
+ * turns of the microtasks, it costs as much as parsing it.
+ */
+export class ServedRequest extends IncomingMessage {
+  #arriving: ArrivingBody | undefined;
+  #isTaken = false;
+
+  static {
+    // Node keeps a request until this is true; its types declare a property that no class may override.
+    Object.defineProperty(this.prototype, 'readableEnded', {
+      get(this: ServedRequest): unknown {
+        return this.#isTaken || Reflect.get(IncomingMessage.prototype, 'readableEnded', this);
+      },
+    });
+  }
+
+  /**
+   * Resolves with the body as it was sent. Rejects when the response closes first, since no client waits for the body then.
+   * @throws ApiError 413 over the limit, 503 when the memory of bodies is full
+   */
+  receive(res: ServerResponse, memory: BodyMemory): Promise<Buffer> {
+    // Node has checked that it is a number.
+    const sent = this.headers['content-length'];
+    const length = sent === undefined ? undefined : Number(sent);
+    return new Promise((resolve, reject) => {
+      this.#arriving = { memory, length, resolve, reject, whole: undefined, pieces: undefined };
+      try {
+        if (length !== undefined && length > maxBodyBytes) throw tooLarge();
+        memory.hold(this, length ?? 0);
+        if (res.closed) throw gone();
+      } catch (error) {
+        return this.#fail(error);
+      }
+      // The listener stays: removing it would cost 1 % of a creation, and it does nothing once the body is over.
+      res.on('close', () => {
+        if (this.#arriving !== undefined) this.#fail(gone());
+      });
+      const arrived: unknown = this.readableLength > 0 ? this.read() : undefined;
+      if (arrived instanceof Buffer) this.#add(this.#arriving, arrived);
+      if (this.complete) this.#end();
+    });
+  }
+
+  /** Called by Node with each part of the body, and with null at its end. */
+  override push(chunk: unknown, encoding?: BufferEncoding): boolean {
+    const arriving = this.#arriving;
+    if (arriving === undefined) return super.push(chunk, encoding);
+    if (chunk instanceof Buffer) this.#add(arriving, chunk);
+    if (chunk !== null) return true;
+    this.#isTaken = true;
+    // Without this mark, Node would read the rest of the request, of which there is none.
+    Reflect.set(this, '_consumed', true);
+    this.#end();
+    return false;
+  }
+
+  #add(arriving: ArrivingBody, chunk: Buffer): void {
+    const { length, memory } = arriving;
+    // Most bodies come in one piece.
+    if (chunk.length === length) {
+      arriving.whole = chunk;
+      return;
+    }
+    const pieces = (arriving.pieces ??= new GrowingBuffer(maxBodyBytes, (bytes) => memory.hold(this, bytes)));
+    try {
+      if (pieces.length + chunk.length > maxBodyBytes) throw tooLarge();
+      pieces.add(chunk, length);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #end(): void {
+    if (this.#arriving === undefined) return;
+    const { whole, pieces, resolve } = this.#arriving;
+    const bytes = whole ?? pieces?.take() ?? noBytes;
+    this.#arriving = undefined;
+    if (bytes.length > largestTogether) resolve(bytes);
+    else giveTogether(resolve, bytes);
+  }
+
+  /** Refuses a body that has not arrived yet; its rest goes through the stream. */
+  #fail(cause: unknown): void {
+    if (this.#arriving === undefined) return;
+    const { reject } = this.#arriving;
+    this.#arriving = undefined;
+    discardRest(this);
+    const message = 'the body could not be read';
+    reject(isApiError(cause) ? cause : new ApiError('BadRequest', message, { cause }));
+  }
+}
+
 /**
  * Returns the body, decompressed, and counts it in the memory of bodies.
  * @throws ApiError 413 over the limit, 415 for an unknown Content-Encoding, 503 when the memory of bodies is full
  */
 export function readBody(exchange: Exchange, memory: BodyMemory): Promise<Buffer> {
-  const encoding = exchange.req.headers['content-encoding']?.toLowerCase() ?? '';
-  return encoding === '' || encoding === 'identity'
-    ? readBytes(exchange, memory)
-    : readCompressed(exchange, memory, encoding);
+  const { req, res } = exchange;
+  if (!(req instanceof ServedRequest)) throw new TypeError('a body can be read from a ServedRequest only');
+  const encoding = req.headers['content-encoding']?.toLowerCase() ?? '';
+  const isPlain = encoding === '' || encoding === 'identity';
+  return isPlain ? req.receive(res, memory) : readCompressed(req, { res, memory, encoding });
 }
 
-async function readCompressed(exchange: Exchange, memory: BodyMemory, encoding: string): Promise<Buffer> {
+interface Compressed {
+  readonly res: ServerResponse;
+  readonly memory: BodyMemory;
+  readonly encoding: string;
+}
+
+async function readCompressed(req: ServedRequest, { res, memory, encoding }: Compressed): Promise<Buffer> {
   if (encoding !== 'gzip' && encoding !== 'deflate') {
     throw new ApiError('UnsupportedMediaType', 'the Content-Encoding must be gzip or deflate');
   }
-  const { req } = exchange;
-  const sent = await readBytes(exchange, memory);
+  const sent = await req.receive(res, memory);
   memory.hold(req, sent.length + Math.min(maxBodyBytes, mostInflation * sent.length));
   const body = await decode(sent, decoders[encoding]);
   memory.hold(req, body.length);
@@ -54,91 +163,8 @@ export function discardRest(request: IncomingMessage): void {
   request.resume();
 }
 
-/** Rejects when the response closes first, since no client waits for the body then. */
-function readBytes(exchange: Exchange, memory: BodyMemory): Promise<Buffer> {
-  return new Promise((resolve, reject) => new ArrivingBody(exchange, { memory, resolve, reject }).begin());
-}
-
 function gone(): Error {
   return new Error('the connection was closed, or the response was sent');
-}
-
-interface BodyParts {
-  readonly memory: BodyMemory;
-  readonly resolve: (bytes: Buffer) => void;
-  readonly reject: (error: ApiError) => void;
-}
-
-/** A body that is being read. Either `resolve` or `reject` is called, once. */
-class ArrivingBody implements BodyTaker {
-  readonly #exchange: Exchange;
-  readonly #parts: BodyParts;
-  /** Content-Length, if there is one. */
-  readonly #length: number | undefined;
-  #whole: Buffer | undefined;
-  #pieces: GrowingBuffer | undefined;
-  #isOver = false;
-
-  constructor(exchange: Exchange, parts: BodyParts) {
-    const { 'content-length': length = '' } = exchange.req.headers;
-    this.#exchange = exchange;
-    this.#parts = parts;
-    // Node has checked that it is a number.
-    this.#length = length === '' ? undefined : Number(length);
-  }
-
-  begin(): void {
-    const { req, res } = this.#exchange;
-    if (!(req instanceof ServedRequest)) throw new TypeError('a body can be read from a ServedRequest only');
-    try {
-      if ((this.#length ?? 0) > maxBodyBytes) throw tooLarge();
-      this.#parts.memory.hold(req, this.#length ?? 0);
-    } catch (error) {
-      return this.#fail(error);
-    }
-    if (res.closed) return this.#fail(gone());
-    // The listener stays: removing it would cost 1 % of a creation, and it does nothing once the body is over.
-    res.on('close', () => {
-      if (!this.#isOver) this.#fail(gone());
-    });
-    req.giveTo(this);
-  }
-
-  add(chunk: Buffer): void {
-    // Most bodies come in one piece.
-    if (chunk.length === this.#length) this.#whole = chunk;
-    else this.#addPiece(chunk);
-  }
-
-  end(): void {
-    const bytes = this.#whole ?? this.#pieces?.take() ?? noBytes;
-    const { resolve } = this.#parts;
-    this.#isOver = true;
-    this.#whole = this.#pieces = undefined;
-    if (bytes.length > largestTogether) resolve(bytes);
-    else giveTogether(resolve, bytes);
-  }
-
-  #addPiece(chunk: Buffer): void {
-    const { req } = this.#exchange;
-    this.#pieces ??= new GrowingBuffer(maxBodyBytes, (bytes) => this.#parts.memory.hold(req, bytes));
-    try {
-      if (this.#pieces.length + chunk.length > maxBodyBytes) throw tooLarge();
-      this.#pieces.add(chunk, this.#length);
-    } catch (error) {
-      this.#fail(error);
-    }
-  }
-
-  #fail(cause: unknown): void {
-    const { req } = this.#exchange;
-    this.#isOver = true;
-    this.#whole = this.#pieces = undefined;
-    if (req instanceof ServedRequest) req.leave();
-    discardRest(req);
-    const message = 'the body could not be read';
-    this.#parts.reject(isApiError(cause) ? cause : new ApiError('BadRequest', message, { cause }));
-  }
 }
 
 /** Larger bodies go to their readers when they have arrived: to handle 16 of them takes longer than a turn should. */
@@ -187,7 +213,7 @@ function tooLarge(): ApiError {
 }
 
 /** Returns the media type of a Content-Type header in lower case, without parameters; '' when there is none. @throws ApiError 415 for a charset other than UTF-8. */
-export function readContentType(header: string): string {
+export function readContentType(header = ''): string {
   if (header === '' || header === 'application/json') return header;
   const [type = '', ...parameters] = header.toLowerCase().split(';');
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='));

@@ -7,7 +7,7 @@ import type { RequestAuditor } from './guards/audit-requests.ts';
 import type { EndpointParts } from './pages/endpoint-routes.ts';
 import { describeSpan, RequestObserver, spanOf } from './observe-requests.ts';
 import type { Failure } from './observe-requests.ts';
-import { BodyRelease } from './request/release-bodies.ts';
+import { addressBlock } from './request/address-block.ts';
 import type { TrustedProxies } from './request/trusted-proxies.ts';
 import { leastCounted } from './response/answer-memory.ts';
 import type { AnswerMemory } from './response/answer-memory.ts';
@@ -33,7 +33,6 @@ export interface AroundParts {
  */
 export function aroundRequests(parts: AroundParts, auditor: RequestAuditor | undefined, handle: Handle): Handle {
   const observer = new RequestObserver(parts.metrics, parts.clock);
-  const bodies = new BodyRelease(parts.bodies.memory, parts.proxies);
   const turnEnd = new TurnEnd();
 
   return async function answerRequest(context): Promise<void> {
@@ -65,7 +64,7 @@ export function aroundRequests(parts: AroundParts, auditor: RequestAuditor | und
     let failure: Failure | undefined;
     try {
       auditor?.begin(context);
-      await bodies.around(context, handle);
+      await (parts.bodies.memory.counts(context.req) ? handleCounted(context, handle, parts) : handle(context));
       if (context.method === 'GET') makeReadable(context);
       const { body } = context;
       // Most responses are small bytes, and pay only for this check.
@@ -97,6 +96,26 @@ class TurnEnd {
     });
     return this.#ending;
   }
+}
+
+/**
+ * Handles a request whose body may be large. The memory of the body counts for the client's address until the request is over: the
+ * handler has settled, and the response is closed. Both matter: a write continues after its client has disconnected, and an
+ * endpoint may stream a response made of its body.
+ */
+function handleCounted(context: Context, handle: Handle, { bodies, proxies }: AroundParts): Promise<void> {
+  const { req, state } = context;
+  bodies.memory.nameClient(req, addressBlock(proxies.addressOf(context)));
+  const handled = Promise.resolve(context).then(handle);
+  void Promise.allSettled([handled, closeOf(state.outgoing)]).then(() => bodies.memory.release(req));
+  return handled;
+}
+
+function closeOf(response: Context['state']['outgoing']): Promise<void> {
+  return new Promise((resolve) => {
+    if (response.closed) resolve();
+    else response.once('close', () => resolve());
+  });
 }
 
 const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;

@@ -210,7 +210,14 @@ export class ChangeFeed {
     const end = this.#delivered + most;
     while (this.#delivered < Math.min(end, this.#undelivered.length)) {
       const change = inBounds(this.#undelivered[this.#delivered++]);
-      for (const subscriber of this.#subscribers) this.#tell(subscriber, change);
+      for (const { listener, after } of this.#subscribers) {
+        if (change.revision <= after) continue;
+        try {
+          listener(change);
+        } catch (error) {
+          this.#onError(error);
+        }
+      }
     }
     if (this.#delivered === this.#undelivered.length) {
       this.#undelivered.length = 0;
@@ -218,15 +225,6 @@ export class ChangeFeed {
     }
     this.#isDelivering = false;
     return true;
-  }
-
-  #tell({ listener, after }: Subscriber, change: FeedChange): void {
-    if (change.revision <= after) return;
-    try {
-      listener(change);
-    } catch (error) {
-      this.#onError(error);
-    }
   }
 
   #firstAfter(revision: number): number {

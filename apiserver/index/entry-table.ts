@@ -1,44 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { inBounds } from '../base/in-bounds.ts';
+import { keyHash } from '../base/key-hash.ts';
+import type { HashSecret } from '../base/key-hash.ts';
 import { StoredEntry } from './stored-entry.ts';
 import { EntryPlaces } from './entry-places.ts';
 import { Block } from './slabs.ts';
 
-// Names come from clients, so the hash has a secret key: no client can choose names that all have the same one.
-const secret = randomBytes(8);
-const k0 = secret.readInt32LE(0);
-const k1 = secret.readInt32LE(4);
-
-/** A hash of 32 bits, by HalfSipHash-1-3 over pairs of UTF-16 code units. */
-export function keyHash(key: string): number {
-  let v0 = k0;
-  let v1 = k1;
-  let v2 = k0 ^ 0x6c796765;
-  let v3 = k1 ^ 0x74656462;
-  const { length } = key;
-  const inputs = (length >>> 1) + 1;
-  for (let round = 0; round < inputs + 3; round += 1) {
-    const at = round * 2;
-    let word = 0;
-    // The last input has the length, and the last unit of an odd number of them.
-    if (at + 1 < length) word = key.charCodeAt(at) | (key.charCodeAt(at + 1) << 16);
-    else if (round < inputs) word = (at < length ? key.charCodeAt(at) : 0) | (length << 16);
-    if (round === inputs) v2 ^= 0xff;
-    v3 ^= word;
-    v0 = (v0 + v1) | 0;
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-    v0 = (v0 << 16) | (v0 >>> 16);
-    v2 = (v2 + v3) | 0;
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-    v2 = (v2 << 16) | (v2 >>> 16);
-    v0 ^= word;
-  }
-  return v1 ^ v3;
-}
+// Names come from clients: without the secret, no client can choose names whose hashes are equal.
+const random = randomBytes(8);
+const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
 /** There are 64 shards, by the first bits of the hash. So a shard of a million keys has 16,000, and grows in a millisecond. */
 const shardShift = 26;
@@ -144,7 +114,16 @@ export class EntryTable {
   readonly #kept: (StoredEntry | undefined)[] = [];
   readonly #keys = new KeyPlaces();
   readonly #record = new StoredEntry(noBlock, 0);
+  readonly #secret: HashSecret;
+  /** The key that was searched last, and its hash: a key that is not there is mostly added next. */
   #wanted = '';
+  #wantedHash: number;
+
+  /** @param secret of the hashes; default: one of this process */
+  constructor(secret: HashSecret = ofProcess) {
+    this.#secret = secret;
+    this.#wantedHash = keyHash('', secret) | 0;
+  }
 
   get size(): number {
     return this.#size;
@@ -153,7 +132,8 @@ export class EntryTable {
   /** The row of a key; -1 when there is none. */
   find(key: string): number {
     this.#wanted = key;
-    return this.#keys.find(keyHash(key), this.#hash, this.#hasWantedKey);
+    this.#wantedHash = keyHash(key, this.#secret) | 0;
+    return this.#keys.find(this.#wantedHash, this.#hash, this.#hasWantedKey);
   }
 
   /** The entry of a row. */
@@ -184,7 +164,7 @@ export class EntryTable {
   }
 
   /** Takes an entry whose key is not there, and returns its row. */
-  add(entry: StoredEntry): number {
+  add(entry: StoredEntry, key: string = entry.key): number {
     let row = this.#free;
     if (row !== free) this.#free = inBounds(this.#at[row]);
     else {
@@ -192,7 +172,7 @@ export class EntryTable {
       if (row === this.#block.length) this.#grow();
       this.#end += 1;
     }
-    this.#hash[row] = keyHash(entry.key);
+    this.#hash[row] = key === this.#wanted ? this.#wantedHash : keyHash(key, this.#secret) | 0;
     this.#place(row, entry);
     this.#kept[row & (keptEntries - 1)] = entry;
     this.#keys.add(row, this.#hash);

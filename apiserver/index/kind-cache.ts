@@ -10,7 +10,7 @@ import { EntryTable } from './entry-table.ts';
 import type { EntryPlaces } from './entry-places.ts';
 import { entryIn } from './create-entry.ts';
 import { valueList } from './entry.ts';
-import type { Entry, IndexValues } from './entry.ts';
+import type { Entry, IndexValue, IndexValues } from './entry.ts';
 import { StoredEntry } from './stored-entry.ts';
 import { KindIndex } from './kind-index.ts';
 import type { MadeParts } from './kind-index.ts';
@@ -97,7 +97,9 @@ export class KindCache {
 
   /** Computes the index values of an object; stores nothing. Throws IndexValueError. */
   draft(object: ApiObject): IndexValues {
-    return this.indexes.map((index) => index.compute(object));
+    const values: IndexValue[] = [];
+    for (const index of this.indexes) values.push(index.compute(object));
+    return values;
   }
 
   /** Another object that has one of these values in a unique index; `holder` is its key. */
@@ -186,13 +188,12 @@ export class KindCache {
   }
 
   /** Stores an entry and returns the one that it replaces. */
-  put(entry: Entry): Entry | undefined {
+  put(entry: Entry, key: string = entry.key): Entry | undefined {
     const stored = entry instanceof StoredEntry ? entry : entryIn(this.slabs, entry);
-    const { key } = entry;
     if (this.#broken.size > 0) this.#broken.delete(key);
     const row = this.#table.find(key);
     if (row >= 0) return this.#replace(row, stored);
-    const added = this.#table.add(stored);
+    const added = this.#table.add(stored, key);
     for (const index of this.indexes)
       if (index.follows) index.enter(added, { before: undefined, after: stored.valueAt(index.position) });
     return undefined;

@@ -14,7 +14,7 @@ import { oneStep, runSteps } from '../turns/steps.ts';
 import { proposeBrokenDelete, proposeReplacement } from './rules/broken-rules.ts';
 import type { CreateProposal, DeleteProposal, NextState } from './rules/proposal.ts';
 import { KeyedMutex } from './writes/keyed-mutex.ts';
-import { Committer } from './writes/committer.ts';
+import { Committer, storedResult } from './writes/committer.ts';
 import type { Refusal } from './writes/committer.ts';
 import type { RegistryOptions, Reservation } from './writes/registry-options.ts';
 import { whenConverted } from './kinds/pending-conversion.ts';
@@ -25,7 +25,7 @@ import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from '
 import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './writes/write-options.ts';
 import { WritePlanner } from './writes/write-plan.ts';
 import type { RequestedChange, WritePlan } from './writes/write-plan.ts';
-import { deletionAnswer, storedResult, writtenAs } from './writes/write-result.ts';
+import { deletionAnswer, writtenAs } from './writes/write-result.ts';
 import type { Written, WriteResult } from './writes/write-result.ts';
 
 /** The number of names tried for a generateName. */

@@ -37,12 +37,12 @@ export class DefaultSizes {
 
   #ofValue(value: unknown, field: FieldShape | undefined): number {
     if (typeof value !== 'object' || value === null) return 1;
-    const shape = typeof field === 'object' ? field : undefined;
-    if (Array.isArray(value)) return 1 + sum(value.map((item) => this.#ofChild(item, shape?.items)));
+    const below = typeof field === 'object' ? field.below : undefined;
+    if (Array.isArray(value)) return 1 + sum(value.map((item) => this.#ofChild(item, below?.items)));
     const given = Object.entries(value).map(([name, child]) =>
-      this.#ofChild(child, shape?.properties.get(name) ?? shape?.additional),
+      this.#ofChild(child, below?.properties.get(name) ?? below?.additional),
     );
-    const added = (shape?.defaults ?? []).filter(([name]) => !Object.hasOwn(value, name));
+    const added = (below?.defaults ?? []).filter(([name]) => !Object.hasOwn(value, name));
     return 1 + sum(given) + sum(added.map(([, child]) => this.ofDefault(child)));
   }
 

@@ -15,9 +15,9 @@ import type { SchemaOrigin } from './judge/validator.ts';
 export interface ObjectSchema {
   /**
    * Resolves when the patterns are compiled; undefined once they are. Validation before that is correct, too, but may take as
-   * long as it takes to compile the patterns.
+   * long as it takes to compile the patterns. Absent for a schema whose patterns are compiled already.
    */
-  whenReady(): Promise<void> | undefined;
+  readonly whenReady: (() => Promise<void> | undefined) | undefined;
   /**
    * Fills in defaults in place; null counts as absent where the schema does not say `nullable`.
    * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be.

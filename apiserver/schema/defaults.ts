@@ -33,10 +33,10 @@ export class DefaultFiller {
   }
 
   #fillFields(fields: Fields, shape: Shape): void {
-    for (const [name, child] of shape.defaults) {
+    const { properties, additional, defaults } = shape.below;
+    for (const [name, child] of defaults) {
       if (!Object.hasOwn(fields, name)) fields[name] = this.#defaultOf(child);
     }
-    const { properties, additional } = shape;
     for (const name in fields) {
       const value = fields[name];
       // Scalars other than null have nothing to fill in.
@@ -56,7 +56,7 @@ export class DefaultFiller {
     return fields[name];
   }
 
-  #fillItems(items: unknown[], { items: shape }: Shape): void {
+  #fillItems(items: unknown[], { below: { items: shape } }: Shape): void {
     if (shape === undefined) return;
     for (let index = 0; index < items.length; index += 1) {
       if (items[index] === null && !shape.isNullable && shape.defaultValue !== undefined)

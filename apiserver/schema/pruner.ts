@@ -14,16 +14,13 @@ const maxReported = 100;
 const nothing: readonly string[] = Object.freeze([]);
 
 const unknownShape: Shape = {
-  properties: new Map(),
-  additional: undefined,
-  items: undefined,
+  below: { properties: new Map(), additional: undefined, items: undefined, defaults: [] },
   identity: undefined,
   isAtomic: false,
   preservesUnknown: false,
   isNullable: false,
   defaultValue: undefined,
   defaultLength: 0,
-  defaults: [],
 };
 
 /**
@@ -48,7 +45,7 @@ export class Pruner {
   };
 
   /** Prunes the fields of an object. `keepsUnknown` comes from its schema, or from that of the list that holds it. */
-  #pruneFields(fields: Fields, { properties, additional }: Shape, keepsUnknown: boolean): void {
+  #pruneFields(fields: Fields, { below: { properties, additional } }: Shape, keepsUnknown: boolean): void {
     for (const name in fields) {
       const child = properties.get(name) ?? additional;
       if (child === undefined) {
@@ -74,7 +71,7 @@ export class Pruner {
   /** A list that preserves unknown fields does so for its items, and not below their fields: Kubernetes' `skipPrune`. */
   #pruneItems(items: readonly unknown[], shape: Shape, keepsUnknown: boolean): void {
     // Fields in lists whose items are not declared are as unknown as any other.
-    const itemShape = shape.items ?? (keepsUnknown ? undefined : unknownShape);
+    const itemShape = shape.below.items ?? (keepsUnknown ? undefined : unknownShape);
     if (itemShape === undefined) return;
     for (let index = 0; index < items.length; index += 1) {
       const item = items[index];

@@ -10,10 +10,7 @@ export type FieldShape = Shape | 'anything' | 'metadata';
 
 /** The structure of an object by its schema: the known fields, and their defaults. */
 export interface Shape {
-  readonly properties: ReadonlyMap<string, FieldShape>;
-  /** The shape of the fields that are not among the properties. */
-  readonly additional: FieldShape | undefined;
-  readonly items: Shape | undefined;
+  readonly below: ShapesBelow;
   /**
    * How the items of a merged list (`x-kubernetes-list-type`) are distinguished; undefined when the list is one value.
    */
@@ -27,6 +24,14 @@ export interface Shape {
   readonly defaultValue: unknown;
   /** Characters of the default in JSON; 0 without one. */
   readonly defaultLength: number;
+}
+
+/** The shapes of the values below a value. */
+export interface ShapesBelow {
+  readonly properties: ReadonlyMap<string, FieldShape>;
+  /** The shape of the fields that are not among the properties. */
+  readonly additional: FieldShape | undefined;
+  readonly items: Shape | undefined;
   /** The properties that have a default. */
   readonly defaults: readonly (readonly [name: string, shape: Shape])[];
 }
@@ -77,7 +82,7 @@ export class ShapeBuilder {
   *all(): Iterable<Shape> {
     // The iterator of a Map includes entries that are added meanwhile.
     for (const shape of this.#shapes.values()) {
-      shape.complete();
+      void shape.below;
       yield shape;
     }
   }
@@ -122,19 +127,16 @@ export class ShapeBuilder {
   }
 }
 
-/** The part of a shape that describes the values below it. */
-type Below = Pick<Shape, 'properties' | 'additional' | 'items' | 'defaults'>;
-
 class LazyShape implements Shape {
   readonly identity: Identity | undefined;
   readonly isAtomic: boolean;
   readonly preservesUnknown: boolean;
   readonly isNullable: boolean;
   readonly defaultValue: unknown;
+  readonly defaultLength: number;
   readonly #builder: ShapeBuilder;
   readonly #sources: readonly Source[];
-  #below: Below | undefined;
-  #defaultLength: number | undefined;
+  #below: ShapesBelow | undefined;
 
   constructor(builder: ShapeBuilder, sources: readonly Source[]) {
     const schemas = sources.map(({ schema }) => schema);
@@ -146,35 +148,16 @@ class LazyShape implements Shape {
     this.isNullable = schemas.some(({ nullable }) => nullable === true);
     this.defaultValue = sources.find(({ schema, isCertain }) => isCertain && schema.default !== undefined)?.schema
       .default;
+    this.defaultLength = JSON.stringify(this.defaultValue)?.length ?? 0;
   }
 
-  get properties(): ReadonlyMap<string, FieldShape> {
-    return this.complete().properties;
-  }
-
-  get additional(): FieldShape | undefined {
-    return this.complete().additional;
-  }
-
-  get items(): Shape | undefined {
-    return this.complete().items;
-  }
-
-  get defaults(): Shape['defaults'] {
-    return this.complete().defaults;
-  }
-
-  get defaultLength(): number {
-    return (this.#defaultLength ??= JSON.stringify(this.defaultValue)?.length ?? 0);
-  }
-
-  /** Reads the schemas below, and builds their shapes. */
-  complete(): Below {
+  /** Read when they are first used. */
+  get below(): ShapesBelow {
     return (this.#below ??= shapesBelow(this.#sources, this.#builder));
   }
 }
 
-function shapesBelow(sources: readonly Source[], builder: ShapeBuilder): Below {
+function shapesBelow(sources: readonly Source[], builder: ShapeBuilder): ShapesBelow {
   const items: Source[] = [];
   const additional: Source[] = [];
   const named = new Map<string, Source[]>();

@@ -136,8 +136,8 @@ export function createCopies(
   { clock, logger }: Pick<Settings, 'clock' | 'logger'>,
   { store, storage, table, permissions }: CopyParts,
 ): Copies {
-  const { log, vault, revisions, onChange, commits, epoch } = storage;
-  const memory = { table: () => table, log, hidden: vault, revisions, logger, onChange };
+  const { log, vault, revisions, commits, epoch } = storage;
+  const memory = { table: () => table, log, hidden: vault, revisions, logger };
   const exports = new ExportHandler({ store, stored: store.stored, epoch, clock, logger, permissions });
   const backups = new BackupHandler({ stored: store.stored, logger, permissions });
   const reencryption = new ReencryptHandler({

@@ -7,8 +7,7 @@ import type { TlsOptions as TlsServerOptions } from 'node:tls';
 import { systemClock } from '@homeostat/controller-runtime';
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock } from '@homeostat/controller-runtime/api';
-import { discardRest } from '../decode/read-body.ts';
-import { ServedRequest } from '../decode/served-request.ts';
+import { discardRest, ServedRequest } from '../decode/read-body.ts';
 import { PeriodicTask } from '../base/periodic-task.ts';
 import { ArrivalTurns } from '../turns/arrival-turns.ts';
 import { connectionTimes, maxHeaderSize } from './connection-limits.ts';
@@ -98,7 +97,7 @@ export class HttpListener {
   /** Calls the handler for each request once the request before it on the same connection has its response. */
   #inTurn(handler: Handler, clock: Clock): Handler {
     const turns = new RequestTurns();
-    const arrivals = new ArrivalTurns(() => clock.monotonicMs());
+    const arrivals = new ArrivalTurns(clock);
     const handle: Handler = (request, response) => {
       if (request.socket.destroyed) return undefined;
       if (this.#connections.isStopping) response.shouldKeepAlive = false;

@@ -39,8 +39,6 @@ export interface OpenedStorage {
   readonly memory: MemoryLimit;
   /** Set when other processes write to the database as well. */
   readonly follower: Follower | undefined;
-  /** Called for each change once it is visible, with the bytes that history keeps for it. */
-  readonly onChange: (revision: number, bytes: number) => void;
   readonly vault: StoreVault;
 }
 
@@ -89,11 +87,8 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   });
   const latest = (): Promise<number> => latestRevision(store, health);
   const shared = store.isShared ? { latest, onWanted: (revision: number) => follower?.hear(revision) } : {};
-  const revisions = new Revisions({ clock, start: Math.max(log.revision, opened.revision), ...shared });
-  const onChange = (revision: number, bytes: number): void => {
-    revisions.advance(revision);
-    compactor.record(revision, bytes);
-  };
+  const start = Math.max(log.revision, opened.revision);
+  const revisions = new Revisions({ clock, start, history: compactor, ...shared });
   const commits: GroupCommit = new GroupCommit(measureCommits(store, parts), {
     onError: (err) => logger.error({ err }, 'a committed change could not be applied'),
     ...(store.isShared && { follow: async (before) => follower?.reach(before), onIdle: () => follower?.resume() }),
@@ -108,9 +103,8 @@ export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
         isCommitting: () => commits.isCommitting(),
         latest,
         onRead: (error) => health.report('follow', error),
-        onChange,
       })
     : undefined;
-  vault.connect({ commits, revisions, onCommit: onChange, logger });
-  return { epoch: opened.epoch, log, revisions, commits, compactor, memory, follower, onChange, vault };
+  vault.connect({ commits, revisions, logger });
+  return { epoch: opened.epoch, log, revisions, commits, compactor, memory, follower, vault };
 }

@@ -34,7 +34,7 @@ import { adoptGeneration } from '../registry/kinds/sync-unique-claims.ts';
 import type { Compactor } from '../registry/history/compactor.ts';
 import type { Follower } from '../registry/follow/follower.ts';
 import { Lister } from '../registry/reads/lister.ts';
-import { RecentWriters } from '../registry/history/recent-writers.ts';
+import { RecentWriters } from '../registry/history/revisions.ts';
 import { ObjectHistory } from '../registry/reads/object-history.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { Registry } from '../registry/registry.ts';
@@ -244,11 +244,11 @@ function addedParts(
 /** The registry with the rules of this server. */
 function createRegistry(
   settings: Settings,
-  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'memory' | 'onChange' | 'vault'> &
+  parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'memory' | 'vault'> &
     Pick<Parts, 'table' | 'admissions' | 'webhooks' | 'metrics'> &
     Pick<Access, 'authorizer'> & { readonly store: Store; readonly writers: RecentWriters },
 ): Registry {
-  const { store, table, authorizer, memory, admissions, commits, revisions, onChange, vault, writers } = parts;
+  const { store, table, authorizer, memory, admissions, commits, revisions, vault, writers } = parts;
   const registry: Registry = new Registry({
     ...settings,
     ...writeRules(settings, { table, authorizer, vault, isShared: store.isShared }),
@@ -259,7 +259,6 @@ function createRegistry(
     commits,
     revisions,
     memory,
-    onCommit: onChange,
     writers,
     onOldGeneration: (resource) => adoptGeneration(resource, store),
   });

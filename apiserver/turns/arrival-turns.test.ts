@@ -27,7 +27,7 @@ describe('ArrivalTurns', () => {
     const handled: number[] = [];
     const turns: number[] = [];
     let turn = 0;
-    const all = arrive(new ArrivalTurns(() => nowMs), 100, (number) => {
+    const all = arrive(new ArrivalTurns({ monotonicMs: () => nowMs }), 100, (number) => {
       handled.push(number);
       turns.push(turn);
     });
@@ -45,7 +45,7 @@ describe('ArrivalTurns', () => {
   });
 
   it('a later turn has time again', async () => {
-    const arrivals = new ArrivalTurns(() => nowMs);
+    const arrivals = new ArrivalTurns({ monotonicMs: () => nowMs });
     arrive(arrivals, 5, () => undefined);
     await new Promise((resolve) => void setImmediate(resolve));
     let isHandled = false;
@@ -54,7 +54,7 @@ describe('ArrivalTurns', () => {
   });
 
   it('an arrival does not overtake those that wait', async () => {
-    const arrivals = new ArrivalTurns(() => nowMs);
+    const arrivals = new ArrivalTurns({ monotonicMs: () => nowMs });
     const order: number[] = [];
     const first = arrive(arrivals, 6, (number) => void order.push(number));
     const last = new Promise<unknown>((resolve) => {

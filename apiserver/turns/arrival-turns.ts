@@ -1,25 +1,28 @@
 import { nextTurn } from './next-turn.ts';
 import { msPerTurn } from './turn-queue.ts';
 
+interface MonotonicClock {
+  monotonicMs(): number;
+}
+
 /**
  * Spreads requests that arrive at the same time over turns of the event loop: the first requests of hundreds of
  * connections would
  * otherwise be handled in a single one. They are handled in the order in which they came.
  */
 export class ArrivalTurns {
-  readonly #nowMs: () => number;
+  readonly #clock: MonotonicClock;
   /** The time of the first arrival of this turn. */
   #beganMs: number | undefined;
   #waiting = 0;
 
-  /** `nowMs`: a monotonic clock. */
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
+  constructor(clock: MonotonicClock) {
+    this.#clock = clock;
   }
 
   /** Calls `handle` at once while the arrivals of this turn have taken less time than a turn may, otherwise in a later turn. */
   run<Arrived extends readonly unknown[]>(handle: (...arrived: Arrived) => unknown, ...arrived: Arrived): unknown {
-    const nowMs = this.#nowMs();
+    const nowMs = this.#clock.monotonicMs();
     if (this.#beganMs === undefined) {
       this.#beganMs = nowMs;
       setImmediate(this.#endTurn);

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import { systemClock } from '@homeostat/controller-runtime';
 import { expect } from 'chai';
 import { BodyCodec } from '../../decode/body-codec.ts';
-import { ServedRequest } from '../../decode/served-request.ts';
+import { ServedRequest } from '../../decode/read-body.ts';
 import { fakeRequest, fakeSource } from './request.fixture.ts';
 import { HttpRequest } from './http-request.ts';
 import type { RequestUser } from '../routes/server-request.ts';

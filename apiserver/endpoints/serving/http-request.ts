@@ -74,14 +74,14 @@ export class HttpRequest implements ServerRequest {
   }
 
   async json<T = unknown>(schema?: JsonSchema): Promise<T> {
-    const type = readContentType(this.header('content-type') ?? '');
+    const type = readContentType(this.header('content-type'));
     // A missing type means JSON, as for objects.
     if (type !== '' && type !== 'application/json' && !type.endsWith('+json')) throw notJson();
     return checked<T>(await this.#source.parse(await this.#source.bytes()), schema);
   }
 
   async text(): Promise<string> {
-    readContentType(this.header('content-type') ?? '');
+    readContentType(this.header('content-type'));
     const bytes = await this.#source.bytes();
     if (!isUtf8(bytes)) throw new ApiError('BadRequest', 'the body is not valid UTF-8');
     return bytes.toString('utf8');

@@ -52,21 +52,17 @@ export interface Seats {
  * @throws ApiError TooManyRequests, or rejects with it
  */
 export function askForSeats(context: Context, parts: FairShareParts): Seats | Promise<Seats> {
-  const { fairness } = parts;
-  const identity = identityOf(context, parts);
+  const { fairness, proxies, connections } = parts;
+  const { username } = callerOf(context);
+  // Clients without a credential are distinguished by their address.
+  const isKnown = username !== anonymous.username;
+  const identity = isKnown ? username : `${username} ${proxies.addressOf(context)}`;
+  if (isKnown) connections.know(context.req.socket);
   const { level: name, cost } = workOf(context, parts);
   if (name !== 'system') fairness.contention.note(identity);
   const level = fairness.levels[name];
   const flow = level.enter(identity, cost, context.state.outgoing);
   return flow instanceof Promise ? flow.then((found) => ({ level, flow: found, cost })) : { level, flow, cost };
-}
-
-/** Clients without a credential are distinguished by their address. */
-function identityOf(context: Context, { proxies, connections }: FairShareParts): string {
-  const { username } = callerOf(context);
-  if (username === anonymous.username) return `${username} ${proxies.addressOf(context)}`;
-  connections.know(context.req.socket);
-  return username;
 }
 
 function workOf(context: Context, { table }: FairShareParts): Work {

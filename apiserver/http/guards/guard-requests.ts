@@ -87,7 +87,7 @@ export function guardRequests(
       if (recorded !== undefined) await recorded;
       const reached = permissions.reach(context);
       if (reached !== undefined) await reached;
-      for (const attributes of requestAttributes(context, parts)) permissions.require(context, attributes);
+      requirePermissions(context, parts);
       isAllowed = true;
       if (context.querystring !== '') checkQueryEncoding(context);
       await handle(context);
@@ -126,20 +126,18 @@ function askToLogIn(context: Context, { providers }: Pick<GuardParts, 'providers
 }
 
 /**
- * Returns the attributes of a request, like Kubernetes' RequestInfo. The request needs permission for each of them.
- * Paths under /api and /apis in the form of objects' paths count as such, even for unknown kinds, unless they are a
- * plugin's endpoint.
+ * Requires permission for each of the attributes of a request, which are like Kubernetes' RequestInfo. Paths under /api
+ * and /apis in the form of objects' paths count as such, even for unknown kinds, unless they are a plugin's endpoint.
+ * @throws ApiError Forbidden
  */
-function requestAttributes(context: Context, { endpoints, isKind }: AttributesParts): readonly Attributes[] {
+function requirePermissions(context: Context, { endpoints, isKind, permissions }: GuardParts): void {
   const asked = askedOf(context);
   const path = resourcePathOf(context);
   const needed = endpoints.isEmpty ? undefined : endpoints.permissionsFor(context.method, context.path);
   if (asked.isResource && path !== undefined && (needed === undefined || isKind(path)))
-    return [withName(context, asked)];
-  if (needed !== undefined) {
-    return needed.map((each) => ('path' in each ? pathAttributes(context, each.path) : { isResource: true, ...each }));
-  }
-  return [pathAttributes(context, context.path)];
+    return permissions.require(context, withName(context, asked));
+  for (const each of needed ?? [{ path: context.path }])
+    permissions.require(context, 'path' in each ? pathAttributes(context, each.path) : { isResource: true, ...each });
 }
 
 function pathAttributes({ method }: Context, path: string): Attributes {

@@ -1,6 +1,7 @@
 import type { Clock, ObjectKey, Status, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
+import { readContentType } from '../../decode/read-body.ts';
 import { isUserKind, passwordSubresource } from '../../builtin/user-kind.ts';
 import { isReadOnly } from '../../builtin/service-kind.ts';
 import { deleteEntries } from '../../registry/delete-entries.ts';
@@ -23,7 +24,7 @@ import { listPieces, sendPieces, sendStoredList, sendYamlPieces, yamlPieces } fr
 import type { Message } from '../../protobuf/message.ts';
 import { messageOf } from '../../protobuf/object-messages.ts';
 import { methodNotAllowed, pathNotFound } from '../request/path-errors.ts';
-import { isTypedKind, mediaTypeOf, readAppliedBody, readObjectBody, typedBody } from '../request/object-body.ts';
+import { isTypedKind, readAppliedBody, readObjectBody, typedBody } from '../request/object-body.ts';
 import { patchTypes, readPatch } from '../request/patch-body.ts';
 import { readPreconditionsHeader } from '../request/own-headers.ts';
 import { firstOf, queryOf } from '../request/query.ts';
@@ -72,9 +73,17 @@ interface Call {
   readonly view: ObjectView | undefined;
 }
 
+/** An object to show, and the warnings of the write that has made it. */
+interface Shown {
+  readonly bytes: Buffer;
+  readonly warnings?: readonly string[];
+}
+
 /** The facts about a kind that decide how its requests are read and its responses are written. */
 interface KindOfRequests {
   readonly isReadOnly: boolean;
+  /** The warning of each response, if the version is deprecated. */
+  readonly deprecation: string | undefined;
   /** The formats of its objects. */
   readonly formats: readonly ResponseFormat[];
   /** The protobuf message of the kind, if it has one. */
@@ -82,6 +91,8 @@ interface KindOfRequests {
   /** True when clients may leave out apiVersion and kind. */
   readonly isTyped: boolean;
 }
+
+const noWarnings: readonly string[] = [];
 
 const objectFormats: readonly ResponseFormat[] = ['json', 'yaml', 'problem'];
 
@@ -116,9 +127,9 @@ export class ResourceHandler {
   }
 
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
-    const { model, deprecation } = resource;
-    const kind = this.#kinds.get(model) ?? this.#learn(model);
-    if (deprecation !== undefined) setWarnings(context, [deprecation]);
+    const { model } = resource;
+    const kind = this.#kinds.get(model) ?? this.#learn(resource);
+    if (kind.deprecation !== undefined) setWarnings(context, [kind.deprecation]);
     if (kind.isReadOnly && !isRead(context)) throw methodNotAllowed(context, model);
     if (context.method === 'GET' && isWatchRequest(context, path))
       return this.#parts.watches.handle(context, path, resource);
@@ -143,10 +154,10 @@ export class ResourceHandler {
     return this.#onObject(call, key);
   }
 
-  #learn(model: ModelDescriptor): KindOfRequests {
+  #learn({ model, deprecation }: Resource): KindOfRequests {
     const message = messageOf(model);
     const formats = message === undefined ? objectFormats : typedFormats;
-    const kind = { isReadOnly: isReadOnly(model), formats, message, isTyped: isTypedKind(model) };
+    const kind = { isReadOnly: isReadOnly(model), deprecation, formats, message, isTyped: isTypedKind(model) };
     this.#kinds.set(model, kind);
     return kind;
   }
@@ -180,14 +191,14 @@ export class ResourceHandler {
     const { context, resource } = call;
     if (asksForRevision(context)) {
       const former = await this.#history.exactState({ context, resource, key });
-      return this.#sendObject(call, former.bytes);
+      return this.#answer(call, former);
     }
     const entry = await this.#parts.registry.get(
       resource,
       key,
       awaitedVersion(context, firstOf(queryOf(context), 'resourceVersion')),
     );
-    await this.#sendObject(call, entry.bytes);
+    await this.#answer(call, entry);
   }
 
   async #list(call: Call): Promise<void> {
@@ -226,7 +237,7 @@ export class ResourceHandler {
 
   async #patch(call: Call, key: ObjectKey): Promise<void> {
     const { context, path, resource } = call;
-    if (mediaTypeOf(context) === applyType) return this.#apply(call, key);
+    if (readContentType(context.headers['content-type']) === applyType) return this.#apply(call, key);
     const read = readWriteOptions(context, 'PatchOptions', writtenPart(path));
     const options = { preconditions: readPreconditionsHeader(context), ...read };
     const patch = await readPatch(context, this.#parts.bodies, objectPatchTypes);
@@ -256,7 +267,7 @@ export class ResourceHandler {
     const options = await readDeleteOptions(context, this.#parts.bodies);
     const written = await this.#parts.registry.delete(resource, key, options);
     if (!isHidden(written)) return this.#answer(call, written);
-    if (written.warnings.length > 0) warn(context, written);
+    if (written.warnings.length > 0) warn(context, written.warnings);
     sendBytes(context, Buffer.from(JSON.stringify(deleted(resource, written))), call.format);
   }
 
@@ -285,12 +296,8 @@ export class ResourceHandler {
     return this.#parts.permissions.allows(context, attributes);
   }
 
-  #answer(call: Call, written: WriteResult): void | Promise<void> {
-    if (written.warnings.length > 0) warn(call.context, written);
-    return this.#sendObject(call, written.bytes);
-  }
-
-  #sendObject({ context, format, view }: Call, bytes: Buffer): void | Promise<void> {
+  #answer({ context, format, view }: Call, { bytes, warnings = noWarnings }: Shown): void | Promise<void> {
+    if (warnings.length > 0) warn(context, warnings);
     const shown = view === undefined ? bytes : view.ofObject(bytes);
     if (format !== 'yaml') return sendBytes(context, shown, format);
     const yaml = this.#parts.bodies.toYaml(shown, 'document');
@@ -315,7 +322,7 @@ export class ResourceHandler {
 }
 
 /** Gives the response the warnings of a write. Should the response fail now, its error must not show them again. */
-function warn(context: Context, { warnings }: WriteResult): void {
+function warn(context: Context, warnings: readonly string[]): void {
   setWarnings(context, warnings);
   context.state.warnings = [];
 }

@@ -3,13 +3,13 @@ import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { Context, Middleware } from 'koa';
 import type { BodyMemory } from '../../decode/body-memory.ts';
-import { discardRest, readBody } from '../../decode/read-body.ts';
+import { discardRest, readBody, readContentType } from '../../decode/read-body.ts';
 import { TooManyLogins } from '../../people/login-throttle.ts';
 import type { People } from '../../people/people.ts';
 import { endedSessionCookie, readSessionCookie, sessionCookie } from '../../people/session-cookie.ts';
 import { addressBlock } from '../request/address-block.ts';
 import { auditNotesOf, setCaller } from '../request/request-state.ts';
-import { mediaTypeOf, unsupported } from '../request/object-body.ts';
+import { unsupported } from '../request/object-body.ts';
 import { refuseMethod } from '../request/path-errors.ts';
 import type { RefusalLog } from '../request/refusal-log.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
@@ -78,7 +78,7 @@ async function answerLoginPath(context: Context, parts: LoginParts): Promise<voi
 async function logIn(context: Context, parts: LoginParts): Promise<void> {
   const { people, proxies, refusals } = parts;
   const providers = people.issuers.offers();
-  const isForm = mediaTypeOf(context) === formType;
+  const isForm = readContentType(context.headers['content-type']) === formType;
   const login = await readLogin(context, parts, isForm);
   const { next } = login;
   const notes = auditNotesOf(context);
@@ -127,7 +127,7 @@ function succeed(context: Context, { secret, isForm, next, isSecure }: Success):
 
 async function logOut(context: Context, { people, proxies }: LoginParts): Promise<void> {
   if (context.method !== 'POST') refuseMethod(context, ['POST']);
-  const isForm = mediaTypeOf(context) === formType;
+  const isForm = readContentType(context.headers['content-type']) === formType;
   discardRest(context.req);
   const isSecure = proxies.schemeOf(context) === 'https';
   const secret = readSessionCookie(context.get('Cookie'), isSecure);
@@ -159,7 +159,8 @@ type ReadLogin = { readonly next: string } & (
 
 async function readLogin(context: Context, { bodies }: LoginParts, isForm: boolean): Promise<ReadLogin> {
   checkSize(context);
-  if (!isForm && mediaTypeOf(context) !== 'application/json') throw unsupported(['application/json', formType]);
+  if (!isForm && readContentType(context.headers['content-type']) !== 'application/json')
+    throw unsupported(['application/json', formType]);
   const text = (await readBody(context, bodies.memory)).toString('utf8');
   const fields = isForm ? Object.fromEntries(new URLSearchParams(text)) : parseJson(text);
   const { user, password, token, next = '', ...unknown } = fields;

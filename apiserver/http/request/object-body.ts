@@ -19,7 +19,7 @@ const objectTypes = ['application/json', 'application/yaml'];
  * since `kubectl replace --raw` sends none.
  */
 export function readObjectBody(context: Context, bodies: BodyCodec, message?: Message): Promise<BodySource> {
-  const type = mediaTypeOf(context);
+  const type = readContentType(context.headers['content-type']);
   if (type === '' || objectTypes.includes(type))
     return receiveBody(context, bodies, type === 'application/yaml' ? 'yaml' : 'json');
   if (message !== undefined && type === protobufType) return receiveBody(context, bodies, message);
@@ -43,7 +43,7 @@ export async function readAppliedBody(context: Context, bodies: BodyCodec): Prom
 
 /** A body of unknown format: JSON unless its type is YAML or protobuf; undefined when it is empty. */
 export async function readOptionalBody(context: Context, bodies: BodyCodec, message: Message): Promise<unknown> {
-  const type = mediaTypeOf(context);
+  const type = readContentType(context.headers['content-type']);
   const isProtobuf = type === protobufType;
   const bytes = await readBody(context, bodies.memory);
   if (isProtobuf ? bytes.length === 0 : isBlank(bytes)) return undefined;
@@ -60,11 +60,6 @@ function textFormatOf(type: string): BodyFormat {
 export function unsupported(accepted: readonly string[]): ApiError {
   const message = `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`;
   return new ApiError('UnsupportedMediaType', message);
-}
-
-/** Media type without parameters, in lower case; '' when there is none. A charset other than UTF-8 gets a 415. */
-export function mediaTypeOf(context: Context): string {
-  return readContentType(context.headers['content-type'] ?? '');
 }
 
 /** Kinds for which standard clients have their own types. */

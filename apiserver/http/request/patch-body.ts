@@ -1,8 +1,9 @@
 import { ApiError, strategicMergeDirective } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import type { BodyCodec } from '../../decode/body-codec.ts';
+import { readContentType } from '../../decode/read-body.ts';
 import type { PatchBody } from '../../registry/writes/write-options.ts';
-import { mediaTypeOf, receiveBody, unsupported } from './object-body.ts';
+import { receiveBody, unsupported } from './object-body.ts';
 
 const strategicType = 'application/strategic-merge-patch+json';
 
@@ -17,7 +18,7 @@ export const patchTypes: readonly string[] = [
  * that the path `takes`.
  */
 export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
-  const type = mediaTypeOf(context);
+  const type = readContentType(context.headers['content-type']);
   if (!patchTypes.includes(type)) throw unsupported(takes);
   const body = await receiveBody(context, bodies, 'json');
   const isLarge = body.isLarge === true;

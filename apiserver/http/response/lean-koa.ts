@@ -27,9 +27,7 @@ export class LeanKoa extends Koa {
   /** Makes the context of a request: koa's own for a target with a query. */
   contextOf(req: IncomingMessage, res: ServerResponse): Context {
     if (!pathAlone.test(req.url ?? '')) return this.koaContextOf(req, res);
-    const context: object = new LeanContext(this, req, res);
-    if (!isContext(context)) throw new Error('koa has no context with onerror: see what its new version has');
-    return context;
+    return new ContextOfKoa(this, req, res);
   }
 
   koaContextOf(req: IncomingMessage, res: ServerResponse): Context {
@@ -66,10 +64,6 @@ export class LeanKoa extends Koa {
 
 function isHandler(value: unknown): value is (this: Koa, context: Context, handle: Handle) => Promise<void> {
   return typeof value === 'function';
-}
-
-function isContext(context: object): context is Context {
-  return 'onerror' in context;
 }
 
 /** Statuses without a body. */
@@ -258,3 +252,17 @@ class LeanContext implements Shown {
 
 // All other members are koa's own.
 Object.setPrototypeOf(LeanContext.prototype, Reflect.getPrototypeOf(new Koa().context));
+
+type ContextClass = new (...made: ConstructorParameters<typeof LeanContext>) => Context;
+
+function isContextClass(made: unknown): made is ContextClass {
+  return made === LeanContext && 'onerror' in LeanContext.prototype;
+}
+
+function contextClass(): ContextClass {
+  const made: unknown = LeanContext;
+  if (isContextClass(made)) return made;
+  throw new Error('koa has no context with onerror: see what its new version has');
+}
+
+const ContextOfKoa = contextClass();

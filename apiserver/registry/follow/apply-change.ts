@@ -19,19 +19,17 @@ export interface MemoryParts {
   readonly hidden: FollowedKind;
   readonly revisions: Revisions;
   readonly logger: Logger;
-  /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
-  readonly onChange: (revision: number, bytes: number) => void;
 }
 
 /** Applies the next change of the store to memory, unless memory has it already. */
-export function applyChange({ table, log, hidden, revisions, logger, onChange }: MemoryParts, change: Change): void {
+export function applyChange({ table, log, hidden, revisions, logger }: MemoryParts, change: Change): void {
   // A commit of this process may have completed while the change was on its way.
   if (change.revision <= revisions.current) return;
   const resource = table()?.ofNumber(change.kind);
   if (change.kind === hidden.kindNumber) hidden.apply(change);
   else if (resource === undefined) log.add(change);
   else if (!applyTo(resource, change, logger)) table()?.emit('unconverted', resource);
-  onChange(change.revision, change.data.length);
+  revisions.advance(change.revision, change.data.length);
 }
 
 /**
@@ -47,7 +45,9 @@ function applyTo(resource: Resource, change: Change, logger: Logger): boolean {
       resource.cache.putBroken(entry);
       return entry.isUnconverted !== true;
     }
-    resource.apply({ op, entry, previous: op === 'create' ? undefined : presentOf(resource, { op, key: entry.key }) });
+    const { key: at } = entry;
+    const previous = op === 'create' ? undefined : presentOf(resource, { op, key: at });
+    resource.apply({ op, key: at, entry, revision, previous });
   } catch (err) {
     logger.error({ err, key, revision }, 'a change of another replica could not be applied');
   }

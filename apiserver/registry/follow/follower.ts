@@ -50,8 +50,6 @@ export interface FollowerParts {
   readonly latest: () => Promise<number>;
   /** Called after each read of changes; with undefined when it succeeded. */
   readonly onRead: (error: unknown) => void;
-  /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
-  readonly onChange: (revision: number, bytes: number) => void;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import { badRequest, unreadable } from '../object/resource-errors.ts';
+import type { Compactor } from './compactor.ts';
 
 /** The time that a read waits for a revision that memory has not reached, as in Kubernetes. */
 const reachTimeoutMs = 3_000;
@@ -14,6 +15,8 @@ export interface RevisionsOptions {
   readonly clock: Clock;
   /** The revision of memory at the start. */
   readonly start: number;
+  /** Counts the changes that history keeps. */
+  readonly history: Pick<Compactor, 'record'>;
   /**
    * Returns the database's revision when other processes write to it; absent: there are none, and memory is never
    * behind.
@@ -25,12 +28,15 @@ export interface RevisionsOptions {
 
 /** The revision that memory has reached, and the callers that wait for a later one. */
 export class Revisions {
+  /** True when memory may be behind the writes of other processes. */
+  readonly mayLag: boolean;
   readonly #options: RevisionsOptions;
   readonly #waiters = new Set<Waiter>();
   #current: number;
 
   constructor(options: RevisionsOptions) {
     this.#options = options;
+    this.mayLag = options.latest !== undefined;
     this.#current = options.start;
   }
 
@@ -38,14 +44,10 @@ export class Revisions {
     return this.#current;
   }
 
-  /** True when memory may be behind the writes of other processes. */
-  get mayLag(): boolean {
-    return this.#options.latest !== undefined;
-  }
-
-  /** Called when memory has reached a revision. */
-  advance(revision: number): void {
+  /** Called when memory has reached a revision; for a change, with the bytes that history keeps for it. */
+  advance(revision: number, bytes?: number): void {
     this.#current = revision;
+    if (bytes !== undefined) this.#options.history.record(revision, bytes);
     for (const waiter of this.#waiters) {
       if (waiter.revision <= revision) waiter.resolve();
     }
@@ -108,4 +110,32 @@ function tooLarge(revision: number, current: number): ApiError {
     causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
     retryAfterSeconds: 1,
   });
+}
+
+/** The number of writes whose users are kept. */
+const keptWriters = 16_384;
+
+/** The users of a write; the server itself has none. */
+interface Writer {
+  readonly user?: { readonly username: string } | undefined;
+  readonly author?: { readonly username: string } | undefined;
+}
+
+/** The users who made the last writes of this process, by revision. The log does not store users. */
+export class RecentWriters {
+  readonly #revisions = new Float64Array(keptWriters);
+  readonly #users: string[] = [];
+  #count = 0;
+
+  note(revision: number, { user, author }: Writer): void {
+    const at = this.#count % keptWriters;
+    this.#revisions[at] = revision;
+    this.#users[at] = (user ?? author)?.username ?? 'system:apiserver';
+    this.#count += 1;
+  }
+
+  /** Undefined for a write of another process, and for an older one. */
+  of(revision: number): string | undefined {
+    return this.#users[this.#revisions.indexOf(revision)];
+  }
 }

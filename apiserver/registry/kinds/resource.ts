@@ -55,6 +55,15 @@ export interface ResourceParts {
   readonly notes?: EntryNotes | undefined;
 }
 
+/** A change that was committed. Key and revision are those of the entry, where they need not be read again. */
+interface MadeChange {
+  readonly op: Operation['op'];
+  readonly key: string;
+  readonly entry: Entry;
+  readonly revision: number;
+  readonly previous: Entry | undefined;
+}
+
 /** The parts of a resource in a version other than the storage version. */
 interface Other {
   readonly storage: Resource;
@@ -196,11 +205,10 @@ export class Resource {
   }
 
   /** Makes a committed change visible: objects, indexes, and watchers, in this order and in one turn. */
-  apply(change: { op: Operation['op']; entry: Entry; previous: Entry | undefined }): void {
-    const { op, entry, previous } = change;
-    if (op === 'delete') this.cache.remove(entry.key);
-    else this.cache.put(entry);
-    this.feed.append(feedChange(op, entry, previous));
+  apply({ op, key, entry, revision, previous }: MadeChange): void {
+    if (op === 'delete') this.cache.remove(key);
+    else this.cache.put(entry, key);
+    this.feed.append(feedChange(op, entry, previous, revision));
   }
 
   /**
@@ -208,7 +216,7 @@ export class Resource {
    * compiled before the first write.
    */
   whenWritable(): Promise<void> | undefined {
-    const own = this.rules.schema.whenReady();
+    const own = this.rules.schema.whenReady?.();
     const stored = this.view === undefined ? undefined : this.storage.whenWritable();
     if (own === undefined || stored === undefined) return own ?? stored;
     return Promise.all([own, stored]).then(() => undefined);
@@ -345,8 +353,12 @@ export class Resource {
 }
 
 /** A change of the store in the form of the feed. */
-export function feedChange(op: Operation['op'], entry: Entry, previous: Entry | undefined): FeedChange {
-  const { revision } = entry;
+export function feedChange(
+  op: Operation['op'],
+  entry: Entry,
+  previous: Entry | undefined,
+  revision: number = entry.revision,
+): FeedChange {
   if (previous === undefined) return { type: 'ADDED', revision, entry };
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
 }

@@ -1,6 +1,4 @@
-import { ApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import { maxObjectBytes } from '../../limits/object-size.ts';
 
 /**
  * The place in stored bytes at which the resourceVersion is inserted, as the first field of metadata. Stored bytes have
@@ -9,23 +7,18 @@ import { maxObjectBytes } from '../../limits/object-size.ts';
  */
 const metadataMarker = Buffer.from('"metadata":{');
 
+// For bytes on their way to the store. Buffer's own pool holds only six objects, and allocating a new pool costs half
+// as much as everything else in encodeObject.
+const poolBytes = 256 * 1024;
+let pool = Buffer.allocUnsafeSlow(poolBytes);
+let poolUsed = 0;
+
 /**
  * The bytes to store: apiVersion, kind and metadata first, without resourceVersion. They share memory with others: copy
  * the bytes that you keep.
  */
 export function encodeObject({ apiVersion, kind, metadata, ...fields }: ApiObject): Buffer {
-  return pooledBytes(
-    JSON.stringify({ apiVersion, kind, metadata: { ...metadata, resourceVersion: undefined }, ...fields }),
-  );
-}
-
-// For bytes on their way to the store. Buffer's own pool holds only six objects, and allocating a new pool costs half
-// as much as everything else here.
-const poolBytes = 256 * 1024;
-let pool = Buffer.allocUnsafeSlow(poolBytes);
-let poolUsed = 0;
-
-function pooledBytes(text: string): Buffer {
+  const text = JSON.stringify({ apiVersion, kind, metadata: { ...metadata, resourceVersion: undefined }, ...fields });
   // A UTF-16 code unit takes at most three bytes.
   const most = text.length * 3;
   if (most > poolBytes / 8) return Buffer.from(text);
@@ -36,13 +29,6 @@ function pooledBytes(text: string): Buffer {
   const from = poolUsed;
   poolUsed += pool.write(text, from);
   return pool.subarray(from, poolUsed);
-}
-
-/** @throws ApiError RequestEntityTooLarge */
-export function checkObjectSize({ length }: Buffer): void {
-  if (length <= maxObjectBytes) return;
-  const message = `Request entity too large: the object has ${length} bytes, limit is ${maxObjectBytes}`;
-  throw new ApiError('RequestEntityTooLarge', message);
 }
 
 /** Allocates memory for the bytes of one object. */

@@ -2,7 +2,7 @@ import { apiVersionOf, deepEqual } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { ChangesIn, ManagedFields, Manager } from '../../apply/managed-fields.ts';
 import { isReset, readManagedFields } from '../../apply/read-managed-fields.ts';
-import { trackAdmitted, trackCreation, trackUpdate } from '../../apply/managed-fields.ts';
+import { trackAdmitted, trackUpdate } from '../../apply/managed-fields.ts';
 import type { TrackedWrite } from '../../apply/managed-fields.ts';
 import { oneStep } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
@@ -22,16 +22,6 @@ export interface FieldManagement {
     entries: ManagedFields | undefined,
     states: States & { readonly proposed: ApiObject },
   ): Steps<ManagedFields | undefined>;
-}
-
-/** The creator owns all fields of a new object. */
-export function creatorsFields(rules: Rules, object: ApiObject, request: WriteRequest): Steps<ManagedFields> {
-  return trackCreation(object, {
-    by: managerOf(rules, request, 'Update'),
-    shape: rules.schema.shape,
-    now: request.now,
-    isLong: request.isLong,
-  });
 }
 
 /** The entries of an apply whose result was modified by hooks. */

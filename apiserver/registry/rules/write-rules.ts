@@ -1,9 +1,10 @@
 import { deepEqual, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiError, ApiObject, FieldCause, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { checkManagersSize } from '../../apply/managers-size.ts';
+import { trackCreation } from '../../apply/managed-fields.ts';
 import type { ManagedFields } from '../../apply/managed-fields.ts';
 import { unknownFieldMessage } from '../../schema/pruner.ts';
-import { admittedFields, creatorsFields, fieldManagement } from './field-management.ts';
+import { admittedFields, fieldManagement, managerOf } from './field-management.ts';
 import type { FieldManagement } from './field-management.ts';
 import { labelKeyCauses } from '../object/label-keys.ts';
 import type { CreateProposal, NextState, UpdateProposal } from './proposal.ts';
@@ -127,10 +128,12 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
   const judged = isPlainlyValid(rules, object) ? noCauses : yield* judgeObject(rules, object, { request });
   checkObject(rules, object, { request, judged });
   if (request.isLong) yield;
-  const { managedFields } = request;
+  const { managedFields, now, isLong } = request;
+  const { shape } = rules.schema;
+  // The creator owns all fields of a new object.
   const entries =
     managedFields === undefined
-      ? yield* creatorsFields(rules, object, request)
+      ? yield* trackCreation(object, { by: managerOf(rules, request, 'Update'), shape, now, isLong })
       : yield* admittedFields(rules, managedFields, { states: { before: proposed, after: object }, request });
   if (request.isLong) yield* checkManagersSize(entries ?? []);
   setManagedFields(object, entries);

@@ -25,9 +25,7 @@ interface Locked extends UnreadableValue {
 /** The parts of a server with which the vault writes. */
 export interface VaultWriting {
   readonly commits: Pick<GroupCommit, 'submit'>;
-  readonly revisions: Pick<Revisions, 'current' | 'reach'>;
-  /** Called for each change of this process once memory has it. */
-  readonly onCommit: (revision: number, bytes: number) => void;
+  readonly revisions: Pick<Revisions, 'current' | 'reach' | 'advance'>;
   readonly logger: Logger;
 }
 
@@ -222,13 +220,13 @@ export class StoreVault implements Vault {
 
   /** Resolves with false when another write of the same value came first; by then, memory has that write. */
   async #submit(operation: Operation): Promise<boolean> {
-    const { commits, revisions, onCommit } = this.#connected();
+    const { commits, revisions } = this.#connected();
     const { op, key, kind, data = new Uint8Array() } = operation;
     const applied = (revision: number): void => {
       // The change may already have been read back among the changes of others.
       if (revision <= revisions.current) return;
       this.apply({ op, key, kind, data, revision });
-      onCommit(revision, data.length);
+      revisions.advance(revision, data.length);
     };
     try {
       return 'revision' in (await commits.submit(operation, applied));

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { freezeDeep, isJsonObject } from '@homeostat/controller-runtime/api';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import { vaultKind } from '../../vault/vault-kind.ts';
 
@@ -39,18 +40,11 @@ export function encodeVaultValue(name: string, value: unknown): Uint8Array {
 /** Returns the value of stored bytes, frozen, since all readers share it. */
 export function decodeVaultValue(key: string, data: Uint8Array): VaultValue | UnreadableValue {
   try {
-    const { name, value } = JSON.parse(Buffer.from(data).toString('utf8')) as Partial<
-      Record<keyof VaultValue, unknown>
-    >;
-    if (typeof name === 'string' && vaultKeyOf(name) === key) return { name, value: frozen(value) };
+    const stored: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
+    const { name, value } = isJsonObject(stored) ? stored : {};
+    if (typeof name === 'string' && vaultKeyOf(name) === key) return { name, value: freezeDeep(value) };
   } catch {
     // The error would quote the value.
   }
   return { problem: 'the stored value is not the secret of that name' };
-}
-
-function frozen(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  for (const each of Object.values(value)) frozen(each);
-  return Object.freeze(value);
 }

@@ -5,11 +5,12 @@ import { storeErrorCodeOf } from '../../store/store-error.ts';
 import type { Submission } from '../../store/group-commit.ts';
 import type { Operation, Outcome } from '../../store/store.ts';
 import type { Resource } from '../kinds/resource.ts';
-import { withRevision } from '../object/object-codec.ts';
+import { encodeObject, withRevision } from '../object/object-codec.ts';
 import { duplicateValue, formerLeader, storeUnavailable } from '../object/resource-errors.ts';
 import type { RegistryOptions } from './registry-options.ts';
 import type { PreparedWrite } from './prepare-write.ts';
-import type { Written } from './write-result.ts';
+import { resultOf, writtenAs } from './write-result.ts';
+import type { WriteResult, Written } from './write-result.ts';
 
 /** The reason why a commit stored nothing: the write has to be planned again. */
 export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requires';
@@ -62,8 +63,8 @@ class Commit implements Submission {
   /** Called in the order of revisions, between the commit and the response: objects, indexes and watchers follow. */
   apply(revision: number): void {
     const { resource, write } = this.#parts;
-    const { op, object, values, data, stored } = write;
-    const { revisions, onCommit } = this.#options;
+    const { op, key, object, values, data, stored } = write;
+    const { revisions } = this.#options;
     const { notes, cache } = resource.storage;
     const { slabs } = cache;
     const bytes = withRevision(data, revision, slabs.allocate);
@@ -79,8 +80,8 @@ class Commit implements Submission {
     if (this.#traceparent !== undefined) noteOrigin(entry, this.#traceparent);
     // An entry that cannot be read counts as absent, so replacing it is a creation; deleting it is a deletion like any other.
     const isCreated = stored === undefined || (op !== 'delete' && isBroken(stored));
-    resource.storage.apply({ op, entry, previous: isCreated ? undefined : stored });
-    onCommit(revision, data.length);
+    resource.storage.apply({ op, key, entry, revision, previous: isCreated ? undefined : stored });
+    revisions.advance(revision, data.length);
   }
 
   settle(outcome: Outcome): void {
@@ -135,4 +136,22 @@ function operationOf(
   if (required.length > 0) operation.requires = required;
   if (storage.notes !== undefined) operation.note = storage.notes.write(object, values);
   return operation;
+}
+
+const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
+
+/** The result of a committed write: the stored object, in the version of the request. */
+export function storedResult(
+  { op, object, answer }: PreparedWrite,
+  written: Written,
+  warnings: readonly string[],
+): WriteResult {
+  const outcome = outcomes[op];
+  // Own fields come first: with a spread before them, each result would have a hidden class of its own.
+  if (answer === undefined) {
+    const { bytes, revision } = written;
+    if (revision === undefined) return { outcome, warnings, bytes, object };
+    return { outcome, warnings, bytes, object, resourceVersion: String(revision) };
+  }
+  return { outcome, warnings, ...resultOf(answer, writtenAs(encodeObject(answer), written.revision)) };
 }

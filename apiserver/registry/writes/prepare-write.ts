@@ -1,4 +1,4 @@
-import { deepEqual, isApiError, validateMetadata } from '@homeostat/controller-runtime/api';
+import { ApiError, deepEqual, isApiError, validateMetadata } from '@homeostat/controller-runtime/api';
 import type { ApiObject, LeaderEpoch, Logger } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
 import type { Entry } from '../../index/entry.ts';
@@ -6,9 +6,10 @@ import { IndexValueError } from '../../index/index-value-error.ts';
 import type { Operation, RequiredClaim } from '../../store/store.ts';
 import { objectLimits, uncountedLength } from '../../limits/body-limits.ts';
 import { checkCounts } from '../../limits/count-nodes.ts';
+import { maxObjectBytes } from '../../limits/object-size.ts';
 import { runSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
-import { checkObjectSize, decodeObject, encodeObject } from '../object/object-codec.ts';
+import { decodeObject, encodeObject } from '../object/object-codec.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { NextState } from '../rules/proposal.ts';
 import { duplicateValue, invalid } from '../object/resource-errors.ts';
@@ -74,12 +75,17 @@ function* prepareSteps(resource: Resource, next: NextState, context: WriteContex
 /** The bytes to store. @throws ApiError when they are too many */
 function encoded({ op, object }: NextState, { stored }: WriteContext): Buffer {
   const data = encodeObject(object);
-  checkObjectSize(data);
+  if (data.length > maxObjectBytes) throw tooLarge(data);
   // Objects below this size cannot exceed the limits of counts. A stored object over the limits may still become
   // smaller.
   const isGrowing = data.length > uncountedLength && data.length > (stored?.size ?? 0);
   if (isGrowing && op !== 'delete') checkCounts(withoutManagers(object), objectLimits);
   return data;
+}
+
+function tooLarge({ length }: Buffer): ApiError {
+  const message = `Request entity too large: the object has ${length} bytes, limit is ${maxObjectBytes}`;
+  return new ApiError('RequestEntityTooLarge', message);
 }
 
 type Encoded = Pick<PreparedWrite, 'op' | 'object' | 'answer' | 'data'>;

@@ -5,8 +5,7 @@ import type { GroupCommit } from '../../store/group-commit.ts';
 import type { RequiredClaim } from '../../store/store.ts';
 import type { CreationRule } from '../kinds/live-claim.ts';
 import type { Resource } from '../kinds/resource.ts';
-import type { RecentWriters } from '../history/recent-writers.ts';
-import type { Revisions } from '../history/revisions.ts';
+import type { RecentWriters, Revisions } from '../history/revisions.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { Proposal } from '../rules/proposal.ts';
 import type { WriteOptions, WritingUser } from './write-options.ts';
@@ -22,8 +21,6 @@ export interface RegistryOptions {
   readonly uuid: () => string;
   readonly memory: Readonly<Pick<MemoryLimit, 'isFull' | 'refuse'>>;
   readonly serviceDomain: string;
-  /** Called for each change once it is visible, with its revision and the bytes that history keeps for it. */
-  readonly onCommit: (revision: number, bytes: number) => void;
   /** Keeps the users of the last writes. Default: nothing is kept. */
   readonly writers?: RecentWriters;
   /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */

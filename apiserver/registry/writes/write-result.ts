@@ -1,7 +1,6 @@
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { decodeObject, encodeObject, withRevision } from '../object/object-codec.ts';
-import type { PreparedWrite } from './prepare-write.ts';
 import type { Resource } from '../kinds/resource.ts';
 
 /** The result of a write. `bytes` is the object in the form for clients. */
@@ -29,24 +28,6 @@ type Stored = Omit<WriteResult, 'warnings' | 'outcome'>;
 
 export function resultOf(object: ApiObject, { bytes, revision }: Written): Stored {
   return revision === undefined ? { bytes, object } : { bytes, object, resourceVersion: String(revision) };
-}
-
-const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
-
-/** The result of a committed write: the stored object, in the version of the request. */
-export function storedResult(
-  { op, object, answer }: PreparedWrite,
-  written: Written,
-  warnings: readonly string[],
-): WriteResult {
-  const outcome = outcomes[op];
-  // Own fields come first: with a spread before them, each result would have a hidden class of its own.
-  if (answer === undefined) {
-    const { bytes, revision } = written;
-    if (revision === undefined) return { outcome, warnings, bytes, object };
-    return { outcome, warnings, bytes, object, resourceVersion: String(revision) };
-  }
-  return { outcome, warnings, ...resultOf(answer, writtenAs(encodeObject(answer), written.revision)) };
 }
 
 /**

@@ -54,7 +54,7 @@ describe('a validator', () => {
   }
 
   it('of a small schema that is compiled to code needs no preparation', () => {
-    expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady()).to.equal(undefined);
+    expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady).to.equal(undefined);
   });
 
   it('compiles a small schema at its first value, and never a schema of a client', () => {
@@ -76,13 +76,13 @@ describe('a validator', () => {
       properties: Object.fromEntries(times(100, (at) => [`p${at}`, { type: 'string', pattern: `^x{0,500}${at}$` }])),
     });
     const turns = await turnsOf(() => {
-      const ready = validator.whenReady();
-      expect(validator.whenReady()).to.equal(ready);
+      const ready = validator.whenReady?.();
+      expect(validator.whenReady?.()).to.equal(ready);
       return ready;
     });
     // A hundred patterns of a thousand states.
     expect(turns).to.be.above(40);
-    expect(validator.whenReady()).to.equal(undefined);
+    expect(validator.whenReady?.()).to.equal(undefined);
     expect(validator.violations({ p7: 'xx7' })).to.deep.equal([]);
     expect(messageOf(validator.violations({ p7: 'xx8' }))).to.contain("should match '^x{0,500}7$'");
   });
@@ -94,7 +94,7 @@ describe('a validator', () => {
 
   it('refuses a value under a pattern that RE2 does not support, and does not throw', async () => {
     const validator = validatorOf({ type: 'string', pattern: '(?=a)b' });
-    await validator.whenReady();
+    await validator.whenReady?.();
     expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
   });
 

@@ -36,7 +36,6 @@ export class Validator {
   readonly #patterns = new LinearPatterns();
   #isValid: ValueGate;
   readonly #explainer: Explainer;
-  readonly #preparation: Preparation | undefined;
   /** False when there are no patterns, so that no matches need to be counted. */
   readonly #hasPatterns: boolean;
 
@@ -59,11 +58,15 @@ export class Validator {
     this.#hasPatterns = true;
     const gate = new InterpretedGate(node, patterns);
     this.#isValid = (value) => gate.accepts(value);
-    this.#preparation = new Preparation(schemas, patterns);
+    const preparation = new Preparation(schemas, patterns);
+    this.whenReady = () => preparation.whenDone();
   }
 
-  /** Resolves when the patterns are compiled; undefined once they are. Before that, each pattern is compiled when it is first used. */
-  readonly whenReady = (): Promise<void> | undefined => this.#preparation?.whenDone();
+  /**
+   * Resolves when the patterns are compiled; undefined once they are. Before that, each pattern is compiled when it is first
+   * used. Absent for a schema that is compiled at once.
+   */
+  readonly whenReady?: () => Promise<void> | undefined;
 
   /** Returns every violation, at most 100, in Kubernetes' words. */
   violations(value: unknown): readonly FieldCause[] {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { type HashSecret, keyHash } from './key-hash.ts';
+import { type HashSecret, keyHash } from '../../base/key-hash.ts';
 import { RevisionTable } from './revision-table.ts';
 import type { RevisionPairs } from './revision-table.ts';
 import type { SqlDatabase } from './sqlite-binding.ts';

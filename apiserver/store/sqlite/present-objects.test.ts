@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 
-import { keyHash } from './key-hash.ts';
+import { keyHash } from '../../base/key-hash.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect } from './sqlite-connection.ts';
 import { packBatch, unpackOutcomes } from '../packed-batch.ts';

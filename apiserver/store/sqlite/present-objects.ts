@@ -1,6 +1,6 @@
 import { operationCodes } from '../operation-codes.ts';
 import { readPresentCopy, writePresentCopy } from './present-copy.ts';
-import { type HashSecret, keyHash } from './key-hash.ts';
+import { type HashSecret, keyHash } from '../../base/key-hash.ts';
 import { RevisionTable } from './revision-table.ts';
 import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';

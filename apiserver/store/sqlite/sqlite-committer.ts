@@ -4,7 +4,7 @@ import { claimDifference } from '../claim-difference.ts';
 import { storedClaimValue } from '../claim-value.ts';
 import { batchStride, type PackedBatch, type PackedOutcomes, type UniqueConflict } from '../packed-batch.ts';
 import { unpackItems } from '../packed-items.ts';
-import type { HashSecret } from './key-hash.ts';
+import type { HashSecret } from '../../base/key-hash.ts';
 import { type ObjectKey, PresentObjects } from './present-objects.ts';
 import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';

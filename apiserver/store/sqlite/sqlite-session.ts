@@ -4,7 +4,7 @@ import { backUpDatabase } from './sqlite-backup.ts';
 import { rowOf, storeErrorFrom, type SqlDatabase, type SqlStatement } from './sqlite-binding.ts';
 import { SqliteCommitter } from './sqlite-committer.ts';
 import { connect, readPragmas } from './sqlite-connection.ts';
-import type { HashSecret } from './key-hash.ts';
+import type { HashSecret } from '../../base/key-hash.ts';
 import type { BegunScan, SqliteCalls } from './sqlite-protocol.ts';
 import { SqliteKept } from './sqlite-kept.ts';
 import { SqliteReader } from './sqlite-reader.ts';

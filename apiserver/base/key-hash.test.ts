@@ -17,6 +17,11 @@ describe('keyHash', () => {
     }
   });
 
+  it('stays the same function, since files of SQLite have its results', () => {
+    const hashes = ['', 'a', 'ab', 'abc', '/registry/a/b/p-7', '\u{1f600}x'].map((key) => keyHash(key, secret));
+    expect(hashes).to.deep.equal([1_073_805_102, 4_005_019_202, 445_055_048, 438_693_729, 614_481_715, 2_586_257_962]);
+  });
+
   it('distinguishes strings by length and by the high bytes of their characters', () => {
     const strings = ['', '\0', '\0\0', 'a', 'a\0', 'aa', 'aaa', '\u0161', '\u0261a', '\ud800', '\udc00'];
     expect(new Set(strings.map((each) => keyHash(each, secret))).size).to.equal(strings.length);

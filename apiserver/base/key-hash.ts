@@ -3,20 +3,23 @@ export type HashSecret = readonly [number, number];
 
 /**
  * HalfSipHash-1-3 of a string's code units, 32 bits without a sign. Clients choose keys; without the secret, they
- * cannot find many keys with equal hashes.
+ * cannot find many keys with equal hashes. SQLite's file has hashes, so the function must not change.
  */
 export function keyHash(key: string, [low, high]: HashSecret): number {
-  const words = (key.length + 1) >> 1;
+  const { length } = key;
+  const words = (length + 1) >> 1;
   let v0 = low | 0;
   let v1 = high | 0;
   let v2 = low ^ 0x6c796765;
   let v3 = high ^ 0x74656462;
   // One round for each word and for the length, and three to finish.
   for (let at = 0; at < words + 4; at += 1) {
+    const unit = at * 2;
+    let word = 0;
+    if (unit + 1 < length) word = key.charCodeAt(unit) | (key.charCodeAt(unit + 1) << 16);
+    else if (unit < length) word = key.charCodeAt(unit);
+    else if (at === words) word = length;
     if (at === words + 1) v2 ^= 0xff;
-    // The code unit behind the end counts as 0.
-    const units = key.charCodeAt(at * 2) | (key.charCodeAt(at * 2 + 1) << 16);
-    const word = at < words ? units : at === words ? key.length : 0;
     v3 ^= word;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
