@@ -14,6 +14,9 @@ export interface Settings {
   readonly definitions: number;
   readonly watchers: number;
   readonly watchedWritesPerSecond: number;
+  /** The watchers of a server that has as many as it allows, and the writes to all of them. */
+  readonly manyWatchers: number;
+  readonly writesToMany: number;
 }
 
 export const fullSettings: Settings = {
@@ -25,6 +28,8 @@ export const fullSettings: Settings = {
   definitions: 214,
   watchers: 1_000,
   watchedWritesPerSecond: 200,
+  manyWatchers: 10_000,
+  writesToMany: 50,
 };
 
 /** A short run that shows that everything works; its figures mean nothing. */
@@ -37,4 +42,6 @@ export const quickSettings: Settings = {
   definitions: 10,
   watchers: 50,
   watchedWritesPerSecond: 100,
+  manyWatchers: 100,
+  writesToMany: 50,
 };

@@ -32,6 +32,11 @@ export class InterpretedGate {
     return this.#accepts(this.#root, value) && !this.#budget.isSpent;
   }
 
+  /** True when the last value was refused because it would take more than the allowed work. */
+  get gaveUp(): boolean {
+    return this.#budget.isSpent;
+  }
+
   #accepts(node: SchemaNode, value: unknown): boolean {
     if (!this.#budget.spend()) return false;
     if (value === null && node.isNullable) return true;

@@ -1,7 +1,7 @@
 import type { FieldCause, JsonSchema } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { oneStepPerTurn, turnsOf } from '../../turns/one-step-per-turn.test-support.ts';
-import { Validator } from './validator.ts';
+import { Validator, valuesBeforeCode } from './validator.ts';
 
 function times<T>(count: number, make: (at: number) => T): T[] {
   return Array.from({ length: count }, (_, at) => make(at));
@@ -57,17 +57,28 @@ describe('a validator', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady).to.equal(undefined);
   });
 
-  it('compiles a small schema at its first value, and never a schema of a client', () => {
+  it('compiles a small schema at its hundredth value, and never a schema of a client', () => {
     for (const [origin, expected] of [
-      ['code', [0, 1, 0]],
-      ['client', [0, 0, 0]],
+      ['code', [0, 0, 1, 0]],
+      ['client', [0, 0, 0, 0]],
     ] as const) {
       let validator: Validator | undefined;
+      const refuses = (): unknown => expect(validator?.violations(1)).to.have.length(1);
+      const accepts = (): unknown => expect(validator?.violations('a')).to.deep.equal([]);
       const made = functionsMade(() => (validator = validatorOf({ type: 'string' }, origin)));
-      const first = functionsMade(() => expect(validator?.violations('a')).to.deep.equal([]));
-      const second = functionsMade(() => expect(validator?.violations(1)).to.have.length(1));
-      expect([made, first, second], origin).to.deep.equal(expected);
+      const before = functionsMade(() => times(valuesBeforeCode - 1, (at) => (at % 2 === 0 ? accepts() : refuses())));
+      const hundredth = functionsMade(accepts);
+      const later = functionsMade(refuses);
+      expect([made, before, hundredth, later], origin).to.deep.equal(expected);
     }
+  });
+
+  it('compiles a small schema at once for a value that takes too much work to interpret', () => {
+    const validator = validatorOf({ type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } }, 'code');
+    const values = times(50_000, () => 99);
+    const made = functionsMade(() => expect(validator.violations(values)).to.deep.equal([]));
+    expect(made).to.equal(1);
+    expect(validator.violations([100])).not.to.deep.equal([]);
   });
 
   it('compiles the patterns of a large schema in many turns, once [slow]', async () => {

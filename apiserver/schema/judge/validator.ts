@@ -28,9 +28,14 @@ export interface ValidatorParts {
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * Validates values by a schema. A small schema of an author is compiled to code (ajv) for its first value, which takes
- * milliseconds: most servers get no object of most kinds. A large one, and every schema of a client, is interpreted, for which
- * only the patterns must be compiled.
+ * The values of a small schema that are interpreted before it is compiled: to compile takes as long as to interpret some thousand
+ * values, and many processes see only a few values of a kind.
+ */
+export const valuesBeforeCode = 100;
+
+/**
+ * Validates values by a schema. A small schema of an author is compiled to code (ajv) for its hundredth value, which takes
+ * milliseconds. A large one, and every schema of a client, is interpreted, for which only the patterns must be compiled.
  */
 export class Validator {
   readonly #patterns = new LinearPatterns();
@@ -46,25 +51,39 @@ export class Validator {
     const nodes = new SchemaNodes(components);
     const node = nodes.of(root);
     this.#explainer = new Explainer(node, patterns);
+    const gate = new InterpretedGate(node, patterns);
     if (origin === 'code' && !isLargeSchema(schemas)) {
       const parts = [...allSchemas(schemas)];
       for (const { $ref } of parts) if ($ref !== undefined) nodes.referenced($ref);
       const texts = parts.flatMap(({ pattern }) => pattern ?? []);
       for (const text of texts) patterns.get(text);
       this.#hasPatterns = texts.length > 0;
-      this.#isValid = (value) => (this.#isValid = compileGate(root, { components, patterns }))(value);
+      this.#isValid = this.#untilCompiled(gate, () => compileGate(root, { components, patterns }));
       return;
     }
     this.#hasPatterns = true;
-    const gate = new InterpretedGate(node, patterns);
     this.#isValid = (value) => gate.accepts(value);
     const preparation = new Preparation(schemas, patterns);
     this.whenReady = () => preparation.whenDone();
   }
 
+  /** Interprets the first values, then compiles; at once for a value that takes too much work to interpret. */
+  #untilCompiled(gate: InterpretedGate, compile: () => ValueGate): ValueGate {
+    let count = 0;
+    return (value) => {
+      count += 1;
+      if (count < valuesBeforeCode) {
+        if (gate.accepts(value)) return true;
+        if (!gate.gaveUp) return false;
+      }
+      this.#isValid = compile();
+      return this.#isValid(value);
+    };
+  }
+
   /**
    * Resolves when the patterns are compiled; undefined once they are. Before that, each pattern is compiled when it is first
-   * used. Absent for a schema that is compiled at once.
+   * used. Absent for a small schema of an author.
    */
   readonly whenReady?: () => Promise<void> | undefined;
 

@@ -1,6 +1,6 @@
 import type { PackedPage, PagedStore } from '../packed-page.ts';
 import { pageOfCreations, withNotes } from './committed-pages.ts';
-import type { Writer, WrittenCommit } from './merged-commits.ts';
+import type { WrittenCommit } from './merged-commits.ts';
 import { frameOf } from './message-stream.ts';
 import type { MessageStream } from './message-stream.ts';
 import type { CommittedChanges } from './owner-messages.ts';
@@ -15,8 +15,8 @@ const maxWaitingBytes = 16 * 1024 * 1024;
 type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 
 /**
- * Sends each committed change to all processes, packed once for all of them. A process that has written a whole commit knows
- * its changes, and gets none of them.
+ * Sends each committed change to all processes, packed once for all of them. The writer gets its own as well: it may have to
+ * follow them before the outcome of its commit arrives, and would otherwise read them from the database.
  */
 export class ChangeBroadcast {
   readonly #store: Pick<PagedStore, 'changePages'>;
@@ -45,7 +45,7 @@ export class ChangeBroadcast {
     const pages = this.#pagesOf(commit, after);
     const before = this.#sent;
     this.#sent = pages.then(
-      async (packed) => before.then(() => this.#send({ after, upTo: revision, pages: packed }, commit.writer)),
+      async (packed) => before.then(() => this.#send({ after, upTo: revision, pages: packed })),
       // Processes that need a change ask for it themselves, and get the error then.
       async () => before,
     );
@@ -59,10 +59,10 @@ export class ChangeBroadcast {
     return page?.keys.length === count ? [page] : withNotes(await this.#store.changePages(after, count), commit);
   }
 
-  #send(committed: CommittedChanges, writer: Writer | undefined): void {
+  #send(committed: CommittedChanges): void {
     const frame = frameOf({ committed });
     for (const receiver of this.#receivers) {
-      if (receiver !== writer && receiver.waitingBytes <= maxWaitingBytes) receiver.sendFrame(frame);
+      if (receiver.waitingBytes <= maxWaitingBytes) receiver.sendFrame(frame);
     }
   }
 }

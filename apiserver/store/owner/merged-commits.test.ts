@@ -120,18 +120,6 @@ describe('commits of several writers', () => {
     expect(answered).to.deep.equal(['a', 'b']);
   });
 
-  it('name their writer when all are by the same one', async () => {
-    const writers: unknown[] = [];
-    commits = new MergedCommits({ store, onCommitted: async ({ writer }) => void writers.push(writer) });
-    const [a, b] = [{}, {}];
-    const all = [a, a, b].map((writer, at) => commits.commit([create(`${at}`, '')], writer));
-    await store.end();
-    await store.end();
-    await Promise.all(all);
-    expect(writers).to.deep.equal([a, undefined]);
-    expect(writers[0]).to.equal(a);
-  });
-
   it('have a commit of their own when they are large', async () => {
     const large = (name: string): readonly Operation[] => [create(name, 'x'.repeat(5 * 1024 * 1024))];
     const all = [[create('first', '')], large('a'), large('b')].map((batch) => commits.commit(batch));

@@ -8,7 +8,6 @@ const maxBytes = 8 * 1024 * 1024;
 
 interface Waiting {
   readonly batch: readonly Operation[];
-  readonly writer: Writer | undefined;
   readonly resolve: (committed: Committed) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,12 +19,7 @@ export interface WrittenCommit {
   readonly outcomes: readonly Outcome[];
   /** The last revision. */
   readonly revision: number;
-  /** The writer of all operations; undefined when there are several. */
-  readonly writer: Writer | undefined;
 }
-
-/** Tells writers apart. */
-export type Writer = object;
 
 export interface MergedCommitsParts {
   readonly store: Pick<Store, 'commit'>;
@@ -49,9 +43,9 @@ export class MergedCommits {
   }
 
   /** Resolves as {@link Store.commit}. */
-  commit(batch: readonly Operation[], writer?: Writer): Promise<Committed> {
+  commit(batch: readonly Operation[]): Promise<Committed> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ batch, writer, resolve, reject });
+      this.#waiting.push({ batch, resolve, reject });
       this.#next();
     });
   }
@@ -74,9 +68,8 @@ export class MergedCommits {
       const parts = split(taken, committed);
       const { outcomes } = committed;
       const revision = outcomes.reduce((max, each) => ('revision' in each ? each.revision : max), 0);
-      const writer = taken.length === 1 ? taken[0]?.writer : undefined;
       const published =
-        revision === 0 ? Promise.resolve() : this.#parts.onCommitted({ operations, outcomes, revision, writer });
+        revision === 0 ? Promise.resolve() : this.#parts.onCommitted({ operations, outcomes, revision });
       // The next commit runs while the results of this one are delivered.
       this.#answered = this.#answerInTurn(published, () => {
         for (const [at, { resolve }] of taken.entries()) resolve(parts[at] ?? committed);

@@ -49,7 +49,7 @@ function watchedStore() {
 
 /** A commit of one deletion, whose change has to be read. */
 function commitOf(revision: number): WrittenCommit {
-  return { operations: [{ op: 'delete', key: key('1'), kind }], outcomes: [{ revision }], revision, writer: undefined };
+  return { operations: [{ op: 'delete', key: key('1'), kind }], outcomes: [{ revision }], revision };
 }
 
 describe('the owner of a database', () => {
@@ -192,17 +192,6 @@ describe('the owner of a database', () => {
     const broadcast = new ChangeBroadcast({ changePages: async () => [] }, receivers);
     await broadcast.publish(commitOf(1));
     expect(sent).to.deep.equal({ slow: 0, fast: 1 });
-  });
-
-  it('sends a process no changes that it has written alone, as it knows them', async () => {
-    const sent: number[] = [];
-    const receiver = (number: number) => ({ waitingBytes: 0, sendFrame: () => void sent.push(number) });
-    const [first, second] = [receiver(1), receiver(2)];
-    const broadcast = new ChangeBroadcast({ changePages: async () => [] }, new Set([first, second]));
-    await broadcast.publish({ ...commitOf(1), writer: first });
-    expect(sent).to.deep.equal([2]);
-    await broadcast.publish(commitOf(2));
-    expect(sent).to.deep.equal([2, 1, 2]);
   });
 
   it('sends later changes when some could not be read', async () => {

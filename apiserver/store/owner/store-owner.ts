@@ -53,7 +53,7 @@ export class StoreOwner {
     const connection: OwnerConnection = new OwnerConnection({
       store: this.#store,
       opened: () => this.#present(),
-      commit: (batch) => this.#commits.commit(batch, messages),
+      commit: (batch) => this.#commits.commit(batch),
       startHistory: (revision) => this.#startHistory(revision),
       send: (reply) => messages.send(reply),
       onFailure: (error) => this.#fail(error),

@@ -65,7 +65,9 @@ describe('the configuration of serve', () => {
         `--workers: must be auto or a whole number from 1 to ${most}, at most 4 for each core, not "${wrong}"`,
       );
     const refusals: readonly (readonly [flags: object, message: string])[] = [
-      [{ database: 'postgres://localhost/h' }, '--workers: is for SQLite: with this --database, use --processes'],
+      ...['postgres://localhost/h', 'mysql://localhost/h', 'etcd://localhost:2379/h'].map(
+        (database) => [{ database }, '--workers: is for SQLite: with this --database, use --processes'] as const,
+      ),
       [{ database: 'memory:' }, '--workers: workers need a database in a file: choose --database sqlite:<file>'],
       [{ processes: '2' }, '--workers: is for SQLite, and --processes is for other databases: leave one of them out'],
       [{ 'audit-log': 'audit.log' }, '--workers: one process writes an audit log: leave out --audit-log'],
