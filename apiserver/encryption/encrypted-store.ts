@@ -36,7 +36,7 @@ export class EncryptedStore implements Store {
   readonly stored: Store;
   readonly #openEncryption: OpenEncryption;
   #encryption: Encryption | undefined;
-  /** By number of the kind. */
+  /** The encryption of each kind, by the number of the kind. */
   readonly #kinds = new Map<number, KindEncryption>();
   #lastPrefix = ' ';
   #last = plainText;

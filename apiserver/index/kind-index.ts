@@ -24,7 +24,7 @@ export class KindIndex {
   readonly position: number;
   readonly #values: LazyIndex;
   readonly #absent: LazyIndex;
-  /** In a multi-valued index: one item for each entry, under its smallest or largest value. */
+  /** One item for each entry of a multi-valued index, under its smallest or largest value. */
   readonly #smallest: LazyIndex | undefined;
   readonly #largest: LazyIndex | undefined;
   readonly #parts: readonly LazyIndex[];

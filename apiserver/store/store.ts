@@ -47,7 +47,7 @@ export interface Committed {
    * own.
    */
   readonly before: number;
-  /** In the order of the batch. */
+  /** The outcomes in the order of the batch. */
   readonly outcomes: readonly Outcome[];
 }
 
