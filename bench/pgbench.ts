@@ -11,7 +11,7 @@ const run = promisify(execFile);
 export interface PgbenchOptions {
   readonly url: string;
   readonly clients: number;
-  /** At least 1 is measured: pgbench takes whole seconds. */
+  /** The length of a run. It is at least 1 s, because pgbench takes whole seconds. */
   readonly seconds: number;
   readonly objects: number;
   /** The folder for the files of pgbench. */
@@ -70,7 +70,7 @@ function argumentsOf({ clients, seconds, objects }: PgbenchOptions, file: string
   ];
 }
 
-/** Not as an argument, where other users could see the password. */
+/** The connection in variables of the environment: in an argument, other users could see the password. */
 function connectionOf(url: string): Record<string, string> {
   const { hostname, port, username, password, pathname } = new URL(url);
   return {

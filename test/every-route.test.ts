@@ -25,7 +25,7 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   aroundRequests: [],
   guardRequests: [],
   pageHeaders: [],
-  // Before the authentication, since users log in here. The test of open paths covers them.
+  // These run before the authentication, since users log in here. The test of open paths covers them.
   loginRoutes: [],
   // The kinds of discovery, and the routes of plugins, are tested below. These are read with the permission to get the object.
   resourceRoutes: [

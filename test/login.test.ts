@@ -35,7 +35,7 @@ describe('People who log in', () => {
     expect(created.status, await created.text()).to.equal(201);
   }
 
-  /** With a password. A hash takes more CPU time than several starts of a server. */
+  /** Adds a user with a password, whose hash takes more CPU time than several starts of a server. */
   async function addUser(name: string, spec?: object): Promise<void> {
     await createUser(name, spec);
     expect((await admin('PUT', `${users}/${name}/password`, { password })).status).to.equal(204);

@@ -24,7 +24,7 @@ const schema = {
 
 type Booking = ObjectOf<typeof schema>;
 
-/** From and to, whose order no schema can check. The guest selects the error of `validate`. */
+/** A booking has a start and an end, whose order no schema can check. The guest selects the error of `validate`. */
 const Booking = defineModel({
   gvk: `${apiVersion}/Booking`,
   plural: 'bookings',

@@ -8,7 +8,7 @@ import { clipped } from './secret-bodies.ts';
 /** The response, as an entry shows it. */
 export interface AuditedResponse {
   readonly code: number;
-  /** For a refusal. */
+  /** The reason of a refusal. */
   readonly reason?: string;
   readonly message?: string;
 }
@@ -115,7 +115,7 @@ interface KnownPlace {
   readonly json: string;
 }
 
-/** By plural. Bounded, because a client may name any plural. */
+/** The known places by plural. Their number is bounded, because a client may name any plural. */
 const knownPlaces = new Map<string, KnownPlace>();
 const maxKnownPlaces = 1000;
 

@@ -11,7 +11,7 @@ import type { AuditDecision } from './audit-policy.ts';
 import { LogFile } from './log-file.ts';
 import { readAuditPolicy } from './read-policy.ts';
 
-/** Where and what to audit. */
+/** The requests to audit, and the file for their entries. */
 export interface AuditOptions {
   /** The file that entries are appended to, one line of JSON each. Only its owner can read it. */
   readonly logFile: string;

@@ -26,7 +26,7 @@ interface PathAttributes {
   readonly isResource: false;
   /** The method in lower case, as Kubernetes has it: get, post, put, patch, delete, head, options. */
   readonly verb: string;
-  /** Without the query; one trailing slash is left out. */
+  /** The path without the query, and without one trailing slash. */
   readonly path: string;
 }
 

@@ -19,8 +19,8 @@ export interface Authorizer {
    */
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[];
   /**
-   * For decisions about this user that must know all writes acknowledged so far, by any replica: returns a promise
-   * that resolves when memory has them; undefined when memory is never behind. Requests that wait at the same time
+   * Returns a promise that resolves when memory has all writes that any replica has acknowledged so far, for decisions
+   * about this user that must know them; undefined when memory is never behind. Requests that wait at the same time
    * share one query to the database.
    */
   reach(user: UserInfo): Promise<void> | undefined;

@@ -19,7 +19,7 @@ interface Holding {
   grants: Grants | undefined;
 }
 
-/** By namespace; empty for the whole cluster. */
+/** The grants by namespace; the empty text stands for the whole cluster. */
 type Holdings = Map<string, Holding>;
 
 /** The keys of a binding in the other maps. */

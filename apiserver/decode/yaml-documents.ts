@@ -16,9 +16,9 @@ export interface LocatedYamlDocument extends YamlDocument {
 
 /** A document that cannot be read. */
 export interface YamlMistake {
-  /** From 1. */
+  /** The number of the document, from 1. */
   readonly document: number;
-  /** From 1. */
+  /** The line in the file, from 1. */
   readonly line: number;
   /** Description of the mistake, without the place. */
   readonly message: string;

@@ -35,7 +35,7 @@ export class EncryptedKept implements KeptStore {
   }
 }
 
-/** No object has such a key. */
+/** Returns a key that no object has. */
 function placeOf(kind: NumberedKind, { last }: Pick<KeptData, 'last'>): string {
   return `${keyPrefixOf(kind)} kept ${last}`;
 }

@@ -73,7 +73,7 @@ export class Flow {
   readonly identity: string;
   /** Seats that its running requests have. */
   inUse = 0;
-  /** In the order of arrival. */
+  /** The waiting requests in the order of arrival. */
   readonly queue: Waiting[] = [];
 
   constructor(identity: string) {

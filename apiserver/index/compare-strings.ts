@@ -18,7 +18,7 @@ export interface NameOrder {
   readonly namespace: string | undefined;
 }
 
-/** By name, then by namespace. Both are ASCII by rule. */
+/** Compares by name, then by namespace. Both are ASCII by rule. */
 export function compareNames(a: NameOrder, b: NameOrder): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   if (a.namespace === b.namespace) return 0;

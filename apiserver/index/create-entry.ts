@@ -25,7 +25,7 @@ export interface EntryParts {
   readonly revision: number;
   /** The bytes of the object. They are not copied if they were allocated last in `slabs`. */
   readonly bytes: Buffer;
-  /** From `KindCache.draft`. */
+  /** The values of the indexes, from `KindCache.draft`. */
   readonly values: IndexValues;
   /** The memory of the kind. Default: memory of its own. */
   readonly slabs?: Pick<Slabs, 'placeBehind'>;

@@ -29,7 +29,7 @@ export interface CacheContents {
   readonly broken: Map<string, BrokenEntry>;
   /** Memory of all objects, in bytes. */
   readonly size: number;
-  /** By position. */
+  /** The indexes by position. */
   readonly indexes: readonly MadeParts[];
 }
 
@@ -39,7 +39,7 @@ export interface CacheContents {
  */
 export class KindCache {
   readonly descriptor: ModelDescriptor;
-  /** In the order of {@link Entry.values}. */
+  /** The indexes in the order of {@link Entry.values}. */
   readonly indexes: readonly KindIndex[];
   /** The memory of the bytes and records of entries. */
   readonly slabs: Slabs = new Slabs();
@@ -254,7 +254,7 @@ const madeOnDemand: ReadonlySet<string> = new Set([
   'metadata.deletionTimestamp',
 ]);
 
-function isMadeOnDemand({ spec }: KindIndex): boolean {
+export function isMadeOnDemand({ spec }: KindIndex): boolean {
   return madeOnDemand.has(spec.name);
 }
 

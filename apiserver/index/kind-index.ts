@@ -24,7 +24,7 @@ export class KindIndex {
   readonly position: number;
   readonly #values: LazyIndex;
   readonly #absent: LazyIndex;
-  /** In a multi-valued index: one item for each entry, under its smallest or largest value. */
+  /** One item for each entry of a multi-valued index, under its smallest or largest value. */
   readonly #smallest: LazyIndex | undefined;
   readonly #largest: LazyIndex | undefined;
   readonly #parts: readonly LazyIndex[];
@@ -122,6 +122,31 @@ export class KindIndex {
     const made: MadeParts[number][] = [];
     for (const [at, part] of this.#parts.entries())
       made.push(part.isMade || (at === 0 && isWanted) ? yield* part.remake(table, entries) : undefined);
+    return made;
+  }
+
+  /** The rows of each built part, in its order; undefined for a part that is not built, or whose values are stored with its items. */
+  orders(): readonly (Int32Array | undefined)[] {
+    return this.#parts.map((part) => part.order());
+  }
+
+  /**
+   * The parts in these orders of the rows of a table. Values that are wanted and have no order are built; `named` has the entries for
+   * that.
+   */
+  *restore(
+    table: EntryTable,
+    orders: readonly (Int32Array | undefined)[],
+    isWanted: boolean,
+    named: () => Steps<NamedEntries>,
+  ): Steps<MadeParts> {
+    const made: MadeParts[number][] = [];
+    for (const [at, part] of this.#parts.entries()) {
+      const order = orders[at];
+      if (order !== undefined) made.push(part.inOrder(table, order));
+      else made.push(at === 0 && isWanted ? yield* part.remake(table, yield* named()) : undefined);
+      yield;
+    }
     return made;
   }
 

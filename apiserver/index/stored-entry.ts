@@ -45,7 +45,7 @@ const positionMask: number = listBit - 1;
 export const wordsOfOwner: number = 3;
 export const twoTo32: number = 2 ** 32;
 
-/** By their codes in records. */
+/** The policies by their codes in records. */
 export const deletions: readonly (PropagationPolicy | undefined)[] = [undefined, 'Background', 'Foreground', 'Orphan'];
 
 const noValues: readonly string[] = Object.freeze([]);
@@ -99,7 +99,7 @@ export class StoredEntry implements Entry {
     return this.#word(head.size);
   }
 
-  /** Where the bytes begin. */
+  /** The position where the bytes begin. */
   get start(): number {
     return this.at - this.#word(head.back);
   }
@@ -107,6 +107,11 @@ export class StoredEntry implements Entry {
   /** Memory of the record and its bytes. */
   get footprint(): number {
     return this.#word(head.back) + this.#word(head.length);
+  }
+
+  /** The bytes of the record itself. */
+  get recordSize(): number {
+    return this.#word(head.length);
   }
 
   /** The record itself. */
@@ -232,7 +237,7 @@ export class StoredEntry implements Entry {
     return isWideText ? 256 : inBounds(inBytes[from + at]);
   }
 
-  /** By name, then by namespace, as `compareNames` does. */
+  /** Compares by name, then by namespace, as `compareNames` does. */
   compareNames(other: StoredEntry): number {
     this.#locateName();
     return this.#compareLocated(other, true) || this.#compareNamespaces(other);

@@ -206,7 +206,7 @@ const scale: OpenApiSchema = {
   'x-kubernetes-group-version-kind': [{ group: 'autoscaling', version: 'v1', kind: 'Scale' }],
 };
 
-/** By name. */
+/** The schemas that all kinds share, by name. */
 export const metaSchemas: Readonly<Record<string, OpenApiSchema>> = {
   [meta.deleteOptions]: deleteOptions,
   [meta.jsonPatch]: jsonPatch,

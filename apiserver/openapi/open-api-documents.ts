@@ -42,7 +42,7 @@ export class OpenApiDocuments {
   readonly #options: OpenApiDocumentsParts;
   #known: { readonly surface: ApiSurface; readonly groups: Groups; readonly kinds: Groups } | undefined;
   readonly #hashes = new WeakMap<ApiSurface, Promise<string>>();
-  /** By path and hash. */
+  /** The documents by path and hash. */
   readonly #cache = new LruCache<string, Buffer>({
     maxSize: maxCachedBytes,
     sizeOf: ({ length }) => length + 1,

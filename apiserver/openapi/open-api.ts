@@ -34,7 +34,7 @@ export interface OpenApiOperation {
   readonly description?: string;
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: RequestBody;
-  /** By status code, or `default`. */
+  /** The responses by status code, or `default`. */
   readonly responses: Readonly<Record<string, Response>>;
   readonly 'x-kubernetes-action'?: string;
   readonly 'x-kubernetes-group-version-kind'?: OpenApiSchema;

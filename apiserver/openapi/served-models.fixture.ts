@@ -116,7 +116,7 @@ export const routes: readonly EndpointRoute[] = [
 export async function documentsOf(surface: ApiSurface): Promise<{
   readonly whole: OpenApiDocument;
   readonly swagger: Readonly<Record<string, unknown>>;
-  /** By the paths of the index. */
+  /** The parts by the paths of the index. */
   readonly parts: ReadonlyMap<string, OpenApiDocument>;
 }> {
   const documents = new OpenApiDocuments({ surface: () => surface, version: '1' });

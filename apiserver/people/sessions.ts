@@ -169,7 +169,7 @@ export class Sessions {
     return typeof used === 'number' ? used : startedMs;
   }
 
-  /** In a separate entry: a write of the session itself could restore one that has just ended. */
+  /** Notes the use in a separate entry: a write of the session itself could restore a session that has just ended. */
   #noteUse(hash: string, { startedMs }: Session): void {
     const { vault, clock, logger } = this.#parts;
     const nowMs = clock.now();

@@ -192,7 +192,7 @@ export const listMetaMessage: Message = message({
   4: ['remainingItemCount', 'integer', 'optional'],
 });
 
-/** Without its object (field 2), which is in an envelope. */
+/** The message of an event without its object (field 2), which is in an envelope. */
 export const watchEventMessage: Message = message({ 1: ['type', 'string'] });
 
 const statusDetails = message({

@@ -5,9 +5,9 @@ export const maxHeaderSize: number = 16 * 1024;
 
 /** The time limits of a connection, in milliseconds of real time. */
 export interface ConnectionTimes {
-  /** For the headers of a request. */
+  /** The limit for the headers of a request. */
   readonly headersMs: number;
-  /** For a whole request. */
+  /** The limit for a whole request. */
   readonly requestMs: number;
   /** The interval at which both are checked. */
   readonly checkMs: number;

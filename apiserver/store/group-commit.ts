@@ -19,7 +19,7 @@ export interface GroupCommitOptions {
   readonly maxQueued?: number;
   /** Called with an error that `apply` threw; the write itself is stored. */
   readonly onError: (error: unknown) => void;
-  /** For a store with other writers: brings memory to the revision before a batch, which is then applied. */
+  /** Brings memory to the revision before a batch, which is then applied. Only a store with other writers has it. */
   readonly follow?: (before: number) => Promise<void>;
   /** Called when nothing is queued or running any more. */
   readonly onIdle?: () => void;

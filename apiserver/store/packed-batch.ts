@@ -12,7 +12,7 @@ export interface PackedBatch {
   readonly numbers: Float64Array;
   /** Views, because node:v8 copies an ArrayBuffer of a message, and not a view. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** By position; absent when no operation has any. */
+  /** The unique values by the positions of their operations; absent when no operation has any. */
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
   /** The required claims: for each one, the positions of the operations that require it. */
   readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];

@@ -58,7 +58,7 @@ export interface RequestParts {
   readonly write: ReviewedWrite;
   /** The version in which the webhook sees the object. */
   readonly version: string;
-  /** In that version. */
+  /** The object in that version. */
   readonly object: ApiObject | undefined;
   readonly oldObject: ApiObject | undefined;
   readonly uid: string;

@@ -22,7 +22,7 @@ const maxAnswerBytes = 4 * 1024 * 1024;
 export interface WebhookRequest {
   readonly place: WebhookPlace;
   readonly timeoutMs: number;
-  /** With the timeout as a parameter. */
+  /** The URL with the timeout as a parameter. */
   readonly url: URL;
   readonly host: string;
   readonly path: string;

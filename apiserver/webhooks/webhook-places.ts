@@ -23,7 +23,7 @@ export interface WebhookPlace {
 /** Finds the places of webhooks by their configurations. */
 export class WebhookPlaces {
   readonly #options: WebhookPlaceOptions;
-  /** By the configuration, which never changes after it was read from its object. */
+  /** The places by configuration. A configuration never changes after it was read from its object. */
   readonly #found = new WeakMap<WebhookClientConfig, WebhookPlace>();
 
   constructor(options: WebhookPlaceOptions) {

@@ -157,7 +157,7 @@ interface Round {
 }
 
 interface Asked {
-  /** In the version of the request. */
+  /** The object in the version of the request. */
   readonly object: ApiObject | undefined;
   readonly write: ReviewedWrite;
   readonly mayPatch: boolean;

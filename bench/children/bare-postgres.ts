@@ -115,7 +115,10 @@ async function commit(
   return rows.map(({ code }) => code);
 }
 
-/** In the order of the statement's numbers: columns of the operations, the payloads in one run, the transaction's id. */
+/**
+ * The parameters in the order of the statement's numbers: columns of the operations, the payloads in one run, the
+ * transaction's id.
+ */
 function parametersOf(verb: 'create' | 'update', numbers: readonly number[]): unknown[] {
   const bytes = Buffer.allocUnsafe(numbers.length * data.length);
   for (const at of numbers.keys()) data.copy(bytes, at * data.length);

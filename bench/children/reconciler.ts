@@ -134,11 +134,11 @@ interface Writing {
 }
 
 interface WrittenFigures {
-  /** From the sending of a write to the start of its run. */
+  /** The time from the sending of a write to the start of its run. */
   readonly started: Figures;
-  /** From the sending of a write to its response. */
+  /** The time from the sending of a write to its response. */
   readonly answered: Figures;
-  /** From the response to a write to the start of its run; 0 if the run began earlier. */
+  /** The time from the response to a write to the start of its run; 0 if the run began earlier. */
   readonly beyond: Figures;
 }
 

@@ -34,7 +34,7 @@ export interface WriteOptions extends NamespaceOptions {
   readonly dryRun?: boolean;
   /** The treatment of fields that the schema does not know. Default Warn (prune, and log the warning). */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
-  /** At most 128 printable characters. */
+  /** The name of the field manager: at most 128 printable characters. */
   readonly fieldManager?: string;
   /**
    * The leader that writes: refused (Conflict, see `isFormerLeader`) unless it holds its lease when the write is
@@ -48,7 +48,7 @@ export interface ListOptions extends NamespaceOptions {
   readonly fieldSelector?: string;
   /** `<field>,<asc|desc>`; several sort in that order of importance. */
   readonly sort?: string | readonly string[];
-  /** From 1; with {@link size}. */
+  /** The number of the page, from 1; needs {@link size}. */
   readonly page?: number;
   readonly size?: number;
   /** Kubernetes chunks; not together with page and size. */
@@ -92,8 +92,8 @@ export interface PatchOptions extends WriteOptions {
 
 export interface ApplyOptions extends WriteOptions {
   /**
-   * The owner of the applied fields: a field that it applied before and does not apply now is removed. At most 128
-   * printable characters.
+   * The owner of the applied fields: a field that it applied before and does not apply now is removed. The name of the
+   * field manager: at most 128 printable characters.
    */
   readonly fieldManager: string;
   /** Take fields that others own, and that should have another value, instead of rejecting with Conflict. */

@@ -48,7 +48,7 @@ export interface ControllerParts {
   readonly shards?: number | undefined;
 }
 
-/** In a message. */
+/** The maximum number of keys that a message names. */
 const maxNamedKeys = 10;
 
 /** A shard that this process holds. */

@@ -6,7 +6,7 @@ export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 't
 
 export interface Reason {
   readonly type: ReasonType;
-  /** The reason, for people: `ADDED`, `Badge ada`. */
+  /** The reason for people: `ADDED`, `Badge ada`. */
   readonly detail?: string;
   /** W3C traceparent of the write that caused it, where that is traced. */
   readonly traceparent?: string;
@@ -21,7 +21,7 @@ export const maxReasons = 8;
 
 const changes: ReadonlySet<ReasonType> = new Set<ReasonType>(['event', 'owner', 'mapping', 'schedule', 'manual']);
 
-/** True for reasons that are changes, and for the next slot: they release a parked key, and all others do not. */
+/** True for changes and for the next slot: these reasons release a parked key, and all others do not. */
 export function isChange(reason: Reason): boolean {
   return changes.has(reason.type);
 }

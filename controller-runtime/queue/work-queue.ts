@@ -190,7 +190,7 @@ export class WorkQueue {
     this.#releaseDrains();
   }
 
-  /** Like `shutdown`; resolves when no run is under way, or when `shutdown` is called afterwards. */
+  /** Shuts down like `shutdown`; resolves when no run is under way, or when `shutdown` is called afterwards. */
   async shutdownWithDrain(): Promise<void> {
     this.#close();
     if (this.#processing > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));

@@ -66,12 +66,12 @@ export class Metrics {
     return this.#family(this.#define(options, 'counter'), () => new Counter());
   }
 
-  /** Like {@link Metrics.counter}. */
+  /** Returns a gauge as {@link Metrics.counter} returns a counter. */
   gauge(options: MetricOptions): Family<Gauge> {
     return this.#family(this.#define(options, 'gauge'), () => new Gauge());
   }
 
-  /** Like {@link Metrics.counter}. */
+  /** Returns a histogram as {@link Metrics.counter} returns a counter. */
   histogram(options: HistogramOptions): Family<Histogram> {
     return this.#family(this.#define(options, 'histogram'), () => new Histogram(options.buckets));
   }

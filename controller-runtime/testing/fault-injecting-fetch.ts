@@ -25,7 +25,7 @@ export type Fault =
   | { readonly kind: 'cut'; readonly afterBytes: number };
 
 export interface FaultInjectingFetch {
-  /** For `createClient(url, { fetch })`. */
+  /** The fetch for `createClient(url, { fetch })`. */
   readonly fetch: typeof fetch;
   /** All requests so far, including those with a fault. */
   readonly requests: readonly RecordedRequest[];

@@ -199,7 +199,7 @@ export class RunWrites implements Interceptor {
   }
 }
 
-/** For people: the write, the run that made it, and the fields that it changed, a line each. */
+/** Describes a step for people: the write, the run that made it, and the fields that it changed, a line each. */
 function describeStep({ request, run, changes }: WriteStep): string {
   const { controller, key, reasons, reconcileID } = run;
   const of = controller === undefined || key === undefined ? '' : ` of ${controller} "${formatKey(key)}"`;

@@ -97,7 +97,7 @@ const faults: Readonly<Record<Fault, (injection: Injection) => Promise<void>>> =
   },
 };
 
-/** Every other time the leader. */
+/** Returns a member, every other time the leader. */
 async function memberOf(
   cluster: EtcdCluster | undefined,
   random: () => number,

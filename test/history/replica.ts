@@ -19,7 +19,7 @@ export class Replica {
     this.#args = options.args;
   }
 
-  /** Not started yet. */
+  /** Creates a replica that is not started yet. */
   static async create({ url, server }: HistoryDatabase, mutant?: Mutant): Promise<Replica> {
     const proxy = server === undefined ? undefined : await TcpProxy.start(url, 5432);
     const port = await freePort();

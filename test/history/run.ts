@@ -116,7 +116,7 @@ class RunningHistory {
     return injected;
   }
 
-  /** Long enough, and longer on a busy machine, since a few operations prove nothing. */
+  /** Waits long enough, and longer on a busy machine, since a few operations prove nothing. */
   async #enough(durationMs: number): Promise<void> {
     await delay(durationMs);
     await eventually(() => this.#recorder.size >= minOperations, { timeoutMs: 30_000, describe: 'enough operations' });

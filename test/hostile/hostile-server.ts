@@ -101,7 +101,7 @@ const following = new AbortController();
 let run: Promise<void> = Promise.resolve();
 let indexes = 0;
 
-/** Until the informer has something: its changes come in turns of their own. */
+/** Waits until the informer has something: its changes come in turns of their own. */
 async function until(isDone: () => boolean): Promise<void> {
   while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

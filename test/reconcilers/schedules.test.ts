@@ -365,7 +365,7 @@ interface ScheduledTeams extends Scheduled {
 }
 
 interface TeamOptions {
-  /** By name: the size. */
+  /** The sizes of the teams by name. */
   readonly teams?: Readonly<Record<string, number>>;
   readonly startTime?: string;
 }

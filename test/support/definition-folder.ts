@@ -138,7 +138,7 @@ function objectOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Without a namespace, which the server may not have, and finalizers, so that the object can be deleted. */
+/** Removes the namespace, which the server may not have, and the finalizers, so that the object can be deleted. */
 function withoutNamespace(object: JsonObject): JsonObject {
   const { namespace: _namespace, finalizers: _finalizers, ...metadata } = objectOf(object['metadata']);
   return { ...object, metadata };

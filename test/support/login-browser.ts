@@ -47,7 +47,7 @@ export class LoginBrowser {
     return new URL(headers.location ?? '');
   }
 
-  /** All of a login. */
+  /** Does all steps of a login. */
   async logIn(provider: string, next?: string): Promise<PageAnswer> {
     const callback = await this.atIssuer(await this.begin(provider, next));
     return this.get(callback.href);

@@ -5,7 +5,7 @@ import { machine } from './models.ts';
 
 const writers = 3;
 
-/** At least this many writes to a dozen machines, by three writers at the same time. */
+/** Makes at least this many writes to a dozen machines, by three writers at the same time. */
 export async function writeAtRandom(client: Client, random: () => number, count: number): Promise<void> {
   const write = async (): Promise<void> => {
     for (let written = 0; written < count / writers; written += 1) await writeAny(client, random);

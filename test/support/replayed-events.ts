@@ -6,7 +6,7 @@ import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
 export class ReplayedEvents implements InformerHandler<ApiObject> {
   /** Resource versions by key. */
   readonly copy = new Map<string, string>();
-  /** In words; empty: the events are one consistent history. */
+  /** The contradictions in words. Without any, the events are one consistent history. */
   readonly contradictions: string[] = [];
   readonly calls: string[] = [];
   readonly #newest = new Map<string, number>();

@@ -50,7 +50,7 @@ export class TokenIssuer {
     child.setMaxListeners(100);
   }
 
-  /** With one key. */
+  /** Starts an issuer with one key. */
   static async start({ pem, ca }: IssuerCertificate): Promise<TokenIssuer> {
     const child = fork(new URL('./issuer-process.js', import.meta.url), [pem], { serialization: 'advanced' });
     const [first] = (await once(child, 'message')) as [IssuerReply];

@@ -14,8 +14,8 @@ export type ScalarKind =
 export interface ScalarType {
   readonly kind: ScalarKind;
   /**
-   * For a value of a schema: the most characters or bytes that it may have, 0 for one without a size. Undefined for all other
-   * values.
+   * The most characters or bytes that a value of a schema may have, 0 for a value without a size. Undefined for a value
+   * that is not of a schema.
    */
   readonly maxSize?: number;
 }

@@ -31,7 +31,10 @@ export function issuerRoutes(issuer: AccountIssuer): Middleware {
   };
 }
 
-/** For use after a leak: all tokens of service accounts become void, and the next one is signed by a new key. */
+/**
+ * Deletes the signing keys, after a leak: all tokens of service accounts become void, and the next one is signed by a
+ * new key.
+ */
 async function deleteKeys(context: Context, issuer: AccountIssuer): Promise<void> {
   await issuer.keys.deleteAll();
   const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' };

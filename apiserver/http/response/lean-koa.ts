@@ -168,7 +168,7 @@ class LeanContext implements Shown {
     return (this.#koa ??= this.#toKoa()).response;
   }
 
-  /** For code that changes the response, or writes it; `state.outgoing` is for code that follows it. */
+  /** Node's response, for code that changes or writes it; `state.outgoing` is for code that only observes it. */
   get res(): ServerResponse {
     this.#koa ??= this.#toKoa();
     return this.#res;

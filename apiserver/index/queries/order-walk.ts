@@ -181,7 +181,7 @@ interface Keys {
   readonly rest: readonly SortKey[];
 }
 
-/** With several keys: walks group by group of entries with the same first value. */
+/** Walks group by group of entries with the same first value, if there are several keys. */
 function walkGroups(keys: Keys, walk: Walk): boolean {
   const { first } = keys;
   const size = first.index.order(first.descending).size + first.index.absent.size;

@@ -32,7 +32,7 @@ export interface SortKey {
 export interface Query {
   /** All of them must hold. */
   readonly conditions: readonly Condition[];
-  /** At least one. */
+  /** The sort keys, at least one. */
   readonly order: readonly SortKey[];
   /** True when the query selects nothing. */
   readonly isEmpty: boolean;

@@ -9,7 +9,7 @@ import type { Resource } from '../kinds/resource.ts';
 /** The state of a kind at a later revision, without the changes that led to it. */
 export interface LaterState {
   readonly revision: number;
-  /** By key. */
+  /** The entries by key. */
   readonly entries: ReadonlyMap<string, Entry>;
 }
 

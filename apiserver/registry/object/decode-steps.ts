@@ -43,7 +43,7 @@ interface Range {
 
 /** Neighbouring members of a list or object; or one of them, if it is long. */
 interface Part extends Range {
-  /** Where the value of a long member begins; the same as `from` in a list. */
+  /** The position where the value of a long member begins; in a list it equals `from`. */
   readonly valueAt?: number;
 }
 

@@ -9,7 +9,7 @@ export interface ListPageParts {
   /** All matches. */
   readonly total: number;
   readonly revision: number;
-  /** From 1; default 1. */
+  /** The number of the page, from 1; default 1. */
   readonly page?: number;
   /** Default 0: not paged. */
   readonly size?: number;

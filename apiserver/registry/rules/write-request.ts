@@ -33,9 +33,9 @@ export type Subresource = 'status' | 'finalize' | 'scale';
 
 /** The parameters of a write besides its object. */
 export interface WriteRequest extends LabelKeyRules {
-  /** From the path; undefined for a creation, whose body names the object. */
+  /** The name in the path; undefined for a creation, whose body names the object. */
   readonly name: string | undefined;
-  /** From the path; undefined for Cluster-scoped kinds. */
+  /** The namespace in the path; undefined for Cluster-scoped kinds. */
   readonly namespace: string | undefined;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
   /** Server time, RFC 3339 with whole seconds. */

@@ -53,7 +53,7 @@ export interface ApplyOptions extends WriteOptions {
 }
 
 export interface CreateOptions extends WriteOptions {
-  /** From the path; Namespaced kinds only. */
+  /** The namespace in the path; Namespaced kinds only. */
   readonly namespace?: string | undefined;
 }
 

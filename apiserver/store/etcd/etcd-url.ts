@@ -2,7 +2,7 @@
 export interface EtcdDatabase {
   /** `host:port` of each member, at least one. */
   readonly endpoints: readonly string[];
-  /** With a slash at its start and none at its end, such as `/homeostat`. */
+  /** The prefix has a slash at its start and none at its end, such as `/homeostat`. */
   readonly prefix: string;
   /** Paths of PEM files. Undefined when the connections are not encrypted. */
   readonly tls: EtcdTlsFiles | undefined;

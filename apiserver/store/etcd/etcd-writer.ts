@@ -36,7 +36,7 @@ const maxAsking = 8;
 /** The state that was read in one transaction. */
 export interface Found {
   readonly head: Head;
-  /** By key. */
+  /** The values by key. */
   readonly values: ReadonlyMap<string, Buffer>;
   /**
    * False when the state was read from a member that may lag behind. If the write of the head then succeeds, the member

@@ -20,7 +20,7 @@ export class EtcdTestCluster {
   readonly #stores: Store[] = [];
   #cluster: EtcdCluster | undefined;
 
-  /** To be called in a `describe`: starts the cluster before its tests, and skips them without etcd. */
+  /** Starts the cluster before the tests of the `describe` that calls it, and skips them without etcd. */
   static use(options: EtcdClusterOptions = {}): EtcdTestCluster {
     return EtcdTestCluster.#use(() => EtcdCluster.start(options));
   }
@@ -52,7 +52,7 @@ export class EtcdTestCluster {
     return this.cluster.url(`/test/${randomUUID()}`);
   }
 
-  /** Not yet open. */
+  /** Returns a store that is not open yet. */
   store(url: string, options: Partial<EtcdStoreParts> = {}): Store {
     const database = options.database ?? parseEtcdUrl(url, {});
     const parts = { clock: systemClock, logger: silentLogger, uuid: randomUUID };

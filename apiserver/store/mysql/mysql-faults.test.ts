@@ -52,7 +52,7 @@ describeWithMysql('MySQL store, with faults', () => {
 
   /** The names in the log, repeated as often as they were written. */
   const history = async (): Promise<string[]> => (await store.changes(0, 10_000)).map((change) => change.key);
-  /** Sessions that use the database: those of the store. */
+  /** The sessions that use the database, which are those of the store. */
   const sessions = async (): Promise<number[]> => {
     const [rows = []] = await administer(
       `SELECT id FROM information_schema.processlist WHERE db = '${database.database}'`,

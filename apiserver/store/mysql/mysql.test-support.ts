@@ -39,7 +39,7 @@ export async function dropDatabases(): Promise<void> {
   if (drops.length > 0) await administer(...drops);
 }
 
-/** Not yet open. */
+/** Returns a store that is not open yet. */
 export function storeOn(database: MysqlDatabase, options: Partial<MysqlStoreParts> = {}): Store {
   return createMysqlStore({ database, clock: systemClock, logger: silentLogger, uuid: randomUUID, ...options });
 }

@@ -173,7 +173,7 @@ function requiredId({ kind, claim: [index, value] }: RequiredClaim): string {
 export interface OutcomeRow {
   /** The revision, or one of {@link conflictCodes}. */
   readonly code: number;
-  /** For a lost claim: its holder, and its position among the claims to add, from 1. */
+  /** The holder of a lost claim, and the claim's position among the claims to add, from 1. */
   readonly holder?: string | null;
   readonly claim?: number | null;
 }

@@ -4,7 +4,7 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 interface ServerError extends Error {
   /** SQLSTATE. */
   readonly code: string;
-  /** In the server's language; it only shows that the server sent the error. */
+  /** The severity in the server's language; it only shows that the server sent the error. */
   readonly severity: string;
 }
 

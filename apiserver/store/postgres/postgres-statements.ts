@@ -68,7 +68,7 @@ export const findHistory = `SELECT c.revision, l.commit,
 export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revision
   FROM homeostat_meta m LEFT JOIN homeostat_log l ON l.revision > $1 AND l.commit = $2
   WHERE m.name = 'compactRevision' ORDER BY l.revision`;
-/** For a transaction that must complete: it waits longer than a stalled session may hold the counter. */
+/** Lets a transaction that must complete wait longer than a stalled session may hold the counter. */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 
 export const isEmpty = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS empty';

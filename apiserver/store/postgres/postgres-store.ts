@@ -148,7 +148,10 @@ class PostgresStore extends ServerStore implements Store {
   }
 }
 
-/** In a transaction, under the counter's lock: a name gets one number, whichever store is first. */
+/**
+ * Returns the number of a name. A name gets one number, whichever store is first, because this is a transaction under
+ * the counter's lock.
+ */
 async function numberOf(connection: PostgresConnection, name: string): Promise<number> {
   await connection.query(sql.lockCounter);
   const [found] = await connection.query<{ id: number }>(sql.getNumber, [name]);

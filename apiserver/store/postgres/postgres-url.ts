@@ -12,10 +12,10 @@ export interface PostgresServers {
 
 interface Parts {
   readonly scheme: string;
-  /** With its `@`. */
+  /** The user and the password, with the `@` behind them. */
   readonly user: string;
   readonly authority: string;
-  /** With its slash. */
+  /** The path, with its slash. */
   readonly path: string;
   readonly query: string;
 }

@@ -5,10 +5,10 @@ const growth = 1.25;
 
 /** The intervals at which the database is polled. */
 export interface LookIntervals {
-  /** After a poll that found a new revision. */
+  /** The interval after a poll that found a new revision. */
   readonly minMs: number;
   readonly maxMs: number;
-  /** After a failed poll; the reader reconnects meanwhile. */
+  /** The interval after a failed poll; the reader reconnects meanwhile. */
   readonly failedMs: number;
 }
 

@@ -40,7 +40,7 @@ export async function* readAhead(
   }
 }
 
-/** At most `limit` changes after a revision, from as many pages as necessary. */
+/** Reads at most `limit` changes after a revision, from as many pages as necessary. */
 export async function readChanges(
   read: (after: number, limits: PageLimits) => Promise<RowPage<Change>>,
   after: number,

@@ -14,7 +14,7 @@ export interface SqlitePragmas {
   readonly synchronous: number;
   readonly lockingMode: string;
   readonly pageBytes: number;
-  /** In pages. */
+  /** The size of the log at which it is written back, in pages. */
   readonly walAutocheckpoint: number;
 }
 

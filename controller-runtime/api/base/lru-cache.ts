@@ -4,7 +4,10 @@ export interface LruCacheOptions<K, V> {
   readonly maxEntries?: number;
   /** Sum of the sizes of all entries; an entry that is larger is not kept. Default: unbounded. */
   readonly maxSize?: number;
-  /** In the unit of `maxSize`, such as bytes; called once for each value that is set. Default: 1 for each entry. */
+  /**
+   * The size of a value in the unit of `maxSize`, such as bytes; called once for each value that is set. Default: 1 for
+   * each entry.
+   */
   readonly sizeOf?: (value: V, key: K) => number;
   /** Is called with each value that leaves the cache: dropped for space, replaced, deleted or cleared. */
   readonly onRemove?: (value: V) => void;

@@ -90,7 +90,7 @@ export function isNotFound(error: unknown): boolean {
 }
 
 /**
- * For the `catch` of a read or a deletion: returns undefined for NotFound, like client-go's IgnoreNotFound.
+ * Returns undefined for NotFound, in the `catch` of a read or a deletion, like client-go's IgnoreNotFound.
  * @throws every other error unchanged.
  */
 export function ignoreNotFound(error: unknown): undefined {

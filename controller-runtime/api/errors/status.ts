@@ -39,7 +39,10 @@ export const statusCodes = {
    * again, and watch from there.
    */
   Expired: 410,
-  /** Like Expired, which this server sends instead; other servers and webhooks send it. Cure: list again. */
+  /**
+   * The meaning is that of Expired, which this server sends instead; other servers and webhooks send Gone. Cure: list
+   * again.
+   */
   Gone: 410,
   /**
    * The body, the object or the work that it causes exceeds a limit. Cure: send less; split the object, or the request.

@@ -37,7 +37,7 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
     this.#closed = true;
   }
 
-  /** In the order of declaration. */
+  /** The indexes in the order of declaration. */
   list(): readonly IndexSpec<T>[] {
     return [...this.#specs.values()];
   }

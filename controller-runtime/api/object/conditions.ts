@@ -6,9 +6,9 @@ export interface Condition {
   readonly observedGeneration?: number;
   /** RFC 3339: when `status` last changed, not when the condition was last written. */
   readonly lastTransitionTime: string;
-  /** For programs: one CamelCase word. */
+  /** The reason for programs: one CamelCase word. */
   readonly reason: string;
-  /** For people; may be empty. */
+  /** The text for people; may be empty. */
   readonly message: string;
 }
 

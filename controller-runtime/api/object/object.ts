@@ -34,7 +34,7 @@ export interface ManagedFieldsEntry {
  * replaced.
  */
 export interface ObjectMeta {
-  /** At most 253 characters of lowercase letters, digits and hyphen (spec 2.4). Immutable. */
+  /** The name: at most 253 characters of lowercase letters, digits and hyphen (spec 2.4). Immutable. */
   readonly name: string;
   /** Prefix of a generated name, used at creation when `name` is absent. */
   readonly generateName?: string;

@@ -28,7 +28,7 @@ export interface ObjectList<T extends ApiObject = ApiObject> {
     readonly continue?: string;
     readonly remainingItemCount?: number;
   };
-  /** From 1. */
+  /** The number of the page, from 1. */
   readonly page: number;
   /** 0: not paged. */
   readonly size: number;

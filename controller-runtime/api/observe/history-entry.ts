@@ -10,11 +10,11 @@ export interface HistoryEntry {
   readonly manager?: string;
   /** The user, for the last 16,384 writes of the process that responds, since its start. */
   readonly user?: string;
-  /** After the change. */
+  /** The generation after the change. */
   readonly generation?: number;
   /** A different uid belongs to another object that had the same name. */
   readonly uid?: string;
-  /** At most 50 fields. */
+  /** The changed fields, at most 50. */
   readonly changes?: readonly RecordedChange[];
   /** Changed fields that are left out. */
   readonly omittedChanges?: number;

@@ -11,7 +11,7 @@ export type RunResult =
 export interface RunTrigger {
   /** `event`, `owner`, `mapping`, `resync`, `retry`, `timer`, `schedule` or `manual`. */
   readonly type: string;
-  /** For people: `MODIFIED`, `Badge ada`. */
+  /** The details for people: `MODIFIED`, `Badge ada`. */
   readonly detail?: string;
   /** The revision of the object that changed. Absent where no object changed, and for the objects of the start. */
   readonly resourceVersion?: string;

@@ -18,7 +18,7 @@ interface Place {
   readonly path: string;
   /** Enclosing schemas, to find cycles. */
   readonly ancestors: readonly unknown[];
-  /** Below allOf, anyOf, oneOf or not, where a type is not asked for. */
+  /** True below allOf, anyOf, oneOf or not, where a type is not required. */
   readonly isBranch: boolean;
 }
 

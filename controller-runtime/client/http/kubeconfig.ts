@@ -20,10 +20,10 @@ export interface KubeconfigOptions {
   readonly context?: string;
 }
 
-/** Where a server with the default options writes its administrator's kubeconfig. */
+/** The file to which a server with the default options writes its administrator's kubeconfig. */
 const adminKubeconfig = 'data/admin.kubeconfig';
 
-/** Where such a server listens. */
+/** The URL at which such a server listens. */
 const defaultUrl = 'http://127.0.0.1:8700';
 
 /**

@@ -10,7 +10,7 @@ describe('a source of keys', () => {
   const runs: string[] = [];
   const reasons: Reason[] = [];
 
-  /** With ada and bob, each reconciled once. */
+  /** Starts a controller with ada and bob, each reconciled once. */
   const startWith = async (...sources: readonly KeySource[]): Promise<Harness> => {
     const reconcile = (run: { readonly name: string; readonly reasons: readonly Reason[] }): void => {
       runs.push(run.name);

@@ -58,9 +58,9 @@ export interface ObjectEvents {
 
 /** The reason why a condition has its status. */
 export interface ConditionReason {
-  /** For programs: one CamelCase word. */
+  /** The reason for programs: one CamelCase word. */
   readonly reason: string;
-  /** For people. Default empty. */
+  /** The text for people. Default empty. */
   readonly message?: string;
 }
 
@@ -85,7 +85,7 @@ export interface StateCondition {
 export interface ReconcileContext<T extends ApiObject = ApiObject> extends ReconcileRequest {
   /** A string for Namespaced models; undefined for Cluster-scoped ones. */
   readonly namespace: T['metadata']['namespace'];
-  /** From the cache: frozen and shared. Never older than what this controller wrote. */
+  /** The object from the cache: frozen and shared, and never older than the last write of this controller. */
   readonly object: T;
   readonly event: ObjectEvents;
   readonly condition: StateCondition;

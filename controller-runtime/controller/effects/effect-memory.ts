@@ -17,7 +17,7 @@ export interface DoneEffect {
   readonly record: Pick<ExternalEffect['metadata'], 'name' | 'namespace' | 'uid'>;
   /** JSON; undefined for undefined. */
   readonly result: string | undefined;
-  /** By the clock; Infinity: never. */
+  /** The time of expiry by the clock; Infinity: never. */
   readonly expiresAtMs: number;
 }
 

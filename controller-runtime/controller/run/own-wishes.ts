@@ -73,7 +73,7 @@ interface Missing {
   readonly placed: Placed;
 }
 
-/** Not async, because most runs need no write. */
+/** This function is not async, because most runs need no write. */
 function ownAtOnce(parts: OwnParts, { wishes, present, dryRun }: Placing): WishState[] | Promise<WishState[]> {
   const granting = { dryRun, states: noStates };
   const states: WishState[] = [];

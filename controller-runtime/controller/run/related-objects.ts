@@ -31,7 +31,7 @@ export interface RelatedObjectsParts {
   readonly owns: readonly FollowedKind[];
   /** All kinds that the controller follows. */
   readonly follows: readonly FollowedKind[];
-  /** By cache id: the caches from which runs read. */
+  /** The caches from which runs read, by their ids. */
   readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly view: CacheView;
 }

@@ -229,7 +229,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** For logs. */
+/** The name of an object for logs. */
 function nameOf(object: ApiObject): { readonly kind: string; readonly key: string } {
   return { kind: object.kind, key: formatKey(keyOf(object)) };
 }

@@ -19,7 +19,7 @@ export function failedRuns(manager: Manager): readonly FailedRun[] {
   );
 }
 
-/** For people: `guest "ada", 3 failures: no cards left`. */
+/** Describes a failure for people: `guest "ada", 3 failures: no cards left`. */
 export function describeFailure({ controller, run }: FailedRun): string {
   const { key, attempts, error = 'conflicts' } = run;
   const times = attempts === 0 ? '1 failure' : `${attempts + 1} failures`;

@@ -48,7 +48,7 @@ function labelOf({ kind, metadata }: ApiObject, names: ReadonlyMap<string, strin
   return `${kind} ${formatKey(metadata.namespace === undefined ? { name } : { namespace: metadata.namespace, name })}`;
 }
 
-/** In the order of their content, since the order of their creation is random. */
+/** Numbers generated names in the order of their objects' content, since the order of creation is random. */
 function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, string> {
   const byPrefix = new Map<string, { readonly name: string; readonly content: string }[]>();
   for (const object of objects) {

@@ -164,7 +164,7 @@ function requestOf(
   };
 }
 
-/** For people: `patch status of Person ada`. */
+/** Describes a request for people: `patch status of Person ada`. */
 export function describeRequest({ verb, kind, name, namespace, subresource }: ClientRequest): string {
   const part = subresource === undefined ? '' : `${subresource} of `;
   const object = [namespace, name].filter((each) => each !== undefined).join('/');

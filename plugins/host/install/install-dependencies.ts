@@ -141,7 +141,7 @@ async function readLock(folder: string, names: readonly string[]): Promise<unkno
 /** The largest lock files have two MiB. */
 const maxJsonKiB = 4096;
 
-/** Empty when there is none. */
+/** Returns an empty object when there is no file. */
 export async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (!(await isThere(file))) return {};
   const value: unknown = JSON.parse(await readBounded(file, maxJsonKiB, basename(file)));

@@ -13,7 +13,7 @@ const stdout = 1;
 
 interface LogContext {
   readonly environment: NodeJS.ProcessEnv;
-  /** In each line. Default none. */
+  /** Fields of each line. Default none. */
   readonly fields?: object;
 }
 

@@ -7,7 +7,7 @@ import type { FromServing, ToServing } from './process-messages.ts';
 const gatherMs = 3000;
 
 export interface ServingProcessParts {
-  /** From 1. */
+  /** The number of the process, from 1. */
   readonly number: number;
   readonly clock: Clock;
   readonly send: (message: FromServing) => void;

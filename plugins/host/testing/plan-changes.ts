@@ -53,7 +53,7 @@ export interface PlannedFailure {
 
 /** The changes that plugins would make. */
 export interface ChangePlan {
-  /** In the order of group, kind, namespace and name. */
+  /** The changes in the order of group, kind, namespace and name. */
   readonly changes: readonly PlannedChange[];
   /** The calls of other services that the plugins would have made. */
   readonly calls: readonly ExternalCall[];

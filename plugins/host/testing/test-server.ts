@@ -40,7 +40,7 @@ export interface TestServerOptions extends ApiServerOptions {
 
 export interface TestServer {
   readonly url: string;
-  /** In process. */
+  /** A client in process. */
   readonly client: Client;
   /** Over HTTP, or HTTPS, with the server's token and authority. */
   readonly httpClient: Client;

@@ -1,6 +1,6 @@
 /** A mistake in a text, and its place. */
 export interface Mistake {
-  /** From 1. */
+  /** The line of the mistake, from 1. */
   readonly line: number;
   readonly message: string;
 }
