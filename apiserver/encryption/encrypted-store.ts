@@ -9,6 +9,7 @@ import type {
   OpenedStore,
   Operation,
   Row,
+  SnapshotStore,
   Store,
 } from '../store/store.ts';
 import { EncryptedKept } from './encrypted-kept.ts';
@@ -63,6 +64,10 @@ export class EncryptedStore implements Store {
     return kept && new EncryptedKept(kept, () => this.#opened());
   }
 
+  get snapshots(): SnapshotStore | undefined {
+    return this.stored.snapshots;
+  }
+
   async open(): Promise<OpenedStore> {
     const opened = await this.stored.open();
     this.#encryption = await this.#openEncryption(this.stored);
@@ -94,8 +99,8 @@ export class EncryptedStore implements Store {
 
   /**
    * The rows that a write would store differently now (they have another key, or are in plain text), in pages by key.
-   * The data that is kept about their kinds has the same outdated form, and is deleted: otherwise a kind that is not
-   * served would keep it for ever.
+   * The data that is kept about their kinds has the same outdated form, and is deleted, with their snapshots: otherwise a kind that is
+   * not served would keep it for ever.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     const dropped = new Set<number>();
@@ -111,7 +116,10 @@ export class EncryptedStore implements Store {
   async #dropKept({ key, kind: number }: OutdatedRow, dropped: Set<number>): Promise<void> {
     dropped.add(number);
     const kind = kindOfKey(key);
-    if (kind !== undefined) await this.stored.kept?.drop({ ...kind, number });
+    if (kind === undefined) return;
+    const { kept, snapshots } = this.stored;
+    await kept?.drop({ ...kind, number });
+    await snapshots?.drop(snapshots.nameOf({ ...kind, number }));
   }
 
   async changes(after: number, limit: number): Promise<readonly Change[]> {

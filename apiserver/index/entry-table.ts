@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { inBounds } from '../base/in-bounds.ts';
 import { keyHash } from '../base/key-hash.ts';
 import type { HashSecret } from '../base/key-hash.ts';
+import type { Steps } from '../turns/steps.ts';
 import { StoredEntry } from './stored-entry.ts';
 import { EntryPlaces } from './entry-places.ts';
 import { Block } from './slabs.ts';
@@ -21,6 +22,17 @@ const smallestShard = 8;
 export class KeyPlaces {
   readonly #shards: (Int32Array | undefined)[] = [];
   readonly #sizes: number[] = [];
+
+  /** Makes the tables as large as they will be for all rows from 0 on with these hashes, which are added afterwards. */
+  expect(hashes: Int32Array): void {
+    const sizes: number[] = [];
+    for (const hash of hashes) sizes[hash >>> shardShift] = (sizes[hash >>> shardShift] ?? 0) + 1;
+    for (const [shard, size] of sizes.entries()) {
+      let length = smallestShard;
+      while (size * 4 > length * 3) length *= 2;
+      this.#shards[shard] = new Int32Array(length);
+    }
+  }
 
   /** The row with this hash for which `isRight` returns true; -1 when there is none. */
   find(hash: number, hashes: Int32Array, isRight: (row: number) => boolean): number {
@@ -83,6 +95,20 @@ function doubled(places: Int32Array, hashes: Int32Array): Int32Array {
 
 const smallestTable = 16;
 
+/** Rows whose hashes are placed in one step: a millisecond. */
+const placedPerStep = 16_384;
+
+/** The content of a table whose rows have no gaps, and are in the order of their blocks. */
+export interface TableContent {
+  readonly secret: HashSecret;
+  /** The position of the record of each row in its block. */
+  readonly at: Int32Array<ArrayBuffer>;
+  /** The hash of the key of each row. */
+  readonly hashes: Int32Array<ArrayBuffer>;
+  /** The blocks, each with the number of its rows. */
+  readonly blocks: readonly { readonly block: Block; readonly rows: number }[];
+}
+
 /** The number that stands for no row. */
 const free = -1;
 
@@ -114,15 +140,38 @@ export class EntryTable {
   readonly #kept: (StoredEntry | undefined)[] = [];
   readonly #keys = new KeyPlaces();
   readonly #record = new StoredEntry(noBlock, 0);
-  readonly #secret: HashSecret;
+  /** The secret of the hashes. */
+  readonly secret: HashSecret;
   /** The key that was searched last, and its hash: a key that is not there is mostly added next. */
   #wanted = '';
   #wantedHash: number;
 
   /** @param secret of the hashes; default: one of this process */
   constructor(secret: HashSecret = ofProcess) {
-    this.#secret = secret;
+    this.secret = secret;
     this.#wantedHash = keyHash('', secret) | 0;
+  }
+
+  /** The table of this content, which it takes. */
+  static *of({ secret, at, hashes, blocks }: TableContent): Steps<EntryTable> {
+    const table = new EntryTable(secret);
+    table.#at = at;
+    table.#hash = hashes;
+    table.#block = new Int32Array(at.length);
+    table.#end = table.#size = at.length;
+    let from = 0;
+    for (const { block, rows } of blocks) {
+      const number = table.#numberFor(block);
+      table.#rowsIn[number] = rows;
+      table.#block.fill(number, from, from + rows);
+      from += rows;
+    }
+    table.#keys.expect(hashes);
+    for (let row = 0; row < at.length; row += 1) {
+      if (row % placedPerStep === 0) yield;
+      table.#keys.add(row, hashes);
+    }
+    return table;
   }
 
   get size(): number {
@@ -132,7 +181,7 @@ export class EntryTable {
   /** The row of a key; -1 when there is none. */
   find(key: string): number {
     this.#wanted = key;
-    this.#wantedHash = keyHash(key, this.#secret) | 0;
+    this.#wantedHash = keyHash(key, this.secret) | 0;
     return this.#keys.find(this.#wantedHash, this.#hash, this.#hasWantedKey);
   }
 
@@ -148,6 +197,10 @@ export class EntryTable {
   /** Moves a reader to the record of a row, and returns it. */
   read(row: number, record: StoredEntry): StoredEntry {
     return record.moveTo(this.blockOf(row), inBounds(this.#at[row]));
+  }
+
+  hashOf(row: number): number {
+    return inBounds(this.#hash[row]);
   }
 
   has(row: number): boolean {
@@ -172,7 +225,7 @@ export class EntryTable {
       if (row === this.#block.length) this.#grow();
       this.#end += 1;
     }
-    this.#hash[row] = key === this.#wanted ? this.#wantedHash : keyHash(key, this.#secret) | 0;
+    this.#hash[row] = key === this.#wanted ? this.#wantedHash : keyHash(key, this.secret) | 0;
     this.#place(row, entry);
     this.#kept[row & (keptEntries - 1)] = entry;
     this.#keys.add(row, this.#hash);

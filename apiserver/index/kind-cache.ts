@@ -254,7 +254,7 @@ const madeOnDemand: ReadonlySet<string> = new Set([
   'metadata.deletionTimestamp',
 ]);
 
-function isMadeOnDemand({ spec }: KindIndex): boolean {
+export function isMadeOnDemand({ spec }: KindIndex): boolean {
   return madeOnDemand.has(spec.name);
 }
 

@@ -125,6 +125,31 @@ export class KindIndex {
     return made;
   }
 
+  /** The rows of each built part, in its order; undefined for a part that is not built, or whose values are stored with its items. */
+  orders(): readonly (Int32Array | undefined)[] {
+    return this.#parts.map((part) => part.order());
+  }
+
+  /**
+   * The parts in these orders of the rows of a table. Values that are wanted and have no order are built; `named` has the entries for
+   * that.
+   */
+  *restore(
+    table: EntryTable,
+    orders: readonly (Int32Array | undefined)[],
+    isWanted: boolean,
+    named: () => Steps<NamedEntries>,
+  ): Steps<MadeParts> {
+    const made: MadeParts[number][] = [];
+    for (const [at, part] of this.#parts.entries()) {
+      const order = orders[at];
+      if (order !== undefined) made.push(part.inOrder(table, order));
+      else made.push(at === 0 && isWanted ? yield* part.remake(table, yield* named()) : undefined);
+      yield;
+    }
+    return made;
+  }
+
   /** Takes the result of {@link remake}. */
   take(made: MadeParts): void {
     for (const [at, part] of this.#parts.entries()) part.set(made[at]);

@@ -6,7 +6,7 @@ import type { IndexShape, NamedEntries } from './build-index.ts';
 import type { EntryTable } from './entry-table.ts';
 import { valueList } from './entry.ts';
 import type { IndexValue } from './entry.ts';
-import type { SortedIndex } from './sorted-index.ts';
+import { SortedIndex } from './sorted-index.ts';
 import { valuesWithout } from './values-without.ts';
 
 /** Objects whose missed changes are applied in one step: about a millisecond. */
@@ -80,6 +80,18 @@ export class LazyIndex {
   /** Builds this index for the objects of another table. */
   *remake(table: EntryTable, entries: NamedEntries): Steps<SortedIndex> {
     return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });
+  }
+
+  /** The rows in the order of the index; undefined when it is not built, or has more than rows. */
+  order(): Int32Array | undefined {
+    return this.#shape.itemValues === 'stored' ? undefined : this.#made?.rows();
+  }
+
+  /** The index of the rows of a table in this order. */
+  inOrder(table: EntryTable, rows: Int32Array): SortedIndex {
+    const index = new SortedIndex(table, this.#shape.itemValues);
+    index.load(rows);
+    return index;
   }
 
   /** Removes the items that a row is about to lose. {@link enter} must follow once it has changed. */

@@ -2,7 +2,7 @@
 const smallestBlock = 16 * 1024;
 
 /** A block stays in memory as long as one of its objects is in use. A million objects of 1 KB take 1,600 blocks. */
-const largestBlock = 1024 * 1024;
+export const largestBlock: number = 1024 * 1024;
 
 /** Larger objects have memory of their own. */
 const largestShared = largestBlock / 8;
@@ -154,7 +154,7 @@ export class Slabs {
 }
 
 /** Rounds up to a multiple of four. */
-function roundUp(size: number): number {
+export function roundUp(size: number): number {
   return (size + 3) & ~3;
 }
 

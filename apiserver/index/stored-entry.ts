@@ -109,6 +109,11 @@ export class StoredEntry implements Entry {
     return this.#word(head.back) + this.#word(head.length);
   }
 
+  /** The bytes of the record itself. */
+  get recordSize(): number {
+    return this.#word(head.length);
+  }
+
   /** The record itself. */
   get record(): Buffer {
     return this.block.bytes.subarray(this.at, this.at + this.#word(head.length));

@@ -199,8 +199,9 @@ export class ApiServer {
   }
 
   async #drain(): Promise<void> {
-    const { listener, secure, access, watches, copies, bodies, endpoints } = this.#parts;
+    const { listener, secure, access, watches, copies, bodies, endpoints, keeper } = this.#parts;
     listener.refuse();
+    keeper.prepareStop();
     watches.close();
     copies.close();
     endpoints.stopStreams(new Error('the server is shutting down'));

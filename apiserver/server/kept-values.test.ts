@@ -112,6 +112,8 @@ describe('index values that are kept for the next start', () => {
         void logged.push({ level, fields: { ...fields }, message });
     const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } as Logger;
     const encryptionConfig = join(folder, 'keys.yaml');
+    // A start after a kill has only what is kept in the database.
+    await rm(`${path()}-snapshots`, { recursive: true, force: true });
     server = await startApiServer({ database: `sqlite:${path()}`, port: 0, encryptionConfig, logger, clock });
   }
 

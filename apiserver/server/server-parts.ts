@@ -59,6 +59,7 @@ import type { HttpListener } from './http-listener.ts';
 import { openStorage } from './open-storage.ts';
 import type { OpenedStorage } from './open-storage.ts';
 import { homeostatVersion } from '../http/pages/version.ts';
+import { SnapshotKeeper } from '../registry/kept/snapshot-keeper.ts';
 import { ValueKeeper } from '../registry/kept/value-keeper.ts';
 import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
@@ -204,24 +205,37 @@ const program = `homeostat ${homeostatVersion}, node ${process.version}`;
 
 /** The served kinds, and the part that stores the values of their indexes. */
 function createTable(
-  { serviceDomain, clock, logger, random }: Settings,
+  settings: Settings,
   parts: Pick<OpenedStorage, 'log' | 'revisions' | 'memory'> & Pick<Parts, 'store' | 'schemes'>,
 ): Pick<Parts, 'table' | 'keeper'> {
+  const { serviceDomain, clock, logger, random } = settings;
   const { log, revisions, memory, store, schemes } = parts;
   const definitions = definitionJudge(serviceDomain);
   const judgeOf = (model: ModelDescriptor): KindJudge | undefined => definitions(model) ?? policyJudge(model);
+  const snapshots = createSnapshots(settings, parts);
   const keeper = new ValueKeeper({
     store: store.kept,
+    snapshots,
     clock,
     logger,
     program,
     served: () => table.served(),
     revision: () => revisions.current,
   });
-  const opening = { log, revisions, memory, keeper, random, strategyOf, judgeOf };
+  const opening = { log, revisions, memory, keeper, snapshots, random, strategyOf, judgeOf };
   const table: ResourceTable = new ResourceTable({ ...opening, schemes, store, logger });
   table.on('closed', (resource) => keeper.close(resource));
   return { table, keeper };
+}
+
+function createSnapshots(
+  { clock, logger, uuid }: Settings,
+  { log, store }: Pick<OpenedStorage, 'log'> & Pick<Parts, 'store'>,
+): SnapshotKeeper | undefined {
+  const files = store.snapshots;
+  const isEncrypted = (kind: StoredKind): boolean => store.encrypts(kind);
+  const floorOf = (kindNumber: number): number => log.floorOf(kindNumber);
+  return files && new SnapshotKeeper({ files, store, clock, logger, uuid, program, isEncrypted, floorOf });
 }
 
 /**

@@ -163,6 +163,30 @@ export interface KeptStore {
   drop(kind: NumberedKind): Promise<void>;
 }
 
+/** Names the file with the memory of a kind, and the revision whose state it has. */
+export interface SnapshotMark {
+  /** Random, and in the file as well. */
+  readonly nonce: string;
+  readonly revision: number;
+}
+
+/**
+ * The place of files with what a server had in memory when it stopped, one for each kind. A file is right only for the database that has its
+ * mark: a copy, a backup or another database has none, or an older one.
+ */
+export interface SnapshotStore {
+  /** The folder of the files; it may be missing. */
+  readonly folder: string;
+  /** The name of the file of a kind, which begins with the number of the kind. */
+  nameOf(kind: NumberedKind): string;
+  /** undefined when there is none since history last went back. */
+  readMark(kind: number): Promise<SnapshotMark | undefined>;
+  /** Replaces the mark of a kind. Durable when it resolves. */
+  writeMark(kind: number, mark: SnapshotMark): Promise<void>;
+  /** Deletes a file, if it is there. */
+  drop(name: string): Promise<void>;
+}
+
 /**
  * Durable, ordered storage of opaque bytes. Invariants, tested for every driver by `store.contract.ts`: a commit is
  * atomic, and durable when it resolves; revisions strictly increase in commit order (gaps are legal); if a revision is
@@ -233,5 +257,7 @@ export interface Store {
   readonly backUp?: (() => Promise<string>) | undefined;
   /** Absent when the engine cannot keep such data, so that each start computes it. */
   readonly kept?: KeptStore | undefined;
+  /** Absent when the engine has no place for such files. */
+  readonly snapshots?: SnapshotStore | undefined;
   close(): Promise<void>;
 }

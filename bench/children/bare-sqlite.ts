@@ -1,4 +1,6 @@
 // The limit of storage: better-sqlite3 alone, with the same tables, the same bytes and the same number of rows a commit.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { answerCalls } from '../answer-calls.ts';
 import { figuresOf } from '../figures.ts';
@@ -113,6 +115,16 @@ function readRows(file: string): number {
   return elapsedMs;
 }
 
+/** Reads the files of a folder into memory, and nothing else; returns milliseconds. */
+async function readFiles(folder: string): Promise<number> {
+  const startMs = performance.now();
+  let bytes = 0;
+  for (const name of await readdir(folder)) bytes += (await readFile(join(folder, name))).length;
+  const elapsedMs = performance.now() - startMs;
+  if (bytes === 0) throw new Error(`${folder} has no bytes`);
+  return elapsedMs;
+}
+
 function parse(row: unknown): unknown {
   return JSON.parse((row as { data: Buffer }).data.toString());
 }
@@ -135,4 +147,4 @@ function forget(file: string): void {
   kept.close();
 }
 
-answerCalls({ open, create, update, get, list, scan, readRows, forget });
+answerCalls({ open, create, update, get, list, scan, readRows, readFiles, forget });

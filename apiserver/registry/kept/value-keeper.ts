@@ -10,11 +10,11 @@ import type { Steps } from '../../turns/steps.ts';
 import { keptFingerprint } from './kept-fingerprint.ts';
 import { maxPartEntries, PartPacker } from './kept-part.ts';
 import { KeptReader } from './kept-reader.ts';
+import type { SnapshotFacts } from './snapshot-form.ts';
+import type { SnapshotKeeper, SnapshotKind } from './snapshot-keeper.ts';
 
 /** A kind that is served. */
-export interface KeptKind {
-  readonly kindNumber: number;
-  readonly cache: KindCache;
+export interface KeptKind extends SnapshotKind {
   /** Resolves when no write is running. */
   quiet(): Promise<void>;
 }
@@ -22,6 +22,8 @@ export interface KeptKind {
 export interface ValueKeeperParts {
   /** undefined: nothing is kept. */
   readonly store: KeptStore | undefined;
+  /** undefined: a stop writes no snapshots. */
+  readonly snapshots?: SnapshotKeeper | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Names the program: values of another one are computed again. */
@@ -52,7 +54,7 @@ interface State {
   readonly fingerprint: string;
   readonly reader: KeptReader;
   /** Undefined while the kind is read. */
-  saved: { readonly last: number; readonly size: number } | undefined;
+  saved: SnapshotFacts['kept'];
 }
 
 /**
@@ -66,6 +68,7 @@ export class ValueKeeper {
   readonly #states = new Map<number, State>();
   readonly #partEntries: number;
   #saving: Promise<void> = Promise.resolve();
+  #isStopping = false;
 
   constructor(parts: ValueKeeperParts) {
     this.#parts = parts;
@@ -77,10 +80,18 @@ export class ValueKeeper {
     if (this.#parts.store !== undefined) this.#periodic.start();
   }
 
-  /** Saves a last time. Call it once no more changes are made. */
+  /** The server will stop: from now on, a kind that is closed is not served again, so its snapshot is written. */
+  prepareStop(): void {
+    this.#isStopping = true;
+  }
+
+  /** Saves a last time, and writes snapshots. Call it once no more changes are made. */
   async stop(): Promise<void> {
+    this.prepareStop();
     await this.#periodic.stop();
     await this.save(fewestAtStop);
+    for (const kind of this.#parts.served()) await this.#writeSnapshot(kind);
+    await this.#parts.snapshots?.clean();
   }
 
   /** Names what the records of a kind depend on; undefined when an index is a function. */
@@ -104,6 +115,13 @@ export class ValueKeeper {
     const reader = new KeptReader({ store, kind: numbered, cache, fingerprint, onUnusable });
     this.#states.set(kindNumber, { cache, kind: numbered, fingerprint, reader, saved: undefined });
     return reader;
+  }
+
+  /** The kind is in memory without having been read: from now on, its changes are saved, after what the store had at a stop. */
+  resume(cache: KindCache, kindNumber: number, saved: SnapshotFacts['kept']): void {
+    this.read(cache, kindNumber);
+    const state = this.#states.get(kindNumber);
+    if (state !== undefined) state.saved = saved ?? { last: 0, size: 0 };
   }
 
   /** The kind is read: from now on, its changes are saved. */
@@ -130,6 +148,7 @@ export class ValueKeeper {
     await before;
     await closed.quiet();
     await this.#saveOf(closed, fewestAtStop);
+    if (this.#isStopping) await this.#writeSnapshot(closed);
     const { cache, kindNumber } = closed;
     if (this.#states.get(kindNumber)?.cache === cache) this.#states.delete(kindNumber);
   }
@@ -152,6 +171,11 @@ export class ValueKeeper {
       const { kind, group } = cache.descriptor;
       this.#parts.logger.warn({ err, kind, group }, 'index values could not be kept; the next start computes them');
     }
+  }
+
+  async #writeSnapshot(kind: KeptKind): Promise<void> {
+    const kept = this.#states.get(kind.kindNumber)?.saved;
+    await this.#parts.snapshots?.save(kind, { revision: this.#parts.revision(), kept });
   }
 
   async #saveKind(

@@ -201,7 +201,14 @@ class Served {
       clock: systemClock,
       logger: silentLogger,
       program: 'test',
-      served: () => [{ kindNumber: this.#kindNumber, cache: this.#reader.cache, quiet: async () => undefined }],
+      served: () => [
+        {
+          kindNumber: this.#kindNumber,
+          cache: this.#reader.cache,
+          feed: { revision: this.#revision },
+          quiet: async () => undefined,
+        },
+      ],
       revision: () => this.#revision,
       partEntries: 4,
     });

@@ -11,17 +11,17 @@ import type { MemoryLimit } from '../../limits/memory-limit.ts';
 import { kindNameOf } from '../../store/object-key.ts';
 import type { Change, Row, Store } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
-import { runInTurns } from '../../turns/steps.ts';
 import { syncUniqueClaims } from './sync-unique-claims.ts';
 import { EntryNotes } from './entry-notes.ts';
 import { fetchConversions } from './fetch-conversions.ts';
 import { IndexBuildError, numberIndexes } from './index-build.ts';
+import type { SnapshotKeeper } from '../kept/snapshot-keeper.ts';
 import type { ValueKeeper } from '../kept/value-keeper.ts';
 import { expressionJudge } from '../rules/expression-judge.ts';
 import type { KindJudge } from '../rules/kind-judge.ts';
 import type { KindStrategy } from '../rules/kind-strategy.ts';
 import { judgedRules, modelValidator } from '../rules/model-validator.ts';
-import { readChecked } from './read-checked.ts';
+import { loadKind } from './load-kind.ts';
 import { feedChange, Resource } from './resource.ts';
 import type { OtherVersion } from './resource.ts';
 import type { Revisions } from '../history/revisions.ts';
@@ -58,6 +58,8 @@ export interface OpenParts {
   readonly onBroken: (entry: BrokenEntry) => void;
   /** Keeps the values of indexes for the next start. */
   readonly keeper: ValueKeeper;
+  /** undefined: there are no snapshots. */
+  readonly snapshots?: SnapshotKeeper | undefined;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
   /** Called with the indexes that gave other values for the same objects when their values were computed again. */
@@ -83,7 +85,8 @@ export async function openResource(
   for (;;) {
     const place = log.begin(kindNumber, revisions.current);
     const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
-    await runInTurns(cache.loadSteps(await readChecked({ cache, convertStored }, { ...parts, kindNumber })));
+    const known = { current: place.revision, changes: log.since(kindNumber, 0) };
+    const generation = await loadKind({ cache, convertStored }, { ...parts, ...known, kindNumber });
     const resource = await createResource(registration, {
       ...parts,
       rules,
@@ -98,7 +101,13 @@ export async function openResource(
       for (const change of log.since(kindNumber, replayed)) if (change.revision <= upTo) replayOnto(resource, change);
       replayed = upTo;
     };
-    const isInSync = await syncUniqueClaims(resource, { store, revisions, replay, isLost: place.isLost });
+    const isInSync = await syncUniqueClaims(resource, {
+      store,
+      revisions,
+      replay,
+      isLost: place.isLost,
+      generation,
+    });
     if (!isInSync || place.isLost()) continue;
     replay(revisions.current);
     // Other processes have written in another version meanwhile: reading again fetches the conversions.

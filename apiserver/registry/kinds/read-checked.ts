@@ -43,7 +43,8 @@ export async function readChecked(kind: KindReader, parts: CheckedReadParts): Pr
   const kept = keeper.read(cache, kindNumber);
   const entries = await readKind(kind, { ...parts, kept });
   const isComputed = kept === undefined || kept.used === 0;
-  const varying = isComputed && !hasFunction(cache) ? [] : await varyingIndexes(cache, entries, parts.random);
+  const sampled = { length: entries.length, entry: (at: number) => inBounds(entries[at]) };
+  const varying = isComputed && !hasFunction(cache) ? [] : await varyingIndexes(cache, sampled, parts.random);
   if (varying.length > 0) onVarying(varying);
   if (varying.length === 0 || isComputed) {
     await keeper.finish(kindNumber);
@@ -60,9 +61,16 @@ function hasFunction({ indexes }: KindCache): boolean {
   return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
 }
 
-async function varyingIndexes(
+/** Entries by their positions. */
+export interface SampledEntries {
+  readonly length: number;
+  readonly entry: (at: number) => Entry;
+}
+
+/** The indexes that have other values now, of a random sample. */
+export async function varyingIndexes(
   cache: KindCache,
-  entries: readonly Entry[],
+  entries: SampledEntries,
   random: () => number,
 ): Promise<readonly string[]> {
   const varying = new Set<string>();
@@ -84,9 +92,9 @@ async function varyingIndexes(
 }
 
 /** All entries when they are few, otherwise random ones, some of which may be repeated. */
-function sampleOf(entries: readonly Entry[], random: () => number): readonly Entry[] {
-  if (entries.length <= sampleSize) return entries;
-  return Array.from({ length: sampleSize }, () => inBounds(entries[Math.floor(random() * entries.length)]));
+function sampleOf({ length, entry }: SampledEntries, random: () => number): readonly Entry[] {
+  if (length <= sampleSize) return Array.from({ length }, (_, at) => entry(at));
+  return Array.from({ length: sampleSize }, () => entry(Math.floor(random() * length)));
 }
 
 function decode({ bytes, size }: Entry): ApiObject | Promise<ApiObject> {

@@ -76,7 +76,7 @@ export async function readKind(
   return entries;
 }
 
-async function countObjects(store: Store): Promise<number> {
+export async function countObjects(store: Store): Promise<number> {
   let count = 0;
   for await (const rows of store.scan()) count += rows.length;
   return count;

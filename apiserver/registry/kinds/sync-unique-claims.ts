@@ -14,6 +14,8 @@ export interface SyncParts {
   readonly replay: (upTo: number) => void;
   /** True when changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;
+  /** The claims were right under this generation, and no object has changed since then; undefined when that is unknown. */
+  readonly generation: number | undefined;
 }
 
 /**
@@ -23,7 +25,11 @@ export interface SyncParts {
  * two objects have the same value.
  */
 export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Promise<boolean> {
-  const { store, revisions, replay, isLost } = parts;
+  const { store, revisions, replay, isLost, generation } = parts;
+  if (generation !== undefined) {
+    const stored = await store.uniqueIndexes(resource.kindNumber);
+    if (stored.generation === generation && resource.hasIndexes(stored.indexes)) return true;
+  }
   for (;;) {
     // Compares the store at one revision with the resource at the same revision: only then must they be equal.
     const stored = store.isShared ? await store.claims(resource.kindNumber) : undefined;

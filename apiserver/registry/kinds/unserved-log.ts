@@ -88,6 +88,11 @@ export class UnservedLog {
     return { revision, isLost: () => this.#losses !== losses || isTrimmed() };
   }
 
+  /** Changes of a kind after this revision are here, unless the kind is served. */
+  floorOf(kind: number): number {
+    return Math.max(this.#floor, this.#floors.get(kind) ?? 0);
+  }
+
   /** The changes of a kind after a revision. */
   since(kind: number, revision: number): readonly Change[] {
     return (this.#changes.get(kind) ?? []).filter((change) => change.revision > revision);
@@ -98,7 +103,7 @@ export class UnservedLog {
     const changes = this.#changes.get(kind) ?? [];
     this.#changes.delete(kind);
     this.#taken.add(kind);
-    return { floor: Math.max(this.#floor, this.#floors.get(kind) ?? 0), changes };
+    return { floor: this.floorOf(kind), changes };
   }
 
   /** Drops changes up to a revision. */

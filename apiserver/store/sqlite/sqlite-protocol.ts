@@ -1,7 +1,15 @@
 import type { PackedBatch, PackedOutcomes } from '../packed-batch.ts';
 import type { PackedPage } from '../packed-page.ts';
 import type { SqlitePragmas } from './sqlite-connection.ts';
-import type { ClaimsOutcome, KeptData, KindClaims, OpenedStore, StoredClaims, StoredIndexes } from '../store.ts';
+import type {
+  ClaimsOutcome,
+  KeptData,
+  KindClaims,
+  OpenedStore,
+  SnapshotMark,
+  StoredClaims,
+  StoredIndexes,
+} from '../store.ts';
 import type { PackedItems } from '../packed-items.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 
@@ -27,6 +35,8 @@ export interface SqliteCalls {
   readKept: { request: { readonly kind: number; readonly from: number }; answer: StoredPart | undefined };
   writeKept: { request: { readonly kind: number } & StoredPart; answer: void };
   dropKept: { request: { readonly kind: number }; answer: void };
+  readMark: { request: { readonly kind: number }; answer: SnapshotMark | undefined };
+  writeMark: { request: { readonly kind: number } & SnapshotMark; answer: void };
   backUp: { request: { readonly path: string }; answer: void };
   pragmas: { request: object; answer: SqlitePragmas };
   close: { request: object; answer: undefined };

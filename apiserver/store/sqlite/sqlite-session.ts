@@ -7,6 +7,7 @@ import { connect, readPragmas } from './sqlite-connection.ts';
 import type { HashSecret } from '../../base/key-hash.ts';
 import type { BegunScan, SqliteCalls } from './sqlite-protocol.ts';
 import { SqliteKept } from './sqlite-kept.ts';
+import { SqliteMarks } from './sqlite-marks.ts';
 import { SqliteReader } from './sqlite-reader.ts';
 import * as sql from './sqlite-statements.ts';
 import { CompactedError, type OpenedStore } from '../store.ts';
@@ -17,6 +18,7 @@ interface Opened {
   readonly committer: SqliteCommitter;
   readonly reader: SqliteReader;
   readonly kept: SqliteKept;
+  readonly marks: SqliteMarks;
   readonly numbers: SqliteNumbers;
 }
 
@@ -47,6 +49,7 @@ export class SqliteSession {
         committer,
         reader,
         kept: new SqliteKept(database),
+        marks: new SqliteMarks(database),
         numbers: new SqliteNumbers(database),
       };
       return describeOpened(this.#opened);
@@ -67,6 +70,8 @@ export class SqliteSession {
     readKept: ({ kind, from }) => this.#present().kept.read(kind, from),
     writeKept: (part) => this.#present().kept.write(part),
     dropKept: ({ kind }) => this.#present().kept.drop(kind),
+    readMark: ({ kind }) => this.#present().marks.read(kind),
+    writeMark: (mark) => this.#present().marks.write(mark),
     backUp: ({ path }) => this.#backUp(path),
     pragmas: () => readPragmas(this.#present().database),
     close: async () => {

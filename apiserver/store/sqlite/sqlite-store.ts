@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { SqlitePragmas } from './sqlite-connection.ts';
 import { runInTurns } from '../../turns/steps.ts';
@@ -21,6 +23,7 @@ import type {
   OpenedStore,
   Operation,
   Row,
+  SnapshotStore,
   StoredClaims,
   StoredIndexes,
 } from '../store.ts';
@@ -67,6 +70,8 @@ class SqliteStore implements PagedStore {
   readonly backUp?: () => Promise<string>;
   /** Absent for a database in memory. */
   readonly kept?: KeptStore;
+  /** Absent for a database in memory. */
+  readonly snapshots?: SnapshotStore;
   readonly #path: string | undefined;
   readonly #listeners = new Set<(revision: number) => void>();
   #channel: Channel | undefined;
@@ -78,6 +83,7 @@ class SqliteStore implements PagedStore {
     if (path === undefined) return;
     this.backUp = () => this.#backUp(`${path}-backup`);
     this.kept = this.#createKept();
+    this.snapshots = this.#createSnapshots(`${path}-snapshots`);
   }
 
   async open(): Promise<OpenedStore> {
@@ -203,6 +209,16 @@ class SqliteStore implements PagedStore {
       read: async ({ number }, from) => this.#opened().call('readKept', { kind: number, from }),
       write: async ({ number }, { last, data }) => this.#opened().call('writeKept', { kind: number, last, data }),
       drop: async ({ number }) => this.#opened().call('dropKept', { kind: number }),
+    };
+  }
+
+  #createSnapshots(folder: string): SnapshotStore {
+    return {
+      folder,
+      nameOf: ({ number, plural, group }) => `${number}-${plural}${group === '' ? '' : `.${group}`}`,
+      readMark: async (kind) => this.#opened().call('readMark', { kind }),
+      writeMark: async (kind, mark) => this.#opened().call('writeMark', { kind, ...mark }),
+      drop: async (name) => rm(join(folder, name), { force: true }),
     };
   }
 

@@ -1,0 +1,89 @@
+import type { EntryTable } from './entry-table.ts';
+import { Block, largestBlock, roundUp } from './slabs.ts';
+import { head, StoredEntry } from './stored-entry.ts';
+
+/** Memory that is full of records, each behind its bytes. */
+export interface PackedBlock {
+  /** Valid until the next but one block is packed. */
+  readonly bytes: Buffer;
+  /** The number of its records. */
+  readonly rows: number;
+}
+
+/**
+ * Copies the records of a table one after the other, in the order of rows, without garbage and without memory that was never
+ * written. The table must not be changed meanwhile; its records may be moved. The copies have rows of their own, without gaps.
+ */
+export class RecordPacker {
+  readonly #table: EntryTable;
+  readonly #record = new StoredEntry(noBlock, 0);
+  /** One is filled while the other one is written. */
+  #blocks: [Block, Block] = [new Block(largestBlock), new Block(largestBlock)];
+  #row = 0;
+  #packed = 0;
+  /** The position of each record in its block. */
+  readonly at: Int32Array;
+  readonly hashes: Int32Array;
+  /** The new row of each row; undefined when all keep theirs. */
+  readonly #newRows: Int32Array | undefined;
+  #size = 0;
+
+  constructor(table: EntryTable) {
+    this.#table = table;
+    this.at = new Int32Array(table.size);
+    this.hashes = new Int32Array(table.size);
+    this.#newRows = table.size === table.end ? undefined : new Int32Array(table.end);
+  }
+
+  /** Bytes of the records so far. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The next block; undefined after the last one. */
+  next(): PackedBlock | undefined {
+    const from = this.#packed;
+    let block = this.#blocks[0];
+    let filled = 0;
+    for (; this.#row < this.#table.end; this.#row += 1) {
+      if (!this.#table.has(this.#row)) continue;
+      const record = this.#table.read(this.#row, this.#record);
+      const needed = roundUp(record.size) + record.recordSize;
+      if (filled + needed > block.size) {
+        if (filled > 0) break;
+        block = new Block(needed);
+      }
+      this.#add(copyTo(block, filled, record));
+      filled += needed;
+    }
+    this.#size += filled;
+    this.#blocks = [this.#blocks[1], this.#blocks[0]];
+    const rows = this.#packed - from;
+    return rows === 0 ? undefined : { bytes: block.bytes.subarray(0, filled), rows };
+  }
+
+  /** Replaces rows of the table by those of the copies, once all are packed. */
+  renumber(rows: Int32Array): Int32Array {
+    const newRows = this.#newRows;
+    return newRows === undefined ? rows : rows.map((row) => newRows[row] ?? 0);
+  }
+
+  #add(at: number): void {
+    this.at[this.#packed] = at;
+    this.hashes[this.#packed] = this.#table.hashOf(this.#row);
+    if (this.#newRows !== undefined) this.#newRows[this.#row] = this.#packed;
+    this.#packed += 1;
+  }
+}
+
+/** Copies bytes and their record to a multiple of four, and returns the position of the record. */
+function copyTo(target: Block, to: number, { block, at, start, size, recordSize }: StoredEntry): number {
+  const place = to + roundUp(size);
+  block.bytes.copy(target.bytes, to, start, start + size);
+  target.bytes.fill(0, to + size, place);
+  block.bytes.copy(target.bytes, place, at, at + recordSize);
+  target.words[place / 4 + head.back] = place - to;
+  return place;
+}
+
+const noBlock = new Block(0);

@@ -1,0 +1,128 @@
+import { isApiError } from '@homeostat/controller-runtime/api';
+import { IndexValueError } from '../../index/index-value-error.ts';
+import { keyPrefixOf } from '../../store/object-key.ts';
+import type { Change, NumberedKind } from '../../store/store.ts';
+import { nextTurn } from '../../turns/next-turn.ts';
+import { runInTurns } from '../../turns/steps.ts';
+import type { RestoredKind, SnapshotKeeper } from '../kept/snapshot-keeper.ts';
+import { IndexBuildError } from './index-build.ts';
+import { PendingConversion } from './pending-conversion.ts';
+import { readChecked, varyingIndexes } from './read-checked.ts';
+import type { CheckedReadParts } from './read-checked.ts';
+import { countObjects } from './read-kind.ts';
+import { putEntry, storedEntry } from './stored-entry.ts';
+import type { KindReader } from './stored-entry.ts';
+
+/**
+ * Each object counts as one and a quarter: without a snapshot, a start holds about 50 bytes of the heap for each of them beside the 200 that
+ * the limit counts for indexes. Objects that fit only with a snapshot would not be served after a kill.
+ */
+const countedObjects = 1.25;
+
+/** Bytes of changes applied in one turn of the event loop. */
+const bytesPerTurn = 128 * 1024;
+
+export interface LoadParts extends CheckedReadParts {
+  readonly snapshots?: SnapshotKeeper | undefined;
+  /** The present revision. */
+  readonly current: number;
+  /** All known changes of the kind up to the present revision. */
+  readonly changes: readonly Change[];
+}
+
+/**
+ * Fills a cache with the objects of a kind: from the snapshot of the last stop and the changes since then, or else from the store. Returns the
+ * generation of the unique indexes in the store when their claims are right.
+ */
+export async function loadKind(reader: KindReader, parts: LoadParts): Promise<number | undefined> {
+  const { snapshots, keeper, kindNumber } = parts;
+  const { cache } = reader;
+  const kind = numbered(reader, parts);
+  const restored = await restore(reader, parts);
+  if (restored !== undefined) {
+    const { mark, facts } = restored;
+    snapshots?.follow(cache, kind, mark);
+    keeper.resume(cache, kindNumber, facts.kept);
+    return parts.changes.some(({ revision }) => revision > mark.revision) ? undefined : facts.generation;
+  }
+  let isConverted = false;
+  const convertStored: KindReader['convertStored'] = (stored, revision) => {
+    const converted = reader.convertStored(stored, revision);
+    isConverted ||= converted !== stored;
+    return converted;
+  };
+  await runInTurns(cache.loadSteps(await readChecked({ cache, convertStored }, parts)));
+  // The next start may convert in another way.
+  if (!isConverted) snapshots?.follow(cache, kind);
+  return undefined;
+}
+
+function numbered({ cache }: KindReader, { kindNumber }: LoadParts): NumberedKind {
+  const { group, plural } = cache.descriptor;
+  return { number: kindNumber, group, plural };
+}
+
+async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKind | undefined> {
+  const { snapshots, current, random } = parts;
+  const { cache } = reader;
+  const kind = numbered(reader, parts);
+  const restored = await whenItFits(parts, (onRead) => snapshots?.read(cache, kind, { current, onRead }));
+  if (snapshots === undefined || restored === undefined) return undefined;
+  const { table } = restored.contents;
+  const sampled = { length: table.size, entry: (row: number) => table.entry(row) };
+  const varying = await varyingIndexes(cache, sampled, random);
+  if (varying.length > 0) {
+    snapshots.reject(cache, kind, `it differs from computed values in ${varying.join(', ')}`);
+    return undefined;
+  }
+  cache.take(restored.contents);
+  const later = parts.changes.filter(({ revision }) => revision > restored.mark.revision);
+  if (await areApplied(reader, later)) return restored;
+  snapshots.reject(cache, kind, 'a later change cannot be read');
+  return undefined;
+}
+
+class DoesNotFit extends Error {}
+
+/** Counts the objects that `read` reads, and rejects with IndexBuildError when they do not fit into memory. */
+async function whenItFits<Result>(
+  { memory, store, onProgress }: LoadParts,
+  read: (onRead: (objects: number) => void) => Promise<Result> | undefined,
+): Promise<Result | undefined> {
+  let count = 0;
+  try {
+    return await read((objects) => {
+      count += objects;
+      onProgress(count);
+      if (!memory.load(objects, count * countedObjects)) throw new DoesNotFit();
+    });
+  } catch (error) {
+    if (!(error instanceof DoesNotFit)) throw error;
+    throw new IndexBuildError(memory.needOf(await countObjects(store)));
+  }
+}
+
+/** Applies changes in their order, in several turns; false when one of them cannot be read as at a start without a snapshot. */
+async function areApplied(reader: KindReader, changes: readonly Change[]): Promise<boolean> {
+  let bytes = 0;
+  for (const change of changes) {
+    if (!isApplied(reader, change)) return false;
+    bytes += change.data.length;
+    if (bytes < bytesPerTurn) continue;
+    bytes = 0;
+    await nextTurn('background');
+  }
+  return true;
+}
+
+function isApplied(reader: KindReader, change: Change): boolean {
+  const { cache } = reader;
+  try {
+    if (change.op === 'delete') cache.remove(change.key.slice(keyPrefixOf(cache.descriptor).length));
+    else putEntry(cache, storedEntry(reader, change));
+    return true;
+  } catch (error) {
+    if (error instanceof IndexValueError || error instanceof PendingConversion || isApiError(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,468 @@
+import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { defineModel, IndexSpec, isApiError } from '@homeostat/controller-runtime/api';
+import type { ApiObject, IndexAttribute, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
+import { expect } from 'chai';
+import type { Retention } from '../registry/history/compactor.ts';
+import { openDatabase } from '../store/sqlite/sqlite-binding.ts';
+import { startApiServer } from './api-server.ts';
+import type { ApiServer } from './api-server.ts';
+
+const objects = 1200;
+
+/** The objects whose values a start computes again to compare them. */
+const sample = 1000;
+
+const path = '/apis/things.example.com/v1/things';
+
+type Thing = ApiObject & { readonly spec: { readonly tag: string; readonly code: string } };
+type Compute = (thing: Thing) => string;
+
+const text = { type: 'string' } as const;
+const plain: ModelDescriptor = defineModel({
+  gvk: 'things.example.com/v1/Thing',
+  plural: 'things',
+  schema: { type: 'object', properties: { spec: { type: 'object', properties: { tag: text, code: text } } } },
+  indexes: ['spec.tag'],
+});
+
+interface Options {
+  readonly definition?: string;
+  readonly compute?: Compute;
+  readonly retention?: Partial<Retention>;
+  /** The resources that are encrypted. */
+  readonly encrypted?: readonly string[];
+}
+
+function newThing(at: number, tag = `tag-${at % 7}`): ApiObject {
+  return { metadata: { name: `thing-${at}` }, spec: { tag, code: `code-${at}` } } as unknown as ApiObject;
+}
+
+function keyFile(resources: readonly string[]): string {
+  const providers = [{ aesgcm: { keys: [{ name: 'one', secret: Buffer.alloc(32, 'a').toString('base64') }] } }];
+  return JSON.stringify({
+    apiVersion: 'apiserver.config.k8s.io/v1',
+    kind: 'EncryptionConfiguration',
+    resources: [
+      { resources: ['secrets'], providers },
+      ...(resources.length === 0 ? [] : [{ resources, providers: [...providers, { identity: {} }] }]),
+    ],
+  });
+}
+
+describe('a start from snapshots', () => {
+  let folder: string;
+  let server: ApiServer | undefined;
+  let reasons: unknown[];
+  let warnings: string[];
+  let calls: number;
+
+  const database = (name = 'test'): string => join(folder, `${name}.db`);
+  const snapshots = (name = 'test'): string => `${database(name)}-snapshots`;
+
+  /** The model, with an index whose calls are counted, and a unique one. */
+  function thingModel({ definition = 'tag 1', compute = ({ spec }) => spec.tag }: Options): ModelDescriptor {
+    const attribute = (name: string, valueOf: Compute): IndexAttribute => ({
+      multiValued: false,
+      definition: name,
+      valuesOf: (thing) => [valueOf(thing as Thing)],
+    });
+    const counted: Compute = (thing) => {
+      calls += 1;
+      return compute(thing);
+    };
+    const indexes = [
+      new IndexSpec({ name: 'spec.tag', indexFunc: attribute(definition, counted) }),
+      new IndexSpec({ name: 'spec.code', unique: true, indexFunc: attribute('code', ({ spec }) => spec.code) }),
+    ];
+    return Object.freeze({ ...plain, indexes: Object.freeze(indexes) });
+  }
+
+  async function startWithoutKind({ retention = {}, encrypted = [] }: Options): Promise<ApiServer> {
+    const note = (fields: { readonly reason?: unknown }, message = ''): void => {
+      if (message.startsWith('a snapshot cannot be used')) reasons.push(fields.reason);
+    };
+    const warn = (_: object, message = ''): void => void warnings.push(message);
+    const logger = { debug: note, info: note, warn, error: warn } as unknown as Logger;
+    const encryptionConfig = join(folder, 'keys.yaml');
+    await writeFile(encryptionConfig, keyFile(encrypted), { mode: 0o600 });
+    server = await startApiServer({ database: `sqlite:${database()}`, port: 0, encryptionConfig, logger, retention });
+    return server;
+  }
+
+  async function start(options: Options = {}): Promise<ApiServer> {
+    reasons = [];
+    warnings = [];
+    calls = 0;
+    const started = await startWithoutKind(options);
+    const model = thingModel(options);
+    started.schemeManager.register(model);
+    await started.whenReady(model);
+    return started;
+  }
+
+  async function stop(): Promise<void> {
+    await server?.stop();
+    server = undefined;
+  }
+
+  function running(): ApiServer {
+    if (server === undefined) throw new Error('no server runs');
+    return server;
+  }
+
+  async function createThings(from: number, to: number): Promise<void> {
+    for (let at = from; at < to; at += 200) {
+      const numbers = Array.from({ length: Math.min(200, to - at) }, (_, offset) => at + offset);
+      await Promise.all(numbers.map((each) => running().client.create(plain, newThing(each))));
+    }
+  }
+
+  /** Some changes of another kind. */
+  async function createMaps(name: string): Promise<void> {
+    for (let at = 0; at < 5; at += 1) {
+      const response = await fetch(`${running().url}/api/v1/namespaces/default/configmaps`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `${name}-${at}` } }),
+      });
+      expect(response.status).to.equal(201);
+    }
+  }
+
+  async function inDatabase(sql: string, file = database()): Promise<void> {
+    const opened = await openDatabase(file);
+    opened.prepare(sql).run();
+    opened.close();
+  }
+
+  /** Leaves a snapshot as the only thing that saves the computation of values. */
+  function forgetKept(): Promise<void> {
+    return inDatabase('DELETE FROM kept');
+  }
+
+  async function snapshotFile(name = 'test'): Promise<string> {
+    const [file = ''] = await readdir(snapshots(name));
+    return join(snapshots(name), file);
+  }
+
+  async function copyDatabase(from: string, to: string): Promise<void> {
+    await rm(snapshots(to), { recursive: true, force: true });
+    await cp(database(from), database(to));
+    await cp(snapshots(from), snapshots(to), { recursive: true });
+  }
+
+  async function get(query: string): Promise<{ readonly items: readonly Thing[] }> {
+    const response = await fetch(`${running().url}${path}${query}`);
+    return (await response.json()) as { readonly items: readonly Thing[] };
+  }
+
+  async function namesWith(tag: string): Promise<readonly string[]> {
+    return (await get(`?fieldSelector=spec.tag=${tag}`)).items.map(({ metadata }) => metadata.name).sort();
+  }
+
+  function expectedNames(isFound: (at: number) => boolean): readonly string[] {
+    const all = Array.from({ length: objects }, (_, at) => at);
+    return all
+      .filter(isFound)
+      .map((at) => `thing-${at}`)
+      .sort();
+  }
+
+  async function expectThings(prefix = ''): Promise<void> {
+    expect(await namesWith(`${prefix}tag-3`)).to.deep.equal(expectedNames((at) => at % 7 === 3));
+    const { items } = await get('');
+    expect(items.map(({ metadata }) => metadata.name).sort()).to.deep.equal(expectedNames(() => true));
+    const page = (await get('?sort=metadata.name,desc&page=2&size=3')).items;
+    expect(page.map(({ metadata }) => metadata.name)).to.deep.equal(
+      expectedNames(() => true)
+        .slice(-6, -3)
+        .reverse(),
+    );
+    expect(page.every(({ metadata, spec }) => metadata.name === spec.code.replace('code', 'thing'))).to.equal(true);
+  }
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'homeostat-'));
+    await start();
+    await createThings(0, objects);
+    await stop();
+    await copyDatabase('test', 'saved');
+  });
+
+  beforeEach(() => copyDatabase('saved', 'test'));
+
+  afterEach(stop);
+
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  it('computes no values except those of a sample, with nothing kept in the database', async () => {
+    await forgetKept();
+    await start();
+    expect(reasons).to.deep.equal([]);
+    expect(calls).to.equal(sample);
+    await expectThings();
+  });
+
+  it('serves writes as before: names and unique values are taken, versions are checked, and deleted objects are gone', async () => {
+    await start();
+    const { client } = running();
+    const outcome = (work: Promise<unknown>): Promise<unknown> =>
+      work.then(
+        () => 'done',
+        (error: unknown) => (isApiError(error) ? error.reason : String(error)),
+      );
+    expect(await outcome(client.create(plain, newThing(5)))).to.equal('AlreadyExists');
+    const same = { ...newThing(5000), spec: { tag: 'x', code: 'code-7' } } as unknown as ApiObject;
+    expect(await outcome(client.create(plain, same))).to.equal('Invalid');
+    const stored = await client.get(plain, 'thing-7');
+    await client.update({ ...stored, spec: { tag: 'new', code: 'other' } } as ApiObject);
+    expect(await outcome(client.update({ ...stored, spec: { tag: 'late', code: 'x' } } as ApiObject))).to.equal(
+      'Conflict',
+    );
+    expect(await outcome(client.create(plain, same))).to.equal('done');
+    await client.delete(plain, 'thing-10');
+    expect(await namesWith('tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3 && at !== 10));
+    expect(await namesWith('new')).to.deep.equal(['thing-7']);
+    await stop();
+    await forgetKept();
+    await start();
+    expect([reasons, calls], 'the sample, and five former states for watchers').to.deep.equal([[], sample + 5]);
+    expect(await namesWith('tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3 && at !== 10));
+    expect(await namesWith('new')).to.deep.equal(['thing-7']);
+  });
+
+  it('applies the changes that a killed server made after it', async () => {
+    await start();
+    await running().client.delete(plain, 'thing-10');
+    await running().client.update({
+      ...(await running().client.get(plain, 'thing-3')),
+      spec: { tag: 'new', code: 'code-3' },
+    } as ApiObject);
+    await createThings(objects, objects + 3);
+    // What a killed process leaves behind.
+    await rm(snapshots('killed'), { recursive: true, force: true });
+    await cp(database(), database('killed'));
+    await cp(`${database()}-wal`, `${database('killed')}-wal`);
+    await cp(snapshots(), snapshots('killed'), { recursive: true });
+    await stop();
+    await copyDatabase('killed', 'test');
+    await cp(`${database('killed')}-wal`, `${database()}-wal`);
+    await start();
+    expect(reasons).to.deep.equal([]);
+    const created = [objects, objects + 1, objects + 2].filter((at) => at % 7 === 3).map((at) => `thing-${at}`);
+    const before = expectedNames((at) => at % 7 === 3 && at !== 10 && at !== 3);
+    expect(await namesWith('tag-3')).to.deep.equal([...before, ...created].sort());
+    expect(await namesWith('new')).to.deep.equal(['thing-3']);
+    expect((await get('')).items).to.have.length(objects + 2);
+    await stop();
+    await start();
+    expect((await get('')).items).to.have.length(objects + 2);
+  });
+
+  it('leaves files that only their owner can read, and none for a kind with few objects', async () => {
+    expect(await readdir(snapshots())).to.have.length(1);
+    if (process.platform === 'win32') return;
+    expect((await stat(snapshots())).mode & 0o777).to.equal(0o700);
+    expect((await stat(await snapshotFile())).mode & 0o777).to.equal(0o600);
+  });
+
+  it('leaves a file as it is while its kind does not change, whatever other kinds do', async () => {
+    const { ino, mtimeMs } = await stat(await snapshotFile());
+    for (let round = 0; round < 3; round += 1) {
+      await start({ retention: { minChanges: 3 } });
+      expect([reasons, calls]).to.deep.equal([[], sample]);
+      await createMaps(`map-${round}`);
+      await stop();
+    }
+    const file = await stat(await snapshotFile());
+    expect({ ino: file.ino, mtimeMs: file.mtimeMs }).to.deep.equal({ ino, mtimeMs });
+    await start();
+    expect(reasons).to.deep.equal([]);
+    await expectThings();
+  });
+
+  it('is written when the kind is unregistered during the stop, as those of plugins are', async () => {
+    const { ino } = await stat(await snapshotFile());
+    await start();
+    await createThings(objects, objects + 1);
+    await running().drain();
+    running().schemeManager.unregister(plain, 'service');
+    await stop();
+    expect((await stat(await snapshotFile())).ino).to.not.equal(ino);
+    await forgetKept();
+    await start();
+    expect([reasons, calls]).to.deep.equal([[], sample]);
+    expect((await get('')).items).to.have.length(objects + 1);
+  });
+
+  it('stays for a kind that is not served, as long as it can be used', async () => {
+    await startWithoutKind({});
+    await createMaps('map');
+    await stop();
+    expect(await readdir(snapshots())).to.have.length(1);
+    await startWithoutKind({ retention: { minChanges: 2 } });
+    await stop();
+    expect(await readdir(folder)).to.not.include('test.db-snapshots');
+  });
+
+  const damages: Readonly<Record<string, readonly [reason: string, damage: (file: string) => Promise<void>]>> = {
+    'a byte of an object is changed': ['a checksum is wrong', (file) => change(file, (bytes) => flip(bytes, 100))],
+    'a byte of a column is changed': [
+      'a checksum is wrong',
+      (file) => change(file, (bytes) => flip(bytes, footerStart(bytes) - 40)),
+    ],
+    'a byte of the footer is changed': [
+      'a checksum is wrong',
+      (file) => change(file, (bytes) => flip(bytes, footerStart(bytes) + 20)),
+    ],
+    'the form is another one': [
+      'it is not complete, or has another form',
+      (file) => change(file, (bytes) => flip(bytes, bytes.length - 12)),
+    ],
+    'the length of the footer is wrong': [
+      'it has the wrong length',
+      (file) => change(file, (bytes) => void bytes.writeUInt32LE(0xffffffff, bytes.length - 8)),
+    ],
+    'it is cut off': ['it is not complete, or has another form', (file) => truncate(file, 5000)],
+    'a part in the middle is missing': [
+      'it has the wrong length',
+      async (file) => {
+        const bytes = await readFile(file);
+        await writeFile(file, Buffer.concat([bytes.subarray(0, 1000), bytes.subarray(2000)]));
+      },
+    ],
+    'it is empty': ['it is too short', (file) => truncate(file, 0)],
+  };
+  for (const [at, [title, [reason, damage]]] of Object.entries(damages).entries()) {
+    it(`reads the database, and says why, when ${title}${at === 0 ? '' : ' [slow]'}`, async () => {
+      await damage(await snapshotFile());
+      await start();
+      expect(reasons).to.deep.equal([reason]);
+      await expectThings();
+      await stop();
+      await start();
+      expect(reasons).to.deep.equal([]);
+      await expectThings();
+    });
+  }
+
+  it('reads the database, and says why, when the file cannot be opened', async function () {
+    if (process.platform === 'win32') this.skip();
+    const file = await snapshotFile();
+    await rm(file);
+    await symlink(file, file);
+    await start();
+    expect(reasons).to.have.length(1);
+    expect(reasons[0]).to.match(/^ELOOP: .*open/);
+    await expectThings();
+    await stop();
+    await start();
+    expect(reasons).to.deep.equal([]);
+  });
+
+  it('reads the database when there is no file', async () => {
+    await rm(snapshots(), { recursive: true });
+    await start();
+    expect(reasons).to.deep.equal([]);
+    await expectThings();
+  });
+
+  it('never uses the file of another state of the database, as after a restored copy', async () => {
+    await start();
+    await running().client.delete(plain, 'thing-10');
+    await stop();
+    // The database is set back, and the file stays.
+    await cp(database('saved'), database());
+    await start();
+    expect(reasons).to.deep.equal(['it is not of the last stop of this database']);
+    await expectThings();
+  });
+
+  it('never uses the file of another database', async () => {
+    await rm(database());
+    await start();
+    expect(reasons).to.deep.equal(['it is not of the last stop of this database']);
+    expect((await get('')).items).to.deep.equal([]);
+    await stop();
+    expect(await readdir(folder)).to.not.include('test.db-snapshots');
+  });
+
+  it('never uses the file with a restored backup', async () => {
+    await start();
+    const backup = await fetch(`${running().url}/backup`);
+    expect(backup.status).to.equal(200);
+    const bytes = Buffer.from(await backup.arrayBuffer());
+    await stop();
+    await writeFile(database(), bytes);
+    await start();
+    expect(reasons).to.deep.equal(['it is not of the last stop of this database']);
+    await expectThings();
+  });
+
+  it('reads the database when some later changes are not in the log', async () => {
+    await startWithoutKind({});
+    await createMaps('map');
+    await stop();
+    await start({ retention: { minChanges: 2 } });
+    expect(reasons).to.deep.equal(['the changes since then are no longer known']);
+    await expectThings();
+  });
+
+  it('computes all values when the definition of an index differs', async () => {
+    await start({ definition: 'tag 2', compute: ({ spec }) => `2-${spec.tag}` });
+    expect(reasons).to.deep.equal(['it is of other indexes, or of another version of the program']);
+    await expectThings('2-');
+  });
+
+  it('computes all values when the sample shows other ones', async () => {
+    await start({ compute: ({ spec }) => `other-${spec.tag}` });
+    expect(reasons).to.deep.equal(['it differs from computed values in spec.tag']);
+    await expectThings('other-');
+  });
+
+  it('has no file of a kind whose objects are encrypted, and deletes an older one', async () => {
+    const file = await snapshotFile();
+    expect((await readFile(file)).includes('tag-3')).to.equal(true);
+    await start({ encrypted: ['things.things.example.com'] });
+    expect(await readdir(snapshots())).to.deep.equal([]);
+    await expectThings();
+    await running().client.delete(plain, 'thing-10');
+    await stop();
+    expect(await readdir(folder)).to.not.include('test.db-snapshots');
+  });
+
+  it('has no file of a kind that is not served, once its objects are encrypted', async () => {
+    await startWithoutKind({ encrypted: ['things.things.example.com'] });
+    const response = await fetch(`${running().url}/reencrypt`, { method: 'POST' });
+    expect(await response.text()).to.match(/"done":true/);
+    expect(await readdir(snapshots())).to.deep.equal([]);
+  });
+
+  it('does not stop a stop when the file cannot be written', async () => {
+    await rm(snapshots(), { recursive: true });
+    await writeFile(snapshots(), '');
+    await start();
+    await createThings(objects, objects + 1);
+    await stop();
+    expect(warnings).to.include('a snapshot could not be written; the next start reads the database');
+    await rm(snapshots());
+    await start();
+    expect((await get('')).items).to.have.length(objects + 1);
+  });
+});
+
+function footerStart(bytes: Buffer): number {
+  return bytes.length - 12 - bytes.readUInt32LE(bytes.length - 8);
+}
+
+function flip(bytes: Buffer, at: number): void {
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+}
+
+async function change(file: string, damage: (bytes: Buffer) => void): Promise<void> {
+  const bytes = await readFile(file);
+  damage(bytes);
+  await writeFile(file, bytes);
+}
