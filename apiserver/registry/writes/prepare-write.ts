@@ -10,6 +10,7 @@ import { maxObjectBytes } from '../../limits/object-size.ts';
 import { runSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { decodeObject, encodeObject } from '../object/object-codec.ts';
+import { whenConverted } from '../kinds/pending-conversion.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { NextState } from '../rules/proposal.ts';
 import { duplicateValue, invalid } from '../object/resource-errors.ts';
@@ -44,7 +45,8 @@ export interface PreparedWrite {
 }
 
 /**
- * Prepares a write, at once unless it is long or the object is stored in another version.
+ * Prepares a write, at once unless it is long or the object is stored in another version. In that case, it is prepared again after
+ * each fetch of conversions that it needs; the decisions about it are not repeated.
  * @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a unique value of
  * another object.
  */
@@ -53,8 +55,9 @@ export function prepareWrite(
   next: NextState,
   context: WriteContext,
 ): PreparedWrite | Promise<PreparedWrite> {
-  if (context.isLong || resource.view !== undefined)
-    return runSteps(prepareSteps(resource, next, context), context.isLong);
+  const { isLong } = context;
+  if (resource.view !== undefined) return whenConverted(() => runSteps(prepareSteps(resource, next, context), isLong));
+  if (isLong) return runSteps(prepareSteps(resource, next, context), isLong);
   const { op, object } = next;
   return withValues(resource, { op, object, answer: undefined, data: encoded(next, context) }, context);
 }

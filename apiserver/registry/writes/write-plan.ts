@@ -171,8 +171,7 @@ export class WritePlanner {
     const context = { key, stored: undefined, leader: options.leader, requires, isLong, logger };
     const reserved = namespace === undefined ? undefined : this.#options.reserve?.(resource, object);
     if (reserved !== undefined) return this.#planReserved(resource, next, { context, warnings, recheck, reserved });
-    const write =
-      resource.view === undefined ? prepareWrite(resource, next, context) : prepared(resource, next, context);
+    const write = prepareWrite(resource, next, context);
     if (write instanceof Promise) return write.then((made) => ({ kind: 'commit', write: made, warnings, recheck }));
     return { kind: 'commit', write, warnings, recheck };
   }
@@ -185,7 +184,7 @@ export class WritePlanner {
     const { requires, release } = await reserved;
     try {
       const claims = [...context.requires, ...requires];
-      const write = await prepared(resource, next, { ...context, requires: claims });
+      const write = await prepareWrite(resource, next, { ...context, requires: claims });
       return { kind: 'commit', write, warnings, recheck, release };
     } catch (error) {
       release(false);
@@ -225,7 +224,7 @@ export class WritePlanner {
       const recheck = isGuarded
         ? guarding(guards, resource, { user: options.user, next: judged, stored: known })
         : undefined;
-      const written = next === undefined ? undefined : prepared(resource, next, context);
+      const written = next === undefined ? undefined : prepareWrite(resource, next, context);
       return afterwards(written, (write): WritePlan => {
         if (write !== undefined && !isNothing(resource, write)) {
           // The server's own upkeep and deletions are not refused, because they free memory.
@@ -337,12 +336,6 @@ function guarding(guards: readonly WriteGuard[], resource: Resource, write: Guar
   const check = (): void => guards.forEach((each) => each.check(resource, write));
   check();
   return write.user === undefined ? undefined : check;
-}
-
-/** Prepares a write, again after each fetch of conversions that it needs; the decisions about it are not repeated. */
-function prepared(resource: Resource, next: NextState, context: WriteContext): PreparedWrite | Promise<PreparedWrite> {
-  if (resource.view === undefined) return prepareWrite(resource, next, context);
-  return whenConverted(() => prepareWrite(resource, next, context));
 }
 
 function brokenAt({ cache }: Resource, key: string): BrokenEntry | undefined {
