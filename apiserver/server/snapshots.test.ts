@@ -242,7 +242,7 @@ describe('a start from snapshots', () => {
       spec: { tag: 'new', code: 'code-3' },
     } as ApiObject);
     await createThings(objects, objects + 3);
-    // What a killed process leaves behind.
+    // A killed process leaves this behind.
     await rm(snapshots('killed'), { recursive: true, force: true });
     await cp(database(), database('killed'));
     await cp(`${database()}-wal`, `${database('killed')}-wal`);
@@ -452,7 +452,7 @@ describe('a start from snapshots', () => {
     expect(await readdir(snapshots())).to.deep.equal([]);
   });
 
-  it('does not stop a stop when the file cannot be written', async () => {
+  it('lets the stop continue when the file cannot be written', async () => {
     await rm(snapshots(), { recursive: true });
     await writeFile(snapshots(), '');
     await start();
