@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { HashSecret } from '../../base/key-hash.ts';
 
 /** The first word of the end of a file. It differs for each form, and on a machine with the other order of bytes. */
-const form = 0x736e6101;
+const form = 0x736e6102;
 
 /** The length of the end of a file: the form, and the length and the checksum of the footer before it. */
 export const endBytes = 12;
