@@ -151,7 +151,7 @@ function jsonViolations(key: string, data: Values | null = {}): readonly FieldVi
     JSON.parse(Buffer.from(value, 'base64').toString('utf8'));
     return [];
   } catch {
-    // The parser's error would quote the value.
+    // The parser's error is left out, because it would quote the value.
     return [{ field, message: 'Invalid value: "<secret contents redacted>": must be valid JSON' }];
   }
 }

@@ -51,7 +51,7 @@ export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
   },
   caBundle: {
     type: 'string',
-    // Tools that fill it in later send an empty text, which is no base64 of a custom resource.
+    // Tools that fill in the bundle later send an empty text first, which the format `byte` does not allow.
     anyOf: [{ format: 'byte' }, { maxLength: 0 }],
     description: 'The authorities of the certificate of the webhook: PEM in base64.',
   },
@@ -81,7 +81,10 @@ const webhookFields: Readonly<Record<string, JsonSchema>> = {
   objectSelector: { ...selector, description: 'Selects objects by their labels. Default: all.' },
   sideEffects: { ...text, description: 'None or NoneOnDryRun.' },
   timeoutSeconds: { type: 'integer', format: 'int32', default: 10, description: 'From 1 to 30.' },
-  admissionReviewVersions: { ...texts, description: 'The versions of AdmissionReview that it understands: v1.' },
+  admissionReviewVersions: {
+    ...texts,
+    description: 'The versions of AdmissionReview that the webhook understands: v1.',
+  },
   matchConditions,
 };
 

@@ -87,7 +87,7 @@ export class AuditedClient extends ForwardingClient implements PluginClient {
     const attributes = attributesOf(model, call);
     const audited = {
       user,
-      // As in the entries of requests, the name of a creation is that of the created object.
+      // The entry of a creation gets the name from the created object, as in the entries of requests.
       attributes: call.verb === 'create' ? { ...attributes, name: undefined } : attributes,
       decision: guard?.decide(attributes),
       uri: uriOf(model, call, options),

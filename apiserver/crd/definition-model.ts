@@ -54,7 +54,8 @@ const schemaProps = fields({
   oneOf: schemas,
   not: schema,
   externalDocs: free,
-  // Declared only so that these are refused and not dropped.
+  // The following keywords are declared only so that definitions with them are refused; otherwise the keywords would be
+  // dropped.
   id: text,
   $schema: text,
   $ref: text,
@@ -109,7 +110,10 @@ const version = {
 
 const webhook = fields({
   clientConfig: fields(clientConfigFields),
-  conversionReviewVersions: { ...texts, description: 'The versions of ConversionReview that it understands: v1.' },
+  conversionReviewVersions: {
+    ...texts,
+    description: 'The versions of ConversionReview that the webhook understands: v1.',
+  },
 });
 
 const spec = fields(

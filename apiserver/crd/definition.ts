@@ -41,7 +41,7 @@ export interface DefinitionVersion {
 /** The conversion webhook of a definition. */
 export interface DefinitionWebhook {
   readonly clientConfig?: WebhookClientConfig;
-  /** The versions of ConversionReview that it understands. */
+  /** The versions of ConversionReview that the webhook understands. */
   readonly conversionReviewVersions?: readonly string[] | null;
 }
 

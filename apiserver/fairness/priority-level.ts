@@ -136,7 +136,7 @@ export class PriorityLevel {
     return flow;
   }
 
-  /** Returns the seats of a request. */
+  /** Gives back the seats of a request. */
   leave(flow: Flow, cost: number): void {
     flow.inUse -= cost;
     this.#inUse -= cost;
@@ -195,7 +195,7 @@ export class PriorityLevel {
     return best;
   }
 
-  /** Removes the first request of a flow. The turn of this flow is then the last. */
+  /** Removes the first request of a flow, and moves the flow to the end of the order. */
   #shift(flow: Flow): void {
     flow.queue.shift();
     this.#queued -= 1;

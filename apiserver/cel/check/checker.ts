@@ -43,7 +43,7 @@ class Checker {
   readonly #locals = new Map<string, CelType[]>();
   #bindings: Bindings = noBindings;
   #params = 0;
-  /** The calls of `format` around the node that is being checked: literals in them may mix types. */
+  /** The number of `format` calls around the node that is being checked: literals inside such a call may mix types. */
   #formats = 0;
 
   constructor(scope: CheckScope) {

@@ -40,7 +40,7 @@ export function parseTimestamp(text: string): bigint | undefined {
   if (match === null) return undefined;
   const [, date = '', time = '', fraction = '', zone = ''] = match;
   const day = Date.parse(`${date}T00:00:00Z`);
-  // Date.parse accepts the 31st of each month.
+  // Date.parse accepts the 31st of each month, and returns a day of the next month.
   if (Number.isNaN(day) || new Date(day).toISOString().slice(0, 10) !== date) return undefined;
   const ms = Date.parse(`${date}T${time}${zone.toUpperCase()}`);
   if (Number.isNaN(ms)) return undefined;

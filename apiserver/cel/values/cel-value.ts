@@ -79,7 +79,7 @@ export type ListIdentity = 'position' | 'value' | readonly string[];
 
 export abstract class CelList extends CelObject {
   abstract readonly length: number;
-  /** `set` and `map` lists are compared and joined as such. */
+  /** Lists of type `set` and `map` are compared in any order, and joined without duplicates. */
   abstract readonly identity: ListIdentity;
 
   /** A getter: a field would be written to each list that is read. */

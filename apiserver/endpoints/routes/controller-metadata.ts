@@ -29,7 +29,7 @@ export interface ControllerDeclaration {
 
 export type AnyClass = abstract new (...args: never[]) => object;
 
-/** Any function counts as a class: only a class has declarations. */
+/** Any function counts as a class, since only a class can have declarations. */
 export const isClass = (value: unknown): value is AnyClass => typeof value === 'function';
 
 // A symbol of the global registry, since a plugin may bring a second copy of this package.
