@@ -1,6 +1,7 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { characters } from '../base/characters.test-support.ts';
 import { allSteps } from '../turns/steps.ts';
 import { sortedTexts } from './sorted-texts.ts';
 
@@ -18,7 +19,7 @@ function sorted(texts: readonly string[]): readonly (string | undefined)[] {
 
 describe('sortedTexts', () => {
   it('sorts by code points, whatever the texts have in common', () => {
-    const tail = fc.oneof(fc.string({ maxLength: 9 }), fc.string({ unit: 'binary', maxLength: 3 }));
+    const tail = fc.oneof(fc.string({ maxLength: 9 }), fc.string({ unit: characters, maxLength: 3 }));
     const common = fc.constantFrom('', 'person-', 'aaaaaaaaaaaaa', '\u{1F600}', '\u00ff');
     const check = (start: string, tails: readonly string[]): void => {
       const texts = tails.map((each) => start + each);

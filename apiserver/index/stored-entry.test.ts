@@ -1,6 +1,7 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { characters } from '../base/characters.test-support.ts';
 import { compareNames } from './compare-strings.ts';
 import { createEntry, entryWith } from './create-entry.ts';
 import type { EntryObject } from './create-entry.ts';
@@ -10,7 +11,7 @@ import { Slabs } from './slabs.ts';
 
 const text = fc.oneof(
   fc.string({ maxLength: 40 }),
-  fc.string({ unit: 'binary', maxLength: 6 }),
+  fc.string({ unit: characters, maxLength: 6 }),
   fc.constantFrom('', '\ud800', '\u00e9t\u00e9', '\u0100', 'x'.repeat(1023), 'y'.repeat(1024), '\uff5e'.repeat(2000)),
 );
 const name = fc.oneof(fc.stringMatching(/^[a-z0-9-]{1,20}$/), fc.constantFrom('a', 'b', 'n'.repeat(1100), '\u0100'));

@@ -5,10 +5,11 @@ import { entryWith } from '../../index/create-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { StoredEntry } from '../../index/stored-entry.ts';
 import { Slabs } from '../../index/slabs.ts';
+import { characters } from '../../base/characters.test-support.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 import { KeptPart, maxPartEntries, PartPacker, UnreadablePart } from './kept-part.ts';
 
-const text = string({ unit: 'binary', maxLength: 12 });
+const text = string({ unit: characters, maxLength: 12 });
 const person = record({
   gap: integer({ min: 1, max: 3 }),
   name: string({ minLength: 1, maxLength: 6 }),
