@@ -36,7 +36,10 @@ export function fieldsOfEntry(entry: ManagedFieldsEntry | undefined): FieldSet {
   return (entry?.fieldsV1 as FieldSet | undefined) ?? leaf;
 }
 
-/** Returns the entry of a manager. An applier has one for all versions, an updater one for each version. */
+/**
+ * Returns the entry of a manager. A manager that applies has one entry for all versions; a manager that updates has one
+ * entry for each version.
+ */
 export function entryOf(entries: ManagedFields, by: Manager): ManagedFieldsEntry | undefined {
   return entries.find((entry) => isEntryOf(entry, by));
 }

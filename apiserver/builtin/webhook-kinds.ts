@@ -42,7 +42,7 @@ export const ruleFields: Readonly<Record<string, JsonSchema>> = {
 
 /** How a webhook is called, also for conversions. */
 export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
-  url: { ...text, description: 'https://host[:port]/path. Either this or the service.' },
+  url: { ...text, description: 'The address, https://host[:port]/path. A configuration has either url or service.' },
   service: {
     type: 'object',
     description: 'A service, which the option --service-map of the server maps to an address.',
@@ -75,7 +75,7 @@ const webhookFields: Readonly<Record<string, JsonSchema>> = {
     description: 'The writes that are sent to the webhook.',
     items: { type: 'object', properties: ruleFields },
   },
-  failurePolicy: { ...text, default: 'Fail', description: 'Fail or Ignore, for calls that fail.' },
+  failurePolicy: { ...text, default: 'Fail', description: 'Fail or Ignore: the effect of a call that fails.' },
   matchPolicy: { ...text, default: 'Equivalent', description: 'Exact or Equivalent.' },
   namespaceSelector: { ...selector, description: 'Selects the namespaces of objects. Default: all.' },
   objectSelector: { ...selector, description: 'Selects objects by their labels. Default: all.' },
@@ -91,7 +91,7 @@ const webhookFields: Readonly<Record<string, JsonSchema>> = {
 const reinvocationPolicy: JsonSchema = {
   ...text,
   default: 'Never',
-  description: 'IfNeeded: it is called once more when a later webhook changes the object.',
+  description: 'With IfNeeded, the webhook is called once more when a later webhook changes the object.',
 };
 
 function listOf(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {

@@ -35,7 +35,7 @@ export interface EventExpiryParts {
 
 /**
  * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. The time of expiry follows from the
- * event itself, so several replicas may delete the same ones. An event that occurs again meanwhile stays.
+ * event itself, so several replicas may delete the same events. An event that occurs again meanwhile stays.
  */
 export class EventExpiry {
   readonly #parts: EventExpiryParts;

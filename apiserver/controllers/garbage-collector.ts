@@ -48,7 +48,7 @@ const handledAtOnce = 100;
 /** A newly served kind with at most this number of objects is read in one step, which takes some milliseconds. */
 const learnedAtOnce = 5000;
 
-/** Objects of a larger kind that one step reads. */
+/** The number of objects of a larger kind that are read in one step. */
 const learnedPerStep = 1000;
 
 const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;

@@ -101,7 +101,7 @@ export class NamespaceController {
       : (change: FeedChange) => this.#onObject(change);
     this.#unsubscribe.set(resource, resource.feed.subscribe(onChange));
     if (isNamespaces) for (const entry of resource.cache.entries()) this.#note(entry);
-    // Objects of this kind may be the last ones of these namespaces.
+    // The newly served kind may have the last objects of these namespaces.
     for (const name of this.#terminating.keys()) this.#wake(name);
   }
 
@@ -242,7 +242,7 @@ function isUndeclared({ deletion }: Entry): boolean {
   return deletion === undefined;
 }
 
-/** Restricts a write to this object, so that a new one of the same name is not written. */
+/** Restricts a write to this object, so that a new object of the same name is not changed. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? {} : { preconditions: { uid } };
 }

@@ -36,7 +36,10 @@ export interface RunExpiryParts {
   readonly retention?: RunRetention;
 }
 
-/** Deletes old records of runs, and the objects of controllers that are gone. Several replicas may delete the same ones. */
+/**
+ * Deletes old records of runs, and the objects of controllers that are gone. Several replicas may delete the same
+ * objects.
+ */
 export class RunExpiry {
   readonly #parts: RunExpiryParts;
   readonly #resources = new Map<Resource, () => void>();

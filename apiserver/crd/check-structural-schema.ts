@@ -59,7 +59,9 @@ interface Place {
   readonly isFirstOfAll?: boolean;
   /** True below the apiVersion, kind or metadata of a resource. */
   readonly isMetadata: boolean;
-  /** Counts the schemas in allOf, anyOf, oneOf and not below the same field or items, which share it. */
+  /**
+   * Counts the schemas in allOf, anyOf, oneOf and not, below one field or items. All these schemas share the counter.
+   */
   readonly branches: { count: number };
 }
 

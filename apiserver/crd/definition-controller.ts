@@ -158,7 +158,7 @@ export class DefinitionController {
     this.#unconverted.delete(name);
     if (outcome.kind === 'unconverted') {
       this.#unconverted.set(name, outcome.message);
-      // Other replicas may serve the kind, so its status stays, and this one tries again later.
+      // Other replicas may serve the kind, so its status stays, and this replica tries again later.
       throw new Error(outcome.message);
     }
     if (outcome.kind === 'conflict') this.#conflicting.add(name);
@@ -176,8 +176,9 @@ export class DefinitionController {
   }
 
   /**
-   * Deletes the objects, then the kind, then removes the definition's finalizer. Runs again when the last object is gone, and
-   * when one is created meanwhile. Creations require the definition's claim, so memory has every object.
+   * Deletes the objects, then the kind, then removes the definition's finalizer. Runs again when the last object is
+   * gone, and when an object is created meanwhile. Creations require the definition's claim, so memory has every
+   * object.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
@@ -246,7 +247,7 @@ function hasObjects({ cache }: Resource): boolean {
   return cache.size + cache.broken.size > 0;
 }
 
-/** Restricts a write to this object, so that a new one of the same name is not written. */
+/** Restricts a write to this object, so that a new object of the same name is not changed. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? asService : { ...asService, preconditions: { uid } };
 }

@@ -81,7 +81,7 @@ const schemaProps = fields({
 
 const names = fields({
   plural: { ...text, description: 'Path segment; the name of the definition is <plural>.<group>.' },
-  singular: { ...text, description: 'Default the kind in lower case.' },
+  singular: { ...text, description: 'Default: the kind in lower case.' },
   kind: { ...text, description: 'PascalCase.' },
   listKind: { ...text, description: 'Default the kind with List.' },
   shortNames: texts,
@@ -96,7 +96,7 @@ const scale = fields({ specReplicasPath: text, statusReplicasPath: text, labelSe
 const version = {
   name: text,
   served: { ...flag, description: 'Whether the version is offered.' },
-  storage: { ...flag, description: 'True for the one version that objects are stored in.' },
+  storage: { ...flag, description: 'True for the version in which objects are stored; exactly one version has it.' },
   deprecated: flag,
   deprecationWarning: text,
   schema: fields({ openAPIV3Schema: schema }),

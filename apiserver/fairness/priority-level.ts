@@ -36,7 +36,10 @@ export interface PriorityLevelParts {
   readonly name: string;
   /** The limits while several identities send requests. */
   readonly shared: SeatLimits;
-  /** The limits while only one identity sends requests, which may have more than its share among several. */
+  /**
+   * The limits while only one identity sends requests. It may then have more seats than its share among several
+   * identities.
+   */
   readonly alone: SeatLimits;
   readonly contention: Contention;
   readonly clock: Clock;

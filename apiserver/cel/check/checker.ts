@@ -18,7 +18,7 @@ export interface CheckScope {
 export interface CheckedCel {
   readonly type: CelType;
   readonly typeOf: (node: CelNode) => CelType;
-  /** The overloads that a call may mean: one, unless types are known at run time only. */
+  /** The overloads that a call may mean: one overload, unless types are known only at run time. */
   readonly overloadsOf: (node: CallNode) => readonly Overload[];
   /** The variables of the scope that the expression reads. */
   readonly references: ReadonlySet<string>;

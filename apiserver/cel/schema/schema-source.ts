@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 
-/** The schemas of a model; those that references point to are found by name. */
+/** The schemas of a model, by the names with which references point to them. */
 export type Components = Readonly<Record<string, JsonSchema>>;
 
 const text: JsonSchema = { type: 'string' };

@@ -4,7 +4,7 @@ import type { RouteMethod, RouteOptions } from './router.ts';
 
 /** The options of a mapping decorator. */
 export interface MappingOptions extends RouteOptions {
-  /** Path below that of the controller; default none. */
+  /** The path below that of the controller. Default: none. */
   readonly path?: string;
   /** Media types that the method returns; the client must accept one of them (406). Default any. */
   readonly accept?: string | readonly string[];
