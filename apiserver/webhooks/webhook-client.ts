@@ -35,7 +35,10 @@ export class WebhookClient {
     this.#bodies = new BodyCodec(clock);
   }
 
-  /** Returns the JSON of the response. @throws Error, for people, in the words of kube-apiserver, when there is none in time. */
+  /**
+   * Returns the JSON of the response. @throws Error with a message in the words of kube-apiserver when there is no
+   * response in time.
+   */
   async post({ place, timeoutMs, body }: WebhookCall): Promise<unknown> {
     const request = this.#connections.requestTo(place, timeoutMs);
     const abort = new AbortController();

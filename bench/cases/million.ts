@@ -66,7 +66,10 @@ export async function million({ settings, folder }: CaseContext): Promise<readon
   return rows.map((row) => ({ ...row, name: `${count} objects: ${row.name}` }));
 }
 
-/** Each restart ends with a stop, which writes what the next one is without. */
+/**
+ * Each restart ends with a stop, which writes the files again; they are deleted where the next restart needs to be
+ * without them.
+ */
 async function restarts(file: string): Promise<readonly Row[]> {
   const snapshots = `${file}-snapshots`;
   const rows: Row[] = [];
