@@ -75,7 +75,7 @@ describe('watch over HTTP', () => {
     await clock.advance(delayMs);
   };
 
-  it('backs off for half the delay at least, and for a random part of the rest', async () => {
+  it('waits for at least half of the delay, and for a random part of the other half', async () => {
     const answers = [0, 0.5];
     client = createClient(server.url, { clock, logger, random: () => answers.shift() ?? 1 });
     for (let opens = 0; opens < 3; opens += 1) server.answer({ status: 503 });
