@@ -10,7 +10,7 @@ export const root: string = fileURLToPath(new URL('../../', import.meta.url));
 const command = join(root, 'plugins/host/bin/homeostat.js');
 
 /** The line in the log of a server that is ready. */
-export interface ReadyLine {
+interface ReadyLine {
   readonly msg: string;
   readonly url: string;
   readonly plugins?: readonly { readonly phase: string }[];

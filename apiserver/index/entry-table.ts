@@ -95,7 +95,7 @@ function doubled(places: Int32Array, hashes: Int32Array): Int32Array {
 
 const smallestTable = 16;
 
-/** Rows whose hashes are placed in one step: a millisecond. */
+/** The rows whose hashes are placed in one step, which takes a millisecond. */
 const placedPerStep = 16_384;
 
 /** The content of a table whose rows have no gaps, and are in the order of their blocks. */

@@ -24,7 +24,10 @@ export async function readSettingsText(path: string): Promise<SettingsText> {
   }
 }
 
-/** Reads a file that holds one secret, and perhaps the end of its line. Rejects as {@link readSettingsText} does, and for an empty one. */
+/**
+ * Reads a file that holds one secret, and perhaps the end of its line. Rejects as {@link readSettingsText} does, and
+ * for an empty secret.
+ */
 export async function readSecret(path: string): Promise<string> {
   const { text } = await readSettingsText(path);
   const secret = text.replace(/\r?\n$/, '');

@@ -36,8 +36,8 @@ export class WebhookClient {
   }
 
   /**
-   * Returns the JSON of the response. @throws Error with a message for people, in the words of kube-apiserver, when no
-   * usable response comes in time
+   * Returns the JSON of the response. @throws Error with a message in the words of kube-apiserver when no usable
+   * response comes in time
    */
   async post({ place, timeoutMs, body }: WebhookCall): Promise<unknown> {
     const request = this.#connections.requestTo(place, timeoutMs);

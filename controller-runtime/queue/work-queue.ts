@@ -8,7 +8,9 @@ import { ReadyList } from './ready-list.ts';
 import { isChange, noReasons, withReason, type Reason } from './reason.ts';
 
 export interface AddOptions {
-  /** Highest first. Default 0; when a running key is requeued, the priority of its run. */
+  /**
+   * Keys of the highest priority come first. Default 0; for a running key that is requeued, the priority of its run.
+   */
   readonly priority?: number;
   /** Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
   readonly reason?: Reason;

@@ -1,7 +1,7 @@
 import type { History, Moment, Violation } from './history.ts';
 import { knownOperations, sightingsOf } from './sightings.ts';
 
-/** A revision that existed at a moment, or one that must be later than those. */
+/** A revision that existed at a moment, or a revision that must be later than all that existed then. */
 interface Mark {
   readonly at: Moment;
   readonly revision: number;

@@ -29,7 +29,7 @@ export interface RewriteProgress {
 /** Objects that are written at the same time. */
 const atOnce = 100;
 
-/** The maximum number of reported problems; more would be the same. */
+/** The maximum number of reported problems; further ones would have the same causes. */
 const maxProblems = 10;
 
 /**

@@ -2,12 +2,12 @@ import { crc32 } from 'node:zlib';
 import type { HashSecret } from '../../base/key-hash.ts';
 
 /** The first word of the end of a file. It differs for each form, and on a machine with the other order of bytes. */
-const form = 0x736e6101;
+const form = 0x736e6102;
 
-/** Form, and the bytes and the checksum of the footer before it. */
+/** The length of the end of a file: the form, and the length and the checksum of the footer before it. */
 export const endBytes = 12;
 
-/** A snapshot that cannot be used, and why. */
+/** An error for a snapshot that cannot be used; the message is the reason. */
 export class UnusableSnapshot extends Error {
   override readonly name = 'UnusableSnapshot';
 }
@@ -19,7 +19,7 @@ export interface Piece {
   readonly check: number;
 }
 
-/** What is known about a kind beside its objects. */
+/** The data about a kind besides its objects. */
 export interface SnapshotFacts {
   /** The kept records of the kind in the database. */
   readonly kept: { readonly last: number; readonly size: number } | undefined;
@@ -27,9 +27,9 @@ export interface SnapshotFacts {
   readonly generation: number;
 }
 
-/** The end of a snapshot, which says what is before it. */
+/** The end of a snapshot, which describes the content before it. */
 export interface SnapshotFooter {
-  /** The one of the mark in the database. */
+  /** The nonce of the mark in the database. */
   readonly nonce: string;
   readonly fingerprint: string;
   /** The secret of the hashes of the names. */
@@ -77,7 +77,7 @@ export function unpackFooter(text: Buffer, fileBytes: number): SnapshotFooter {
   return footer;
 }
 
-/** The checksum is right, so it is what {@link packFooter} wrote, of this form. */
+/** True for a footer. The checksum is right, so {@link packFooter} has written the value in this form. */
 function isFooter(value: unknown): value is SnapshotFooter {
   return typeof value === 'object' && value !== null && 'blocks' in value && 'facts' in value;
 }

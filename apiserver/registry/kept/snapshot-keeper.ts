@@ -40,7 +40,7 @@ export interface SnapshotKind {
   readonly feed: { readonly revision: number };
 }
 
-/** What is known when a kind is written. */
+/** The facts about the state in which a kind is written. */
 export interface SnapshotState extends Pick<SnapshotFacts, 'kept'> {
   /** The revision of the memory. */
   readonly revision: number;
@@ -66,7 +66,7 @@ interface Followed {
  */
 export class SnapshotKeeper {
   readonly #parts: SnapshotKeeperParts;
-  /** By number. */
+  /** The kinds by their numbers. */
   readonly #followed = new Map<number, Followed>();
   /** The names of the files of kinds that were read, and of the files that are right at the stop. */
   readonly #known = new Set<string>();
@@ -90,7 +90,7 @@ export class SnapshotKeeper {
     this.#followed.delete(kind.number);
     try {
       if (!isEncrypted(kind)) return await this.#restore(cache, kind, { current, onRead });
-      // It may be of a time when they were not.
+      // The file may be from a time when the objects were not encrypted.
       await files.drop(files.nameOf(kind));
     } catch (error) {
       if (!isUnusable(error)) throw error;

@@ -233,7 +233,7 @@ describe('loadKind', () => {
     [3, ''],
     [20, ' [slow]'],
   ] as const) {
-    it(`makes of a snapshot and of later changes what it makes of the database, after any history${tier}`, async () => {
+    it(`makes the same memory of a snapshot with later changes as of the database, after any history${tier}`, async () => {
       let restored = 0;
       const run = async (drawn: readonly ({ readonly step: string } & Partial<Written>)[]): Promise<void> => {
         const kind = served();

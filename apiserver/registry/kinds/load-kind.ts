@@ -1,4 +1,5 @@
 import { isApiError } from '@homeostat/controller-runtime/api';
+import type { EntryTable } from '../../index/entry-table.ts';
 import { IndexValueError } from '../../index/index-value-error.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Change, NumberedKind } from '../../store/store.ts';
@@ -18,6 +19,9 @@ import type { KindReader } from './stored-entry.ts';
  * the limit counts for indexes. Objects that fit only with a snapshot would not be served after a kill.
  */
 const countedObjects = 1.25;
+
+/** Names that are searched before a snapshot is used. */
+const searchedNames = 100;
 
 /** Bytes of changes applied in one turn of the event loop. */
 const bytesPerTurn = 128 * 1024;
@@ -69,6 +73,10 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
   const restored = await whenItFits(parts, (onRead) => snapshots?.read(cache, kind, { current, onRead }));
   if (snapshots === undefined || restored === undefined) return undefined;
   const { table } = restored.contents;
+  if (!isSearchable(table, random)) {
+    snapshots.reject(cache, kind, 'its names are not found by their hashes');
+    return undefined;
+  }
   const sampled = { length: table.size, entry: (row: number) => table.entry(row) };
   const varying = await varyingIndexes(cache, sampled, random);
   if (varying.length > 0) {
@@ -80,6 +88,15 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
   if (await areApplied(reader, later)) return restored;
   snapshots.reject(cache, kind, 'a later change cannot be read');
   return undefined;
+}
+
+/** True when random entries are found by their names: otherwise the hashes are of another function. */
+function isSearchable(table: EntryTable, random: () => number): boolean {
+  for (let searched = 0; searched < searchedNames; searched += 1) {
+    const row = Math.floor(random() * table.size);
+    if (table.find(table.entry(row).key) !== row) return false;
+  }
+  return true;
 }
 
 class DoesNotFit extends Error {}

@@ -67,7 +67,7 @@ export interface SampledEntries {
   readonly entry: (at: number) => Entry;
 }
 
-/** The indexes that have other values now, of a random sample. */
+/** Returns the indexes that have other values now for some objects of a random sample. */
 export async function varyingIndexes(
   cache: KindCache,
   entries: SampledEntries,

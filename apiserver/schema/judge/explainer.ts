@@ -129,7 +129,10 @@ export class Explainer {
   }
 }
 
-/** Returns the violations of the branch that has the fewest; of several, the first. */
+/**
+ * Returns the violations of the branch that has the fewest; if several branches have equally few, those of the first
+ * one.
+ */
 function closest(results: readonly (readonly FieldCause[])[]): readonly FieldCause[] {
   return results.reduce((best, causes) => (causes.length < best.length ? causes : best));
 }
