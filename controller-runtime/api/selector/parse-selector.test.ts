@@ -75,7 +75,7 @@ describe('parseLabelSelector', () => {
     }
   });
 
-  it('accepts the spec's form of a set, which Kubernetes refuses', () => {
+  it('accepts the form of a set in the spec, which Kubernetes refuses', () => {
     const set = [{ key: 'a', operator: 'in', values: ['b', 'c'] }];
     expect(parseLabelSelector('a=(c, b)')).to.deep.equal(set);
     expect(parseLabelSelector('a == ( b,c,b )')).to.deep.equal(set);
