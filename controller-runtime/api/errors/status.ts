@@ -40,7 +40,7 @@ export const statusCodes = {
    * again, and watch from there.
    */
   Expired: 410,
-  /** The same as Expired. This server sends Expired; other servers and webhooks send Gone. Cure: list again. */
+  /** Means the same as Expired. This server sends Expired; other servers and webhooks send Gone. Cure: list again. */
   Gone: 410,
   /**
    * The body, the object or the work that it causes exceeds a limit. Cure: send less; split the object, or the request.

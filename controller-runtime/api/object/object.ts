@@ -7,7 +7,7 @@ export interface OwnerReference {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
-  /** True for the one owner that manages the object: its controller is told of changes of the object. */
+  /** True for the one owner that manages the object: a change of the object causes a run for this owner. */
   readonly controller?: boolean;
   /** True when an owner that is deleted in the foreground stays until this object is deleted. */
   readonly blockOwnerDeletion?: boolean;

@@ -34,7 +34,7 @@ export interface ExplainedOwner {
   readonly owner: NamedObject;
   /** True for the owner that manages the object. */
   readonly controller: boolean;
-  /** Whether the owner exists; absent when the user may not read it. */
+  /** True when the owner exists; absent when the user may not read it. */
   readonly exists?: boolean;
 }
 
