@@ -106,7 +106,7 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ a: 1 }, { op: 'remove', path: '' }).code).to.equal(422);
   });
 
-  it('resolves only own members of objects, and indexes without leading zeros or signs', () => {
+  it('resolves only own members of objects, and exact indexes of arrays', () => {
     for (const path of ['/toString', '/list/length', '/list/01', '/list/-1', '/list/1e0', '/list/-', '/text/0']) {
       for (const op of ['replace', 'test', 'remove']) {
         expect(refusalOf({ list: [1, 2], text: 'x' }, { op, path, value: 1 }).code, `${op} ${path}`).to.equal(422);

@@ -76,7 +76,7 @@ describe('strategicMergeDirective', () => {
     expect(strategicMergeDirective({ '$deleteFromPrimitiveList/tags': [] })).to.equal('$deleteFromPrimitiveList/tags');
   });
 
-  it('treats other keys with a dollar as data, and also values that look like directives', () => {
+  it('treats other keys with a dollar as data, and also texts that look like directives', () => {
     const patch = { schema: { $ref: '#/x' }, $setElementOrder: 1, note: '$patch', list: [null, '$retainKeys'] };
     expect(strategicMergeDirective(patch)).to.equal(undefined);
   });

@@ -362,7 +362,7 @@ describe('createClient', () => {
     expect(() => createClient('http://localhost', { requestTimeoutMs: 0 })).to.throw(RangeError);
   });
 
-  it('refuses a certificate authority for an http URL, where it would not be used', () => {
+  it('refuses certificates and keys that are missing, cannot be read, or would not be used', () => {
     const certificate = (body: string): string => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
     for (const [url, options, problem] of [
       ['http://localhost', { ca: certificate('AAAA') }, 'ca: cannot be used over http:'],

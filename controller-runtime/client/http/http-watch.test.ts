@@ -264,7 +264,7 @@ describe('watch over HTTP', () => {
     expect(isExpired(seen.failure)).to.equal(true);
   });
 
-  it('rejects with an error that a retry cannot help', async () => {
+  it('rejects with an error that no retry can repair', async () => {
     server.answer({ status: 403 });
     const seen = collect({ resourceVersion: '4' });
     await eventually(() => seen.done);

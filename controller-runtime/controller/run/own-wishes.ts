@@ -73,7 +73,7 @@ interface Missing {
   readonly placed: Placed;
 }
 
-/** It returns a promise only when something must be written, because most runs need no write. */
+/** Returns a promise only when something must be written, because most runs need no write. */
 function ownAtOnce(parts: OwnParts, { wishes, present, dryRun }: Placing): WishState[] | Promise<WishState[]> {
   const granting = { dryRun, states: noStates };
   const states: WishState[] = [];
