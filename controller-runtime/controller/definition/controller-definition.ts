@@ -63,8 +63,8 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /** The delays of a failing key. Default: 5 ms, doubled by each failure of the key, up to 1000 s. */
   readonly backoff?: BackoffOptions;
   /**
-   * The number of retries after which a failing key is parked until something changes. Default: no limit; such a key is
-   * retried every 1000 s.
+   * The number of retries after which a failing key is parked until something changes. Default: no limit, so that the
+   * key is retried again and again, in the end every 1000 s.
    */
   readonly retryLimit?: number;
   /**
