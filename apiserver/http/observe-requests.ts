@@ -7,7 +7,7 @@ import { requireRead } from './response/cacheable-answer.ts';
 import { withoutTrailingSlash } from './pages/health.ts';
 import { requestVerb } from './request/resource-path.ts';
 
-/** Upper bounds in seconds: those of Kubernetes, and finer ones at the lower end. */
+/** The upper bounds of the buckets in seconds: the bounds of Kubernetes, and more of them for short times. */
 const buckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30,
   45, 60,

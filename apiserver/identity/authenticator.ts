@@ -30,7 +30,7 @@ export interface AuthenticatorParts {
   readonly sessions?: SessionFinder;
   /** The audience of tokens for this server. */
   readonly audience: string;
-  /** The user of requests without a credential. Default: they get 401. */
+  /** The user of requests without a credential. By default, these requests get 401. */
   readonly fallback?: UserInfo;
   /** The user of all requests, whatever their credentials; for an open server. */
   readonly everybody?: UserInfo;

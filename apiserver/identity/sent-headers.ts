@@ -31,10 +31,10 @@ declare module 'node:net' {
 
 /**
  * Keeps the tokens of Authorization headers. The last accepted header of a connection is kept until the connection
- * ends, so that the same header needs no digest again (1 µs of the 21 µs that a get takes). The token is kept, and
- * never its user: whether the token is valid is decided at each request. A proxy may share a connection among clients,
- * so the time of the comparison depends on the lengths alone, and not on how much of another client's header was
- * guessed: it has no branch on the characters, and compares four of them at a time.
+ * ends, so that the header needs no new digest when it comes again (1 µs of the 21 µs that a get takes). The token is
+ * kept, and never its user: whether the token is valid is decided at each request. A proxy may share a connection among
+ * clients, so the time of the comparison depends on the lengths alone, and not on how much of another client's header
+ * was guessed: it has no branch on the characters, and compares four of them at a time.
  */
 export class SentHeaders {
   /** The memory that all connections share for the comparison. */

@@ -111,7 +111,7 @@ function* ranksOf(values: readonly string[]): Steps<Int32Array> {
   return ranks;
 }
 
-/** The items in the order of their values; equal ones stay in their order. */
+/** Sorts the items by their values. Items with equal values stay in their order. */
 function* sortedByRank(numbers: readonly number[], ranks: Int32Array): Steps<Int32Array> {
   const next = new Int32Array(ranks.length + 1);
   for (const [item, number] of numbers.entries()) {

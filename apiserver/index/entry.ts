@@ -8,7 +8,7 @@ export type IndexValues = readonly IndexValue[];
 
 const noValues: readonly string[] = Object.freeze([]);
 
-/** The values as a list. Default: none. */
+/** Returns the values as a list, which is empty by default. */
 export function valueList(value: IndexValue = noValues): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }

@@ -62,7 +62,10 @@ export class RecordPacker {
     return rows === 0 ? undefined : { bytes: block.bytes.subarray(0, filled), rows };
   }
 
-  /** Replaces rows of the table by those of the copies, once all are packed. */
+  /**
+   * Replaces the numbers of rows in the table by the numbers of rows in the copies. Call it once all records are
+   * packed.
+   */
   renumber(rows: Int32Array): Int32Array {
     const newRows = this.#newRows;
     return newRows === undefined ? rows : rows.map((row) => newRows[row] ?? 0);

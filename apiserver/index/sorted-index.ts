@@ -166,7 +166,7 @@ export class SortedIndex {
     }
   }
 
-  /** The rows of the ranks from..to-1. Default: of all. */
+  /** The rows of the ranks from..to-1. By default, these are all ranks. */
   rows(from = 0, to: number = this.size): Int32Array {
     this.#place();
     const rows = new Int32Array(Math.max(0, Math.min(to, this.#size) - from));

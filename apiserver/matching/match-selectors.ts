@@ -6,7 +6,7 @@ import type { LabelSelector } from '../builtin/objects/rbac-objects.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The selectors of a webhook or a policy. Default: everything. */
+/** The selectors of a webhook or a policy. By default, they select everything. */
 export interface MatchSelectors {
   readonly namespaceSelector?: LabelSelector | null;
   readonly objectSelector?: LabelSelector | null;

@@ -18,8 +18,8 @@ export class NamespaceLabels {
   }
 
   /**
-   * Returns the labels that namespace selectors look at: those of the object's namespace, or, for a Namespace, its own.
-   * Returns undefined when the object is in no namespace.
+   * Returns the labels that namespace selectors look at: the labels of the object's namespace, or, for a Namespace, its
+   * own labels. Returns undefined when the object is in no namespace.
    */
   of({ model }: Resource, { object, oldObject }: WrittenObjects): Labels | undefined {
     const written = object ?? oldObject;

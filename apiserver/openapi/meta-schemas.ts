@@ -37,11 +37,12 @@ const objectMeta: OpenApiSchema = {
     version: {
       type: 'integer',
       description:
-        'Optimistic lock: 1 at creation, + 1 per write that changes something. Sent in an update it must match.',
+        'Optimistic lock: 1 at creation, and 1 more after each write that changes something. An update may only send the stored value.',
     },
     resourceVersion: {
       ...text,
-      description: 'Revision of the last change. Sent in an update it must match; at creation it is refused.',
+      description:
+        'Revision of the last change. An update may only send the stored value; a creation that sends one is refused.',
     },
     generation: {
       type: 'integer',
@@ -177,7 +178,7 @@ const watchEvent: OpenApiSchema = {
     type: { ...text, enum: ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR'] },
     object: {
       ...free,
-      description: 'The object; of a BOOKMARK only metadata.resourceVersion counts, of an ERROR it is a Status.',
+      description: 'The object. In a BOOKMARK, only metadata.resourceVersion counts; in an ERROR, it is a Status.',
     },
   },
 };

@@ -107,7 +107,7 @@ interface Details extends Omit<OpenApiOperation, 'operationId' | 'tags'> {
   readonly suffix?: string;
   /** The first word of the operation's id. */
   readonly verb: string;
-  /** The kind that it reads or writes. Default: the path's kind. */
+  /** The kind that the operation reads or writes. By default, it is the path's kind. */
   readonly of?: GroupVersionKind;
 }
 

@@ -17,7 +17,7 @@ const dryRun = query('dryRun', { ...text, enum: ['All'] }, 'The response is the 
 const resourceVersion = query(
   'resourceVersion',
   text,
-  'The response is not older than this revision; 0: from memory, without a wait.',
+  'The response is not older than this revision. With 0, it comes from memory, without a wait.',
 );
 
 const readable: readonly Parameter[] = [
@@ -103,12 +103,12 @@ function orderParameters(model: ModelDescriptor): readonly Parameter[] {
 
 const chunkParameters: readonly Parameter[] = [
   query('limit', { type: 'integer', minimum: 0 }, 'Objects in a chunk; 0, the default: all.'),
-  query('continue', text, 'The next chunk: metadata.continue of the one before.'),
+  query('continue', text, 'The next chunk, by metadata.continue of the previous chunk.'),
   resourceVersion,
   query(
     'resourceVersionMatch',
     { ...text, enum: ['Exact', 'NotOlderThan'] },
-    'How resourceVersion counts. With sendInitialEvents: NotOlderThan.',
+    'How resourceVersion is compared. With sendInitialEvents, it must be NotOlderThan.',
   ),
 ];
 

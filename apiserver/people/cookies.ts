@@ -12,7 +12,7 @@ interface LoginCookie {
 /** Browsers accept a cookie of this prefix only from the host itself, over TLS, so no other host can plant one. */
 const securePrefix = '__Host-';
 
-/** Returns the value of a cookie in a Cookie header; over TLS, only that of the cookie for TLS. */
+/** Returns the value of a cookie in a Cookie header. Over TLS, only the cookie for TLS counts. */
 export function readCookie(header: string, { name }: LoginCookie, isSecure: boolean): string | undefined {
   const wanted = nameFor(name, isSecure);
   for (const pair of header.split(';')) {

@@ -4,7 +4,7 @@ import { readCookie, setCookie } from './cookies.ts';
 /** Lax, because the issuer's page sends the browser back to this server. */
 const login = { name: 'homeostat-login', sameSite: 'Lax', maxAgeSeconds: maxLoginMs / 1000 } as const;
 
-/** Returns the login that a browser has begun, encrypted; over TLS, only that of the cookie for TLS. */
+/** Returns the login that a browser has begun, encrypted. Over TLS, only the cookie for TLS counts. */
 export function readLoginCookie(header: string, isSecure: boolean): string | undefined {
   return readCookie(header, login, isSecure);
 }

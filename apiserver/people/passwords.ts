@@ -14,7 +14,7 @@ const maxCharacters = 256;
  */
 const maxHashing = 2;
 
-/** Requests that wait for a hash; further ones are refused. */
+/** The maximum number of requests that wait for a hash; further requests are refused. */
 const maxWaiting = 64;
 
 interface StoredPassword {

@@ -3,7 +3,7 @@ import { maxSessionMs } from './sessions.ts';
 
 const session = { name: 'homeostat-session', sameSite: 'Strict', maxAgeSeconds: maxSessionMs / 1000 } as const;
 
-/** Returns the secret in a Cookie header; over TLS, only that of the cookie for TLS. */
+/** Returns the secret in a Cookie header. Over TLS, only the cookie for TLS counts. */
 export function readSessionCookie(header: string, isSecure: boolean): string | undefined {
   return readCookie(header, session, isSecure);
 }
@@ -16,7 +16,7 @@ export function sessionCookie(secret: string, isSecure: boolean): string {
   return setCookie(session, secret, isSecure);
 }
 
-/** Returns the Set-Cookie header that deletes it. */
+/** Returns the Set-Cookie header that deletes the session's cookie. */
 export function endedSessionCookie(isSecure: boolean): string {
   return setCookie(session, '', isSecure);
 }

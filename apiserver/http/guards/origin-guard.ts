@@ -41,7 +41,7 @@ export class OriginGuard {
     const isKnown = this.#known.has(headers.host ?? '');
     if (isKnown === undefined || countHosts(rawHeaders) > 1) {
       const message =
-        'a request needs one host: one Host header, or a URL, with a name or an address, and perhaps a port';
+        'a request must name one host, in one Host header or in its URL: a name or an address, with an optional port';
       throw new ApiError('BadRequest', message);
     }
     const problem = isKnown

@@ -3,7 +3,7 @@ export const homeostatVersion = '0.1.0';
 
 /**
  * `GET /version`. A kubectl dispatcher chooses the version of kubectl by `minor`, and needs a semantic version: the
- * API is that of Kubernetes 1.32.
+ * server has the API of Kubernetes 1.32.
  */
 export const serverVersion: Readonly<Record<string, string>> = Object.freeze({
   major: '1',

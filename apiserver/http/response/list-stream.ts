@@ -10,7 +10,7 @@ export interface ListText {
   readonly head: object;
   readonly field: 'items' | 'rows';
   readonly entries: readonly { readonly bytes: Buffer; readonly size: number }[];
-  /** Makes the JSON of an item from the JSON of its object. Default: the object itself. */
+  /** Makes the JSON of an item from the JSON of its object. By default, the item is the object itself. */
   readonly itemOf?: ((object: Buffer) => Buffer) | undefined;
   /** Called before each piece. Throws when the rest can no longer be sent. */
   readonly check?: () => void;

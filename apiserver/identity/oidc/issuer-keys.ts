@@ -139,7 +139,7 @@ export class IssuerKeys {
   }
 }
 
-/** Keys for other purposes, and secret ones, are left out. */
+/** True for a key that verifies signatures. Keys for other purposes, and secret keys, are left out. */
 function isPublicKey(key: unknown): key is JWK & { readonly kid?: string } {
   if (!isJsonObject(key)) return false;
   const { kty, use, kid } = key;

@@ -152,7 +152,7 @@ function* undoLater(present: Steps<EntryPlaces>, query: Query, later: readonly F
   return later.length === 0 ? entries : yield* undo(entries, query, firstStates(later));
 }
 
-/** Replaces the present states of changed objects by their former ones; both lists are in the query's order. */
+/** Replaces the present states of changed objects by their former states; both lists are in the query's order. */
 function* undo(
   present: Iterable<Entry>,
   query: Query,

@@ -172,7 +172,7 @@ interface Group {
   readonly from: number;
   readonly to: number;
   readonly start: number;
-  /** undefined: the entries have no value. */
+  /** The value that the entries share; undefined when they have none. */
   readonly value: string | undefined;
 }
 

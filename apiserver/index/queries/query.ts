@@ -9,7 +9,7 @@ import { labelCondition } from './label-condition.ts';
 
 export interface SortRequest {
   readonly field: string;
-  /** Default: the index's own order. */
+  /** By default, it is the index's own order. */
   readonly direction?: 'asc' | 'desc';
 }
 

@@ -106,8 +106,8 @@ export class KeptPart {
   }
 
   /**
-   * The position of the entry with a revision, which must not be below that of the call before; undefined when there is
-   * none.
+   * Returns the position of the entry with a revision; undefined when there is none. The revision must not be below the
+   * revision of the previous call.
    */
   find(revision: number): number | undefined {
     while (inBounds(this.#revisions[this.#at]) < revision && this.#at < this.size - 1) this.#at += 1;
@@ -115,8 +115,8 @@ export class KeptPart {
   }
 
   /**
-   * True when the bytes are those that the entry was made from. Otherwise the object was damaged, and the entry says
-   * nothing about it.
+   * True when the bytes are those that the entry was made from. Otherwise the object was damaged, so the entry does not
+   * describe it.
    */
   hasBytes(at: number, bytes: Buffer): boolean {
     return this.#checks[at] === crc32(bytes);

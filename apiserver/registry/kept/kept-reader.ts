@@ -70,8 +70,8 @@ export class KeptReader {
   }
 
   /**
-   * The entry of a row, whose revision is above that of the row before; undefined when it has to be computed. @throws
-   * BrokenObjectError
+   * Returns the entry of a row; undefined when it has to be computed. Rows come in the order of their revisions.
+   * @throws BrokenObjectError
    */
   entryOf({ key, revision, data, problem }: Row): Entry | undefined {
     const part = this.#part;

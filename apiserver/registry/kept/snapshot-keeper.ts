@@ -107,7 +107,10 @@ export class SnapshotKeeper {
     this.#parts.logger.info({ kind, group, file, reason }, message);
   }
 
-  /** From now on, {@link save} writes the kind. `mark` is that of the file from which it was read. */
+  /**
+   * From now on, {@link save} writes the kind. `mark` is the mark of the file from which the kind was read, if there
+   * was one.
+   */
   follow(cache: KindCache, kind: NumberedKind, mark?: SnapshotMark): void {
     this.#known.add(this.#parts.files.nameOf(kind));
     this.#followed.set(kind.number, { cache, kind, mark });

@@ -8,7 +8,7 @@ import { PendingConversion } from './pending-conversion.ts';
 import type { Rules } from '../rules/write-request.ts';
 import { isEmpty } from '../rules/write-rules.ts';
 
-/** A conversion as a model declares it; undefined: only apiVersion changes. */
+/** A conversion as a model declares it; undefined when only apiVersion changes. */
 export type Convert = ((object: ApiObject) => unknown) | undefined;
 
 /** Fields that a conversion must not change if it returns them. */
@@ -55,7 +55,10 @@ function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
   return copied;
 }
 
-/** Labels and annotations are those of the conversion, if it returns metadata; everything else stays. */
+/**
+ * Returns the metadata of a converted object: labels and annotations from the conversion, if it returns metadata, and
+ * everything else unchanged.
+ */
 function metadataOf(before: ObjectMeta, answered: unknown): ObjectMeta {
   if (answered === undefined) return structuredClone(before);
   const [wrong] = metadataShapeErrors(answered);

@@ -7,7 +7,7 @@ import type { StoredEntry } from '../../index/stored-entry.ts';
 import type { Change } from '../../store/store.ts';
 import { withRevision } from '../object/object-codec.ts';
 
-/** Bytes of the fingerprint, before the record. */
+/** The length in bytes of the fingerprint, which comes before the record. */
 const markBytes = 32;
 
 /** Many notes share a block. */
@@ -16,34 +16,38 @@ const blockBytes = 64 * 1024;
 const noBytes = Buffer.alloc(0);
 
 /**
- * Notes from one process to another about the new state of an object: its record, so that the other process copies it, and
- * neither parses the object nor computes the values of its indexes. A note begins with the fingerprint of the writer's indexes
- * and program, and is ignored by a process that has others, as while a plugin is reloaded.
+ * Notes from one process to another about the new state of an object: its record, so that the other process copies it,
+ * and neither parses the object nor computes the values of its indexes. A note begins with the fingerprint of the
+ * writer's indexes and program, and is ignored by a process with other indexes or another program, for example while a
+ * plugin is reloaded.
  */
 export class EntryNotes {
   readonly #mark: Buffer;
   #block = new Block(blockBytes);
   #filled = 0;
 
-  /** `fingerprint` is that of `keptFingerprint`. */
+  /** @param fingerprint the result of `keptFingerprint` */
   constructor(fingerprint: string) {
     this.#mark = Buffer.from(fingerprint, 'base64');
   }
 
-  /** The note of an object. */
+  /** Returns the note about an object. */
   write(object: EntryObject, values: IndexValues): Buffer {
     const { block, at, footprint } = createEntry(object, { revision: 0, bytes: noBytes, values, slabs: this });
     this.#mark.copy(block.bytes, at - markBytes);
     return block.bytes.subarray(at - markBytes, at + footprint);
   }
 
-  /** The entry of a change; undefined when its object has to be parsed. @throws BrokenObjectError */
+  /**
+   * Returns the entry of a change, from its note; undefined when the change's object has to be parsed. @throws
+   * BrokenObjectError
+   */
   read({ data, revision, problem, note }: Change, slabs: Slabs): StoredEntry | undefined {
     if (note === undefined || problem !== undefined || this.#mark.compare(note, 0, markBytes) !== 0) return undefined;
     return this.entryOf(note, { revision, bytes: withRevision(data, revision, slabs.allocate), slabs });
   }
 
-  /** The entry of an own note. */
+  /** Returns the entry of a note that this process has written. */
   entryOf(
     note: Uint8Array,
     { slabs, ...state }: { readonly revision: number; readonly bytes: Buffer; readonly slabs: Slabs },

@@ -94,7 +94,7 @@ function killedAt(kept: KeptStore, calls: { left: number }): KeptStore {
   };
 }
 
-/** One kind of a database in a file, as a server holds it. */
+/** One kind in a server whose database is a file. */
 class Served {
   readonly #path: string;
   #store: Store;

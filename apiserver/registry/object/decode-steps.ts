@@ -15,7 +15,7 @@ const searchedBytes = 64 * 1024;
 type DecodeSteps<R> = Generator<undefined, R, undefined>;
 
 interface DecodeOptions {
-  /** Freezes a value and all it holds. Absent: nothing is frozen. */
+  /** Freezes a value and everything in it. Without it, nothing is frozen. */
   readonly freeze?: ((value: unknown) => unknown) | undefined;
   /** The maximum bytes of one step. Default 16 KB. */
   readonly most?: number;

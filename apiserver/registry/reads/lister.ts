@@ -17,7 +17,7 @@ import type { Revisions } from '../history/revisions.ts';
 export interface SelectionRequest {
   readonly labelSelector: Selector;
   readonly fieldSelector: Selector;
-  /** Absent: all namespaces. */
+  /** The namespace of the objects; without it, objects of all namespaces are selected. */
   readonly namespace?: string;
   /** Default, when empty: creationTimestamp, newest first. Equal objects are in the order of their names. */
   readonly sort: readonly SortRequest[];

@@ -64,8 +64,8 @@ function checkObject(rules: Rules, object: ApiObject, { request, judged, stored 
 }
 
 /**
- * The violations that a write adds. An object that a newer schema refuses must still be deletable: a write of its
- * metadata alone is not refused for its stored fields.
+ * Returns the violations for which a write is refused. A write that only changes metadata is not refused for stored
+ * fields, because it must be possible to delete an object that a newer schema refuses.
  */
 function newCauses(
   causes: readonly FieldCause[],
@@ -103,7 +103,7 @@ export function* proposeCreate(rules: Rules, body: () => unknown, request: Creat
 function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): ObjectMeta {
   const { generateName = '' } = given;
   const { uid, namespace, now: creationTimestamp } = request;
-  // Most objects have the first form; spreads cost more than all else here.
+  // Most objects need only the first form. Spreads would cost more than everything else here.
   const own: OwnMetadata =
     generateName === '' && namespace === undefined
       ? { name, uid, version: 1, resourceVersion: '', generation: 1, creationTimestamp }
@@ -276,7 +276,7 @@ export function* decideUpdate(
   const object = admitted === proposed ? proposed : acceptAdmitted(rules, proposed, { admitted, subresource });
   const isSame = deepEqual(stored, object);
   const managed = manage.keepsEntries(stored) ? stored.metadata.managedFields : yield* manage.entries(stored);
-  // An empty list of entries is stored as no list.
+  // An empty list of entries counts as no list, because it is not stored.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
   const judged = isPlainlyValid(rules, object) ? noCauses : yield* judgeObject(rules, object, { request, stored });
   checkObject(rules, object, { request, judged, stored });
@@ -288,7 +288,7 @@ export function* decideUpdate(
   setManagedFields(object, entries);
   if (request.isLong) yield;
   const changed = withVersions(stored, object);
-  // A removed object is not stored. The model does not check it, so that nothing can prevent the removal.
+  // An object that is removed is not stored, so the model does not check it: no rule can prevent the removal.
   if (changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed))
     return { op: 'delete', object: changed };
   rules.validateModel?.(changed, stored);

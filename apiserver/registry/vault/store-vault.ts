@@ -53,7 +53,8 @@ export class StoreVault implements Vault {
   }
 
   /**
-   * Reads all values of a store. Later changes come through {@link apply}, in order; repeating older ones does no harm.
+   * Reads all values of a store. Later changes come through {@link apply}, in order; repeating older changes does no
+   * harm.
    */
   static async read(store: Store): Promise<StoreVault> {
     const kind = kindNameOf(vaultKind);
@@ -113,7 +114,7 @@ export class StoreVault implements Vault {
         await this.reach();
         const stored = this.#secrets.get(key) ?? this.#locked.get(key);
         if (stored === undefined) return;
-        // The log keeps no last state of a deleted value, and none is needed.
+        // The log does not keep the last state of a deleted value, because it is not needed.
         const operation = {
           op: 'delete',
           key,
@@ -142,8 +143,8 @@ export class StoreVault implements Vault {
         const unique = { add: [this.#claimOf(id).claim], remove };
         const operation = { key, kind: this.kindNumber, data, unique };
         const { revision: expect } = stored ?? {};
-        // If the write is refused, memory may not know yet which process is the holder: it catches up, and this one
-        // tries again.
+        // If the write is refused, memory may not know yet which process is the holder. So this process waits for
+        // memory, and tries again.
         if (
           !(await this.#submit(
             expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
@@ -183,7 +184,7 @@ export class StoreVault implements Vault {
     this.#tell(this.#names.get(change.key) ?? before);
   }
 
-  /** Replaces all values by those of a later revision, when the changes in between are lost. */
+  /** Replaces all values by the values of a later revision, when the changes in between are lost. */
   replace(rows: ReadonlyMap<string, Row>): void {
     const changed = new Set<string | undefined>();
     for (const [key, name] of this.#names) {

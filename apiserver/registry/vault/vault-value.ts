@@ -21,7 +21,7 @@ export interface UnreadableValue {
 /** @throws TypeError that does not quote the name */
 export function checkVaultName(name: string): void {
   if (name.length <= maxNameLength && namePattern.test(name)) return;
-  throw new TypeError(`the name of a secret has 1 to ${maxNameLength} characters of a-z, 0-9, ".", "/" and "-"`);
+  throw new TypeError(`the name of a secret must have 1 to ${maxNameLength} characters of a-z, 0-9, ".", "/" and "-"`);
 }
 
 /** Returns the key under which a value is stored. */
@@ -29,7 +29,7 @@ export function vaultKeyOf(name: string): string {
   return keyPrefixOf(vaultKind) + createHash('sha256').update(name).digest('hex').slice(0, 40);
 }
 
-/** Returns the bytes to store. @throws TypeError for values that are no JSON, and too large ones */
+/** Returns the bytes to store. @throws TypeError for a value that is not JSON, or is too large */
 export function encodeVaultValue(name: string, value: unknown): Uint8Array {
   const text = JSON.stringify({ name, value });
   if (value === undefined || Buffer.byteLength(text) > maxValueBytes + maxNameLength + 32)

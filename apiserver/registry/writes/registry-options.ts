@@ -21,7 +21,7 @@ export interface RegistryOptions {
   readonly uuid: () => string;
   readonly memory: Readonly<Pick<MemoryLimit, 'isFull' | 'refuse'>>;
   readonly serviceDomain: string;
-  /** Keeps the users of the last writes. Default: nothing is kept. */
+  /** Keeps the users of the last writes. Without it, no users are kept. */
   readonly writers?: RecentWriters;
   /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
@@ -30,14 +30,14 @@ export interface RegistryOptions {
   readonly creationRules?: readonly CreationRule[];
   /** Default none: every user may write everything. */
   readonly guards?: readonly WriteGuard[];
-  /** The turns of the writes that guards check. Default: they are checked once, when they are planned. */
+  /** The turns of the writes that guards check. Without it, writes are checked once, when they are planned. */
   readonly turns?: WriteTurns;
   /**
    * Reserves a place for a new object in the quotas of its namespace, if it has one; returns undefined when no quota
    * counts it. Default: no quotas.
    */
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
-  /** Default: no hooks. */
+  /** The hooks of all kinds. By default, there are none. */
   readonly hooks?: Hooks;
   /** Lets webhooks review writes. Default: none. */
   readonly review?: WriteReview;
