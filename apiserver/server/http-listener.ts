@@ -51,7 +51,10 @@ export interface ListenOptions {
 export interface KeyPair {
   readonly key: string;
   readonly cert: string;
-  /** PEM of the authorities whose certificates of clients are accepted; absent: clients are asked for none. */
+  /**
+   * PEM of the authorities whose certificates of clients are accepted. If absent, clients are not asked for a
+   * certificate.
+   */
   readonly clientAuthorities?: string | undefined;
 }
 
@@ -170,7 +173,9 @@ export class HttpListener {
   }
 }
 
-/** Refuses the request of an address that has too many connections without a credential, and ends its connection. */
+/**
+ * Refuses the request of an address that has too many connections without a valid credential, and ends its connection.
+ */
 function refuseUnknown(response: ServerResponse): void {
   const message = 'too many connections without a credential from one address, please try again later';
   const status = JSON.stringify(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }).toStatus());

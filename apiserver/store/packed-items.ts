@@ -6,7 +6,7 @@ import type { Steps } from '../turns/steps.ts';
  */
 export type PackedItems = readonly Uint8Array<ArrayBuffer>[];
 
-/** Claims in one part: one to two milliseconds. */
+/** The number of claims in one part, which takes one to two milliseconds. */
 const itemsPerPart = 2_000;
 
 /** Packs items into parts, one in each step. */

@@ -7,7 +7,7 @@ export interface Operation {
   readonly op: 'create' | 'update' | 'delete';
   /** `/registry/<group>/<plural>/[<namespace>/]<name>`, validated by the caller. At most 700 bytes. */
   readonly key: string;
-  /** Number of the kind. */
+  /** The number of the kind. */
   readonly kind: number;
   /** Revision of the stored object; required by update and delete. */
   readonly expect?: number;
@@ -19,7 +19,7 @@ export interface Operation {
    * would claim too little, so its write is refused. When absent, it is not checked.
    */
   readonly generation?: number;
-  /** Claims, of any kinds, that must all have a holder at the commit. Absent: none. */
+  /** Claims, of any kinds, that must all have a holder at the commit. Default none. */
   readonly requires?: readonly RequiredClaim[];
   /** A note of the writer about the change for other processes; see {@link Store.passesNotes}. Never stored. */
   readonly note?: Uint8Array;
@@ -194,8 +194,8 @@ export interface SnapshotStore {
  */
 export interface Store {
   /**
-   * True when other processes may write to the same database: a caller that keeps state in memory has to follow {@link
-   * changes}.
+   * True when other processes may write to the same database. Then a caller that keeps state in memory has to follow
+   * {@link changes}.
    */
   readonly isShared: boolean;
   /** True when notes of operations reach other processes with the changes. Some may be lost. Default: none are passed on. */

@@ -8,10 +8,10 @@ import { foundIn, get, isAbsent, isEqual, put } from './transactions.ts';
 import { KnownHistory, type KnownRevision } from '../server/known-history.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The oldest version that the tests run on. */
+/** The oldest version that is accepted, which is also the oldest that the tests run on. */
 const oldest = [3, 4] as const;
 
-/** The gap above revisions that a client may have seen, so that none of them identifies a new state. */
+/** The gap above the revisions that a client may have seen, so that none of these revisions is assigned again. */
 const revisionGap = 1_000_000;
 
 export interface EtcdHistoryParts {

@@ -115,7 +115,7 @@ function renew(connection: EtcdConnection, id: number): Promise<number> {
   });
 }
 
-/** 52 bits of the store's id: a number that no other store has. */
+/** Returns 52 bits of the store's id as a number, which no other store has. */
 function leaseId(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 13), 16) || 1;
 }

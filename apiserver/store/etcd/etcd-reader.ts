@@ -27,7 +27,7 @@ import {
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Claims of one response. */
+/** The maximum number of claims in one response. */
 const claimsAtOnce = 5_000;
 
 /** The bounds of the number of keys in one response, which follows from the size of the last values. */
@@ -143,7 +143,7 @@ export class EtcdReader {
     }
   }
 
-  /** All pages at the revision of the first one. */
+  /** Returns all pages, at the revision of the first one. */
   async #claims(kind: number): Promise<StoredClaims> {
     const { layout, first } = { layout: this.#layout, first: { ...this.#layout.claimsOf(kind), limit: claimsAtOnce } };
     const { header, responses } = await this.#link.repeat((connection) =>

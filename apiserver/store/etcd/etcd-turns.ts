@@ -6,7 +6,7 @@ import { BoundedWait } from '../server/bounded-wait.ts';
 /** The time for which a store still takes turns after it last lost against another store, or waited for one. */
 const contendedMs = 1_000;
 
-/** The least time that a store has for its turn; longer where writes take longer. */
+/** The minimum time that a store has for its turn; it is longer where writes take longer. */
 const leastPatienceMs = 50;
 const writesOfPatience = 5;
 

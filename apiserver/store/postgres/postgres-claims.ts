@@ -14,7 +14,7 @@ interface ClaimRow {
   readonly key: string;
 }
 
-/** Rows read in one step: about a millisecond. */
+/** The number of rows read in one step, which takes about a millisecond. */
 const rowsPerStep = 2_000;
 
 /**

@@ -38,7 +38,7 @@ async function follow(store: Store, isOver: () => boolean): Promise<number[]> {
   }
 }
 
-/** 16 writers over all stores, and a reader at each but the first. */
+/** Runs 16 writers, distributed over all stores, and a reader at each store but the first. */
 async function writeAndFollow(stores: readonly Store[]): Promise<Followed> {
   let isOver = false;
   const reading = stores.slice(1).map((store) => follow(store, () => isOver));
