@@ -64,7 +64,7 @@ export interface ListenerOptions {
   readonly clock: Clock;
   /** Default: a table without limits. */
   readonly connections?: ConnectionTable;
-  /** Default 10 s for headers, 60 s for a whole request. */
+  /** The time limits of connections. Default: 10 s for headers, and 60 s for a whole request. */
   readonly times?: ConnectionTimes;
 }
 
@@ -97,7 +97,9 @@ export class HttpListener {
     this.#server.on('clientError', (error, socket) => answerMalformed(error, socket, clock));
   }
 
-  /** Calls the handler for each request once the request before it on the same connection has its response. */
+  /**
+   * Calls the handler for each request, but not before the previous request on the same connection has its response.
+   */
   #inTurn(handler: Handler, clock: Clock): Handler {
     const turns = new RequestTurns();
     const arrivals = new ArrivalTurns(clock);

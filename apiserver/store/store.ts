@@ -9,7 +9,7 @@ export interface Operation {
   readonly key: string;
   /** The number of the kind. */
   readonly kind: number;
-  /** Revision of the stored object; required by update and delete. */
+  /** The revision of the stored object; required by update and delete. */
   readonly expect?: number;
   /** The object's bytes; required by create and update. A delete may have the last state for its log row. */
   readonly data?: Uint8Array;
@@ -163,7 +163,7 @@ export interface KeptStore {
   drop(kind: NumberedKind): Promise<void>;
 }
 
-/** Names the file with the memory of a kind, and the revision whose state it has. */
+/** Identifies the file with the memory of a kind, by a nonce and the revision whose state it has. */
 export interface SnapshotMark {
   /** Random, and in the file as well. */
   readonly nonce: string;
@@ -256,9 +256,9 @@ export interface Store {
    * engine's own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
-  /** Absent when the engine cannot keep such data, so that each start computes it. */
+  /** Absent when the engine cannot keep data about objects, so that each start computes it. */
   readonly kept?: KeptStore | undefined;
-  /** Absent when the engine has no place for such files. */
+  /** Absent when the engine has no place for files of snapshots. */
   readonly snapshots?: SnapshotStore | undefined;
   close(): Promise<void>;
 }

@@ -84,7 +84,7 @@ export class EtcdHistory {
     return head;
   }
 
-  /** `revision` is that of the cluster when the head was read. */
+  /** True when the cluster was restored. `revision` is the cluster's revision when the head was read. */
   async #isRestored(connection: EtcdConnection, head: Head, revision: Integer): Promise<boolean> {
     const { raftAppliedIndex } = await connection.call('Maintenance/Status', {});
     // The index of an entry is set after its effect is visible, so it may be one too small here.
@@ -130,7 +130,10 @@ export class EtcdHistory {
     }
   }
 
-  /** `last` is the history that was known when the head and the record of that revision were read. */
+  /**
+   * Compares the found history with `last`, the history that was known when the head and the record of that revision
+   * were read.
+   */
   async #compare(
     connection: EtcdConnection,
     head: Head,

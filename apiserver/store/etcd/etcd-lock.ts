@@ -42,7 +42,10 @@ export class EtcdLock {
     return isExclusive ? isEqual(layout.exclusive, Buffer.from(id)) : isAbsent(layout.exclusive);
   }
 
-  /** `found` is the value of the key `exclusive` after the condition has failed. Throws StoreError `locked`. */
+  /**
+   * Throws StoreError `locked` if another store has the database alone. `found` is the value of the key `exclusive`
+   * after the condition has failed.
+   */
   check(found: Buffer | undefined): void {
     const { name, id, isExclusive } = this.#parts;
     if (isExclusive ? found?.toString() === id : found === undefined) return;

@@ -42,7 +42,9 @@ export interface EtcdReaderParts {
   readonly history: EtcdHistory;
 }
 
-/** Reads of the database. Each asks the cluster for its latest state, or continues at the revision of such a read. */
+/**
+ * Reads the database. Each read asks the cluster for its latest state, or continues at the revision of an earlier read.
+ */
 export class EtcdReader {
   readonly #link: EtcdLink;
   readonly #layout: EtcdLayout;

@@ -85,7 +85,7 @@ export class EtcdTurns {
     return !turns.includes(this.#parts.id);
   }
 
-  /** The turns after a write of this store. `asking` are the stores that have asked for a place. */
+  /** Returns the turns after a write of this store. `asking` are the stores that have asked for a place. */
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();

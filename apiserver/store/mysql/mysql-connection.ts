@@ -54,7 +54,8 @@ export class MysqlConnection {
       ...account,
       ...(ssl && { ssl }),
       connectTimeout: connectTimeoutMs,
-      // Safe: all statements are the store's own, and all values in their text are integers and hexadecimal literals.
+      // This is safe, because all statements are the store's own, and all values in their text are integers and
+      // hexadecimal literals.
       multipleStatements: true,
       rowsAsArray: true,
       maxPreparedStatements,

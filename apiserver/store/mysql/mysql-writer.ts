@@ -242,7 +242,7 @@ export class MysqlWriter {
   }
 }
 
-/** The database has responded, so asking again would give the same result. */
+/** True when the database has responded, so that asking again would give the same result. */
 function isFinal(error: unknown): boolean {
   const code = storeErrorCodeOf(error);
   return code === 'unknown' || code === 'diverged';

@@ -30,7 +30,7 @@ export interface BackupOptions {
    * promise of Node never settles when the database is closed meanwhile.
    */
   readonly signal: AbortSignal;
-  /** The backup of node:sqlite. Default: that of this Node, if it has one. */
+  /** The backup function of node:sqlite. Default: the function of the running Node, if it has one. */
   readonly byNode?: NodeSqlite['backup'];
 }
 
