@@ -1,7 +1,7 @@
 import { quoteValue } from '@homeostat/controller-runtime/api';
 import type { FieldShape, Shape } from './shape.ts';
 
-/** The maximum number of values that one default may bring into an object, defaults of its own fields included. */
+/** The maximum number of values that one default may bring into an object, including the defaults of its own fields. */
 const maxValues = 10_000;
 
 /**

@@ -14,8 +14,8 @@ import type { SchemaOrigin } from './judge/validator.ts';
  */
 export interface ObjectSchema {
   /**
-   * Resolves when the patterns are compiled; undefined once they are. Validation before that is correct, too, but may take as
-   * long as it takes to compile the patterns. Absent for a schema whose patterns are compiled already.
+   * Resolves when the patterns are compiled; undefined once they are. Before that, validation is correct, too, but may
+   * take as long as compiling them. Absent for a schema whose patterns are already compiled.
    */
   readonly whenReady: (() => Promise<void> | undefined) | undefined;
   /**

@@ -70,7 +70,7 @@ export class Pruner {
 
   /** A list that preserves unknown fields does so for its items, and not below their fields: Kubernetes' `skipPrune`. */
   #pruneItems(items: readonly unknown[], shape: Shape, keepsUnknown: boolean): void {
-    // Fields in lists whose items are not declared are as unknown as any other.
+    // In a list whose items are not declared, all fields of the items are unknown.
     const itemShape = shape.below.items ?? (keepsUnknown ? undefined : unknownShape);
     if (itemShape === undefined) return;
     for (let index = 0; index < items.length; index += 1) {

@@ -57,12 +57,12 @@ function compile(schema: JsonSchema): ObjectSchema {
   return compileSchema({ schemaName: 'Case', components: { Case: schema } });
 }
 
-/** Compiles a schema for the field `root`: the recorded one is not that of a whole object. */
+/** Compiles a schema for the field `root`, because the recorded schema is not that of a whole object. */
 function compileBelow(schema: JsonSchema | null): ObjectSchema {
   return compile({ type: 'object', properties: { root: schema ?? {} } });
 }
 
-/** Runs a check; for a deviation the check must fail. */
+/** Runs a check. If the case is a deviation, the check must fail. */
 function expectUnless(deviation: Deviation | undefined, check: () => void): void {
   if (deviation === undefined) return check();
   expect(check, `listed as deviating (${reasons[deviation]}), and does not`).to.throw();

@@ -22,7 +22,7 @@ export interface Shape {
   readonly isNullable: boolean;
   /** The default; undefined when there is none. */
   readonly defaultValue: unknown;
-  /** Characters of the default in JSON; 0 without one. */
+  /** The number of characters of the default in JSON; 0 without a default. */
   readonly defaultLength: number;
 }
 
@@ -51,7 +51,7 @@ interface Source {
  */
 const maxShapes = 100_000;
 
-/** Known in every resource, whatever its schema says. */
+/** These fields are known in every resource, whatever its schema says. */
 const envelope: readonly (readonly [string, FieldShape])[] = [
   ['apiVersion', 'anything'],
   ['kind', 'anything'],

@@ -3,8 +3,8 @@ import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/
 import { compileSchema } from './compile-schema.ts';
 
 /**
- * The maximum number of fields and items of a value, counted as for settings. A value is judged in one turn, which takes
- * 10 ms for this number.
+ * The maximum number of fields and items of a value, counted as for settings. A value is judged in one turn, which
+ * takes 10 ms for a value of this size.
  */
 const maxNodes = 25_000;
 

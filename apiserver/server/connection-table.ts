@@ -47,11 +47,11 @@ declare module 'node:net' {
 const foundAtOnce = 64;
 
 /**
- * The connections of a server. Beyond the limit, a new connection replaces the oldest one that has sent no request;
- * then the one that has waited longest for its next request (of which a part may have arrived); then the one whose
- * request has been arriving for longest. So silent or slow clients do not keep others out. A connection whose request
- * is being handled stays. A request costs one lookup and two assignments here; all other work is done when a new
- * connection finds the table full.
+ * The connections of a server. Beyond the limit, a new connection replaces the oldest one that has sent no request. If
+ * there is none, it replaces the one that has waited longest for its next request (of which a part may have arrived),
+ * and otherwise the one whose request has been arriving for longest. So silent or slow clients do not keep others out.
+ * A connection whose request is being handled is never replaced. A request costs one lookup and two assignments here;
+ * all other work is done when a new connection finds the table full.
  */
 export class ConnectionTable {
   /** True once the server stops: each request is then the last one of its connection, and is refused. */

@@ -74,7 +74,10 @@ async function tokensOfFile({ tokenFile, clock, logger }: Settings): Promise<Par
 
 type SignedPart = Part & Pick<Identities, 'logins'>;
 
-/** Tokens of service accounts, and those of the foreign issuers in the file of `--authentication-config`. */
+/**
+ * Returns the authenticator of the tokens of service accounts, and of those of the foreign issuers in the file of
+ * `--authentication-config`.
+ */
 async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): Promise<SignedPart> {
   const { authenticationConfig, clock, logger } = settings;
   const tokens = new JwtAuthenticator(clock, [accountIssuer]);

@@ -22,7 +22,7 @@ describe('a copy of a database', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** Copies everything from one database to the next; returns the digest before and after each step. */
+  /** Copies everything from each database to the next one; returns the digest before and after each step. */
   async function moveAlong(...databases: readonly string[]): Promise<readonly string[]> {
     const digests: string[] = [];
     for (const [at, database] of databases.entries()) {

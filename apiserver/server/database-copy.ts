@@ -36,9 +36,9 @@ export interface ImportDatabaseOptions {
    * false.
    */
   readonly withoutEncrypted?: boolean;
-  /** Called with the number of objects that were read for writing, and their total. */
+  /** Called with the number of objects that were read so far in order to be written, and with their total. */
   readonly onProgress?: (objects: number, total: number) => void;
-  /** Stops the import between two pieces of the file; it is then incomplete, and the same call completes it. */
+  /** Stops the import between two pieces of the file. The import is then incomplete, and a second call completes it. */
   readonly signal?: AbortSignal;
 }
 

@@ -34,7 +34,7 @@ describe('connections of a server', () => {
     await listener.close();
   });
 
-  /** A client that never closes its side by itself. */
+  /** Opens a connection of a client that never closes its side by itself. */
   async function open(text = ''): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(listener.url).port), allowHalfOpen: true });
     socket.on('error', () => undefined);
@@ -193,7 +193,7 @@ describe('requests that wait behind another one on their connections', () => {
     await eventually(() => closed > 0);
     expect(responses.length).to.be.above(100);
     for (const socket of sockets) socket.destroy();
-    // The server does not read from them, so it would not notice the end.
+    // The server does not read from these connections, so it would not notice that the clients have closed them.
     for (const { req } of responses) req.socket.destroy();
     await listener.close();
   });

@@ -51,7 +51,10 @@ export interface ListenOptions {
 export interface KeyPair {
   readonly key: string;
   readonly cert: string;
-  /** PEM of the authorities whose certificates of clients are accepted; absent: clients are asked for none. */
+  /**
+   * PEM of the authorities whose certificates of clients are accepted. If absent, clients are not asked for a
+   * certificate.
+   */
   readonly clientAuthorities?: string | undefined;
 }
 
@@ -61,7 +64,7 @@ export interface ListenerOptions {
   readonly clock: Clock;
   /** Default: a table without limits. */
   readonly connections?: ConnectionTable;
-  /** Default 10 s for headers, 60 s for a whole request. */
+  /** The time limits of connections. Default: 10 s for headers, and 60 s for a whole request. */
   readonly times?: ConnectionTimes;
 }
 
@@ -94,7 +97,9 @@ export class HttpListener {
     this.#server.on('clientError', (error, socket) => answerMalformed(error, socket, clock));
   }
 
-  /** Calls the handler for each request once the request before it on the same connection has its response. */
+  /**
+   * Calls the handler for each request, but not before the previous request on the same connection has its response.
+   */
   #inTurn(handler: Handler, clock: Clock): Handler {
     const turns = new RequestTurns();
     const arrivals = new ArrivalTurns(clock);
@@ -170,7 +175,9 @@ export class HttpListener {
   }
 }
 
-/** Refuses the request of an address that has too many connections without a credential, and ends its connection. */
+/**
+ * Refuses the request of an address that has too many connections without a valid credential, and ends its connection.
+ */
 function refuseUnknown(response: ServerResponse): void {
   const message = 'too many connections without a credential from one address, please try again later';
   const status = JSON.stringify(new ApiError('TooManyRequests', message, { retryAfterSeconds: 1 }).toStatus());

@@ -22,7 +22,7 @@ describe('plain HTTP to an HTTPS server', () => {
 
   after((done) => void server.close(done));
 
-  /** Everything that the server sends until it closes the connection; `onText` is called as it grows. */
+  /** Returns everything that the server sends until it closes the connection; `onText` is called as it grows. */
   async function exchange(begin: (socket: Socket) => void, onText: (text: string) => void = () => {}): Promise<string> {
     const { port } = server.address() as AddressInfo;
     return new Promise((resolve) => {

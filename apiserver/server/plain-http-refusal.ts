@@ -8,7 +8,10 @@ const handshakeRecord = 0x16;
 export interface PlainHttpRefusal {
   /** A complete HTTP response. */
   readonly refusal: string;
-  /** The time that a connection has until TLS starts, or, for plain HTTP, to read the response and close. */
+  /**
+   * The time within which a connection has to start TLS. A client that sent plain HTTP has the same time to read the
+   * response and close.
+   */
   readonly timeoutMs: number;
   readonly clock: Clock;
 }

@@ -24,7 +24,7 @@ const Note = defineModel({
 
 /** The state of a key, as its writer knows it. */
 interface Known {
-  /** The revision of the last acknowledged state; undefined: the object is absent. */
+  /** The revision of the last acknowledged state; undefined when the object is absent. */
   revision: number | undefined;
   isBeingDeleted: boolean;
   /** The number of deletions that were started. */

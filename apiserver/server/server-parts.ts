@@ -116,7 +116,7 @@ export interface Parts {
   /** The additional parts of a server with TLS. */
   readonly secure: SecureParts | undefined;
   readonly access: Access;
-  /** undefined: requests are not audited. */
+  /** undefined when requests are not audited. */
   readonly audit: AuditTrail | undefined;
   /** Parts that are added while the server runs. */
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };

@@ -62,7 +62,7 @@ describe('a start from snapshots', () => {
   const database = (name = 'test'): string => join(folder, `${name}.db`);
   const snapshots = (name = 'test'): string => `${database(name)}-snapshots`;
 
-  /** The model, with an index whose calls are counted, and a unique one. */
+  /** Returns the model, which has an index whose calls are counted, and a unique index. */
   function thingModel({ definition = 'tag 1', compute = ({ spec }) => spec.tag }: Options): ModelDescriptor {
     const attribute = (name: string, valueOf: Compute): IndexAttribute => ({
       multiValued: false,
@@ -234,7 +234,7 @@ describe('a start from snapshots', () => {
     expect(await namesWith('new')).to.deep.equal(['thing-7']);
   });
 
-  it('applies the changes that a killed server made after it', async () => {
+  it('applies the changes that a killed server made after the snapshot', async () => {
     await start();
     await running().client.delete(plain, 'thing-10');
     await running().client.update({
@@ -428,7 +428,7 @@ describe('a start from snapshots', () => {
     await expectThings('2-');
   });
 
-  it('computes all values when the sample shows other ones', async () => {
+  it('computes all values when the sample shows other values', async () => {
     await start({ compute: ({ spec }) => `other-${spec.tag}` });
     expect(reasons).to.deep.equal(['it differs from computed values in spec.tag']);
     await expectThings('other-');

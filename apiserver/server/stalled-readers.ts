@@ -10,7 +10,7 @@ const leastBytes = 512 * 1024;
 const withinMs = 60_000;
 
 interface Progress {
-  /** Bytes that the system has accepted. */
+  /** The number of bytes that the system has accepted. */
   readonly taken: number;
   readonly sinceMs: number;
 }

@@ -8,7 +8,7 @@ export interface ClaimDifference {
   readonly drop: readonly StoredClaim[];
 }
 
-/** Claims compared in one step: about two milliseconds. */
+/** The number of claims that are compared in one step, which takes about two milliseconds. */
 const comparedPerStep = 2_000;
 
 /** The changes that turn the stored claims of a kind into the wanted ones. Wanted claims are distinct. */
@@ -47,7 +47,10 @@ export function* claimPartsOf<T>(items: readonly T[], length: number): Generator
   for (let from = 0; from < items.length; from += length) yield items.slice(from, from + length);
 }
 
-/** Columns for statements that take arrays: each is bounded, however many claims there are, and is made on demand. */
+/**
+ * Returns the columns for statements that take arrays. Each column is bounded, however many claims there are, and is
+ * made on demand.
+ */
 export function* columnsOfClaims(claims: readonly StoredClaim[]): Generator<ColumnsOfClaims, void, undefined> {
   for (const part of claimPartsOf(claims, claimsPerStatement)) {
     yield {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Longer values are stored as their hash, so that index entries stay small. In characters. */
+/** The length in characters of a value above which its hash is stored instead, so that index entries stay small. */
 const maxPlainValueLength = 200;
 
 /**

@@ -16,7 +16,7 @@ export interface PackedBatch {
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
   /** The required claims: for each one, the positions of the operations that require it. */
   readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];
-  /** Absent when there are none, and when they are not passed on. */
+  /** Absent when there are no notes, and when notes are not passed on. */
   readonly notes?: PackedNotes | undefined;
 }
 

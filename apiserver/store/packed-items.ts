@@ -1,12 +1,12 @@
 import type { Steps } from '../turns/steps.ts';
 
 /**
- * Items as JSON, some thousands in each part: the structured clone of that many objects would block the thread as long as all
- * parts together.
+ * Items as JSON, some thousands in each part. One structured clone of all items as objects would block the thread for
+ * as long as all parts together.
  */
 export type PackedItems = readonly Uint8Array<ArrayBuffer>[];
 
-/** Claims in one part: one to two milliseconds. */
+/** The number of claims in one part, which takes one to two milliseconds. */
 const itemsPerPart = 2_000;
 
 /** Packs items into parts, one in each step. */

@@ -7,9 +7,9 @@ export interface Operation {
   readonly op: 'create' | 'update' | 'delete';
   /** `/registry/<group>/<plural>/[<namespace>/]<name>`, validated by the caller. At most 700 bytes. */
   readonly key: string;
-  /** Number of the kind. */
+  /** The number of the kind. */
   readonly kind: number;
-  /** Revision of the stored object; required by update and delete. */
+  /** The revision of the stored object; required by update and delete. */
   readonly expect?: number;
   /** The object's bytes; required by create and update. A delete may have the last state for its log row. */
   readonly data?: Uint8Array;
@@ -19,7 +19,7 @@ export interface Operation {
    * would claim too little, so its write is refused. When absent, it is not checked.
    */
   readonly generation?: number;
-  /** Claims, of any kinds, that must all have a holder at the commit. Absent: none. */
+  /** Claims, of any kinds, that must all have a holder at the commit. Default none. */
   readonly requires?: readonly RequiredClaim[];
   /** A note of the writer about the change for other processes; see {@link Store.passesNotes}. Never stored. */
   readonly note?: Uint8Array;
@@ -163,7 +163,7 @@ export interface KeptStore {
   drop(kind: NumberedKind): Promise<void>;
 }
 
-/** Names the file with the memory of a kind, and the revision whose state it has. */
+/** Identifies the file with the memory of a kind, by a nonce and the revision whose state it has. */
 export interface SnapshotMark {
   /** Random, and in the file as well. */
   readonly nonce: string;
@@ -194,8 +194,8 @@ export interface SnapshotStore {
  */
 export interface Store {
   /**
-   * True when other processes may write to the same database: a caller that keeps state in memory has to follow {@link
-   * changes}.
+   * True when other processes may write to the same database. Then a caller that keeps state in memory has to follow
+   * {@link changes}.
    */
   readonly isShared: boolean;
   /** True when notes of operations reach other processes with the changes. Some may be lost. Default: none are passed on. */
@@ -256,9 +256,9 @@ export interface Store {
    * engine's own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
-  /** Absent when the engine cannot keep such data, so that each start computes it. */
+  /** Absent when the engine cannot keep data about objects, so that each start computes it. */
   readonly kept?: KeptStore | undefined;
-  /** Absent when the engine has no place for such files. */
+  /** Absent when the engine has no place for files of snapshots. */
   readonly snapshots?: SnapshotStore | undefined;
   close(): Promise<void>;
 }

@@ -99,7 +99,7 @@ export class AuthorityFolder implements CertificateSource {
     );
   }
 
-  /** An absent server certificate is made; a damaged one is an error. */
+  /** Returns the stored server certificate. An absent one is made, and a damaged one is an error. */
   async #stored(): Promise<KeyAndChain | undefined> {
     const path = this.#path(serverFile);
     const text = await orAbsent(readPrivate(path));

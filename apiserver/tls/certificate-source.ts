@@ -11,7 +11,7 @@ export interface CertificateSourceParts {
   /** The server's names and addresses, besides the loopback names. */
   readonly hostNames: readonly string[];
   readonly clock: Clock;
-  /** PEM file of the authorities of clients; absent: the server's own authority, if it has one. */
+  /** PEM file of the authorities of clients. If absent, the server's own authority is used, if it has one. */
   readonly clientCa?: string | undefined;
 }
 

@@ -10,7 +10,7 @@ export interface SecureParts {
 }
 
 export interface OpenTlsParts {
-  /** Absent: plain HTTP. */
+  /** Absent for plain HTTP. */
   readonly tls: TlsOptions | undefined;
   readonly clientCa?: string | undefined;
   readonly host: string;

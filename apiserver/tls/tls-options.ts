@@ -24,7 +24,10 @@ export interface ServerCertificate {
   readonly ca: string | undefined;
   /** Time at which the first of cert and ca ends, by the wall clock. */
   readonly expiresMs: number;
-  /** PEM of the authorities whose certificates of clients are accepted; absent: clients are asked for none. */
+  /**
+   * PEM of the authorities whose certificates of clients are accepted. If absent, clients are not asked for a
+   * certificate.
+   */
   readonly clientAuthorities?: string | undefined;
 }
 

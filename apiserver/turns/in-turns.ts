@@ -1,7 +1,7 @@
 import { runInTurns } from './steps.ts';
 import type { Steps } from './steps.ts';
 
-/** Work that yields where it may pause: the number of units done since the last pause. */
+/** Work that yields where it may pause, each time with the number of units done since the last pause. */
 export type MeasuredWork<R> = Generator<number, R>;
 
 /** Splits measured work into steps, each of which ends once it has done the given number of units. */

@@ -1,4 +1,4 @@
-/** Units of work, such as fields of an object, that one step does: about a millisecond. */
+/** The number of units of work, such as fields of an object, that one step does. A step takes about a millisecond. */
 const unitsPerStep = 1_000;
 
 /** Counts the work of a walk through large values, so that the walk can pause at regular intervals. */

@@ -1,7 +1,7 @@
 import type { Steps } from './steps.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
-/** Items that are sorted in one piece: one to three milliseconds. */
+/** The number of items that are sorted in one piece, which takes one to three milliseconds. */
 const runLength = 2048;
 
 /** Items that are merged in one step. */

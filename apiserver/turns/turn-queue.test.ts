@@ -75,7 +75,7 @@ describe('TurnQueue', () => {
     await all;
   });
 
-  it('saves no time for work that was not there', async () => {
+  it('does not save unused time for work that comes later', async () => {
     await work({ name: 'b', steps: 100, stepMs: 5, purpose: 'background' });
     log = [];
     const steps = { steps: 4, stepMs: 5 };

@@ -45,7 +45,9 @@ export interface AdmissionVerdict {
   readonly result: JsonObject;
 }
 
-/** The maximum number of warnings of one response, and the length of one; Kubernetes cuts longer ones. */
+/**
+ * The maximum number of warnings of one response, and the maximum length of one warning. Kubernetes cuts longer ones.
+ */
 const maxWarnings = 64;
 const maxWarningLength = 256;
 

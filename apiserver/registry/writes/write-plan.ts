@@ -49,7 +49,7 @@ export interface RequestedChange {
   readonly options: WriteOptions;
   readonly isLarge: boolean;
   readonly propose: Propose;
-  /** The proposal for an object that cannot be read. Default: such an object cannot be changed (500). */
+  /** The proposal for an object that cannot be read. Without it, such an object cannot be changed (500). */
   readonly proposeBroken?: Propose | undefined;
   /** True when `proposeBroken` is for objects that could be read with another key, too. */
   readonly takesLocked?: boolean;

@@ -19,9 +19,9 @@ const maxPairwiseValues = 200;
 export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
 
 /**
- * True when no two items are the same, and the items of a map are objects. Linear in the size of the list. Also false
- * when `spend` does not allow the comparison: it is called with the number of values in the objects and lists, which
- * take some 0.3 µs each.
+ * True when no two items are the same, and the items of a map are objects. The time is linear in the size of the list.
+ * Also false when `spend` does not allow the comparison. `spend` is called with the number of values in the objects and
+ * lists, each of which takes some 0.3 µs.
  * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
  */
 export function isDistinct(items: readonly unknown[], identity: Identity, spend: (values: number) => boolean): boolean {
@@ -62,7 +62,10 @@ export function countValues(value: unknown, most: number): number {
   return count;
 }
 
-/** Returns the index of the second occurrence of each item that occurs more than once; further ones are not reported. */
+/**
+ * Returns the index of the second occurrence of each item that occurs more than once; later occurrences are not
+ * reported.
+ */
 export function firstRepetitions(items: readonly unknown[], identity: Identity): number[] {
   const ofScalars = new Map<unknown, number>();
   const ofOthers = new Map<string, number>();
@@ -114,7 +117,7 @@ function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
 }
 
-/** Returns the identity of an item; for a map, its present keys. An absent item counts as an empty one. */
+/** Returns the identity of an item; for a map, this is its present keys. An absent item counts as an empty item. */
 export function identityOf(item: unknown, identity: Identity): unknown {
   if (identity.kind === 'set') return item;
   const fields = fieldsOf(item);

@@ -11,11 +11,10 @@ const dateTimeForm =
   /^(\d{4}-\d\d-\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
- * The formats that are checked: Kubernetes' own, as far as they concern data on networks and calendars. Every other one
- * is ignored, as Kubernetes does; so are `int32` and its like, which Kubernetes does not check either. ajv-formats is
- * used where it agrees with Kubernetes. Its `date-time` does not, since it accepts a blank in place of the T. Its `uri`
- * does not, since it refuses an absolute path. Its `byte` does not, since it accepts a text of several lines of which
- * one is valid.
+ * The formats that are checked: Kubernetes' own, as far as they concern data on networks and calendars. Every other
+ * format is ignored, as in Kubernetes. That includes `int32` and the like. ajv-formats is used where it agrees with
+ * Kubernetes. Its `date-time` does not, since it accepts a blank in place of the T. Its `uri` does not, since it
+ * refuses an absolute path. Its `byte` does not, since it accepts a text of several lines of which one is valid.
  */
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date', isDate],

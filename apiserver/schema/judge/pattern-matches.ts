@@ -4,23 +4,24 @@ import type { Steps } from '../../turns/steps.ts';
 import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
 
 /**
- * The maximum work that re2js may do at once, in characters times states: 10 ms in the worst case. Usual objects need a
- * tenth of it.
+ * The maximum work that re2js may do at once, in characters times states. It takes 10 ms in the worst case; usual
+ * objects need a tenth of it.
  */
 const maxAtOnce = 50_000;
 
-/** Steps of sliced matches in one turn: 4 ms. */
+/** The number of steps of sliced matches in one turn, which take 4 ms. */
 const stepsPerTurn = 200_000;
 
 /**
- * The maximum number of steps for one value: 0.4 s. A URL of 64 KiB takes some 400,000, a megabyte of base64 7,500,000.
+ * The maximum number of steps for one value, which take 0.4 s. A URL of 64 KiB takes some 400,000 steps, and a megabyte
+ * of base64 7,500,000.
  */
 const maxSteps = 20_000_000;
 
-/** The maximum number of steps for a value that is validated without a pause: 30 ms. */
+/** The maximum number of steps for a value that is validated without a pause; they take 30 ms. */
 export const maxStepsAtOnce = 1_500_000;
 
-/** The cost of another pass over a value, in steps of matches: up to 10 ms. */
+/** The cost of another pass over a value, in steps of matches. A pass takes up to 10 ms. */
 const stepsPerPass = 500_000;
 
 interface Unmatched {

@@ -202,7 +202,7 @@ class ValueSet {
   readonly #scalars: ReadonlySet<unknown>;
   /** Objects and lists, by their text with sorted keys. */
   readonly #containers: ReadonlySet<string>;
-  /** Number of values in the largest member; a larger value is not in the set. */
+  /** The number of values in the largest member; a larger value cannot be in the set. */
   readonly #largest: number;
 
   constructor(values: readonly unknown[]) {

@@ -3,8 +3,9 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 type Components = Readonly<Record<string, JsonSchema>>;
 
 /**
- * Code is generated for an author's schema with at most this many schemas and values of enums. ajv takes 0.1 ms a
- * schema and more in large ones, and nests an `if` for each property: 2,000 of them overflow the stack.
+ * The maximum number of schemas and values of enums for which code is generated from an author's schema. ajv takes 0.1
+ * ms for each schema, and more in large schemas. It nests an `if` for each property, and 2,000 of these overflow the
+ * stack.
  */
 const maxCompiled = 300;
 

@@ -28,7 +28,7 @@ const endText = 8;
 const wordBoundary = 16;
 const noWordBoundary = 32;
 
-/** Steps after which a match can pause: 0.2 ms. */
+/** The number of steps after which a match can pause; they take 0.2 ms. */
 const stepsPerPart = 10_000;
 
 /**

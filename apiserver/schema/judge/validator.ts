@@ -147,7 +147,7 @@ class Preparation {
   }
 }
 
-/** Schemas visited, and states of patterns compiled, in one turn: 10 ms. */
+/** The number of schemas visited, and of states of patterns compiled, in one turn of 10 ms. */
 const workPerTurn = 2000;
 
 function* compilePatterns(schemas: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns): MeasuredWork<void> {

@@ -14,7 +14,7 @@ import { drop, get, put } from './transactions.ts';
 import { type BatchNeeds, type BatchPlan, type BatchState, claimId, type PlannedWrite } from '../server/batch-plan.ts';
 import type { Operation, StoredIndexes } from '../store.ts';
 
-/** Larger values are staged, so that the size of a batch is bounded. */
+/** The size above which a value is staged, so that the size of a batch is bounded. */
 const maxInlineBytes = 64 * 1024;
 
 /** A request may have 1.5 MiB in all (`--max-request-bytes`); the rest is for claims. */

@@ -8,7 +8,7 @@ import { runInTurns } from '../../turns/steps.ts';
 import { claimDifference } from '../claim-difference.ts';
 import type { ClaimsOutcome, KindClaims, StoredClaim } from '../store.ts';
 
-/** The claims of one transaction: about 300 bytes each. */
+/** The maximum number of claims of one transaction; each takes about 300 bytes. */
 const maxClaimsAtOnce = 2_000;
 
 export interface EtcdClaimsParts {

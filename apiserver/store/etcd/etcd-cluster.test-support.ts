@@ -27,7 +27,7 @@ const ports = {
 export interface EtcdClusterOptions {
   /** Default 3. */
   readonly size?: number;
-  /** True: members reach each other through proxies. Default false. */
+  /** True when members reach each other through proxies. Default false. */
   readonly proxied?: boolean;
   /** Further arguments of each member. */
   readonly args?: readonly string[];
@@ -213,7 +213,10 @@ export class EtcdCluster {
     return file;
   }
 
-  /** Starts all members again, at the same addresses, with the data of a snapshot. `token`: default that of the first start. */
+  /**
+   * Starts all members again, at the same addresses, with the data of a snapshot. `token` is the token of the new
+   * cluster; default the token of the first start.
+   */
   async restore(file: string, token?: string): Promise<void> {
     for (const member of this.#members) await this.kill(member);
     for (const member of this.#members) {

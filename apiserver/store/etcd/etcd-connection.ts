@@ -18,7 +18,9 @@ import { codecOf, type Methods, type Streams } from './etcd-messages.ts';
 import type { EtcdDatabase, EtcdTlsFiles, EtcdUser } from './etcd-url.ts';
 import { StoreError } from '../store-error.ts';
 
-/** A call that takes longer is lost: an election of a leader takes a second or two, a large transaction less. */
+/**
+ * The time after which a call counts as lost. An election of a leader takes a second or two, a large transaction less.
+ */
 const callTimeoutMs = 5_000;
 
 /**
@@ -28,10 +30,12 @@ const callTimeoutMs = 5_000;
 const openTimeoutMs = 1_500;
 
 const options = {
-  // An object has up to 1.5 MiB, a page several of them; the server limits requests, not responses.
+  // Responses are not limited: an object has up to 1.5 MiB, and a page has several objects. The server limits only
+  // requests.
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
-  // A store repeats by itself the requests that may be repeated, and looks up the outcome of the rest.
+  // The library repeats nothing, because the store itself repeats the requests that may be repeated, and looks up the
+  // outcome of the others.
   'grpc.enable_retries': 0,
   'grpc.use_local_subchannel_pool': 1,
   // etcd closes connections that send keepalive pings more often than every 5 s, or without an open call.

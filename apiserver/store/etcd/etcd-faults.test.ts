@@ -88,7 +88,7 @@ describe('etcd store, with faults between it and a member', () => {
     ['cut', 'not written', ['before', 'b']],
     ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
   ] as const) {
-    it(`reports an unknown outcome when no member can be asked, and continues when it turns out as ${what} [slow]`, async () => {
+    it(`reports an unknown outcome when no member can be asked, and continues when the write is found to be ${what} [slow]`, async () => {
       proxy.breakAt('the data', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'unknown' });
       proxy.isDown = false;
@@ -146,7 +146,7 @@ describe('etcd store, with faults between it and a member', () => {
     expect(await parts()).to.equal(0);
   });
 
-  it('survives when others compact the cluster, and does so itself after five minutes [slow]', async () => {
+  it('survives when others compact the cluster, and compacts it itself after five minutes [slow]', async () => {
     const { cluster } = etcd;
     const revision = async (): Promise<number> => {
       const text = await cluster.ctl(['get', 'any', '--write-out=json']);
@@ -190,7 +190,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
     await expectAcknowledged(store, writing.acknowledged);
   });
 
-  it('goes to another member when its own is cut off from the others, or stops', async () => {
+  it('connects to another member when its own is cut off from the others, or stops', async () => {
     const { cluster } = etcd;
     const prefix = parseEtcdUrl(etcd.freshUrl(), {}).prefix;
     const first = memberOf(0);

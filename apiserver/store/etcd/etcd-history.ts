@@ -8,10 +8,10 @@ import { foundIn, get, isAbsent, isEqual, put } from './transactions.ts';
 import { KnownHistory, type KnownRevision } from '../server/known-history.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The oldest version that the tests run on. */
+/** The oldest version that is accepted, which is also the oldest that the tests run on. */
 const oldest = [3, 4] as const;
 
-/** The gap above revisions that a client may have seen, so that none of them identifies a new state. */
+/** The gap above the revisions that a client may have seen, so that none of these revisions is assigned again. */
 const revisionGap = 1_000_000;
 
 export interface EtcdHistoryParts {
@@ -84,7 +84,7 @@ export class EtcdHistory {
     return head;
   }
 
-  /** `revision` is that of the cluster when the head was read. */
+  /** True when the cluster was restored. `revision` is the cluster's revision when the head was read. */
   async #isRestored(connection: EtcdConnection, head: Head, revision: Integer): Promise<boolean> {
     const { raftAppliedIndex } = await connection.call('Maintenance/Status', {});
     // The index of an entry is set after its effect is visible, so it may be one too small here.
@@ -130,7 +130,10 @@ export class EtcdHistory {
     }
   }
 
-  /** `last` is the history that was known when the head and the record of that revision were read. */
+  /**
+   * Compares the found history with `last`, the history that was known when the head and the record of that revision
+   * were read.
+   */
   async #compare(
     connection: EtcdConnection,
     head: Head,

@@ -6,7 +6,7 @@ import { type EtcdDatabase, nameOf } from './etcd-url.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 import type { StoreError, StoreErrorCode } from '../store-error.ts';
 
-/** Attempts at a request that may be executed several times. */
+/** The maximum number of attempts at a request that may be executed several times. */
 const maxAttempts = 4;
 
 /** Errors of an open store that waiting does not change. */

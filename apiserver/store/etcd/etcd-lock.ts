@@ -42,7 +42,10 @@ export class EtcdLock {
     return isExclusive ? isEqual(layout.exclusive, Buffer.from(id)) : isAbsent(layout.exclusive);
   }
 
-  /** `found` is the value of the key `exclusive` after the condition has failed. Throws StoreError `locked`. */
+  /**
+   * Throws StoreError `locked` if another store has the database alone. `found` is the value of the key `exclusive`
+   * after the condition has failed.
+   */
   check(found: Buffer | undefined): void {
     const { name, id, isExclusive } = this.#parts;
     if (isExclusive ? found?.toString() === id : found === undefined) return;
@@ -115,7 +118,7 @@ function renew(connection: EtcdConnection, id: number): Promise<number> {
   });
 }
 
-/** 52 bits of the store's id: a number that no other store has. */
+/** Returns 52 bits of the store's id as a number, which no other store has. */
 function leaseId(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 13), 16) || 1;
 }

@@ -27,7 +27,7 @@ import {
 } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** Claims of one response. */
+/** The maximum number of claims in one response. */
 const claimsAtOnce = 5_000;
 
 /** The bounds of the number of keys in one response, which follows from the size of the last values. */
@@ -42,7 +42,9 @@ export interface EtcdReaderParts {
   readonly history: EtcdHistory;
 }
 
-/** Reads of the database. Each asks the cluster for its latest state, or continues at the revision of such a read. */
+/**
+ * Reads the database. Each read asks the cluster for its latest state, or continues at the revision of an earlier read.
+ */
 export class EtcdReader {
   readonly #link: EtcdLink;
   readonly #layout: EtcdLayout;
@@ -143,7 +145,7 @@ export class EtcdReader {
     }
   }
 
-  /** All pages at the revision of the first one. */
+  /** Returns all pages, at the revision of the first one. */
   async #claims(kind: number): Promise<StoredClaims> {
     const { layout, first } = { layout: this.#layout, first: { ...this.#layout.claimsOf(kind), limit: claimsAtOnce } };
     const { header, responses } = await this.#link.repeat((connection) =>

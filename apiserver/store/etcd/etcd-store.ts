@@ -28,7 +28,7 @@ import type {
   StoredIndexes,
 } from '../store.ts';
 
-/** Polling finds commits when the watch is interrupted. */
+/** These intervals are for polling, which finds commits while the watch is interrupted. */
 const intervals: LookIntervals = { minMs: 1_000, maxMs: 1_000, failedMs: 1_000 };
 
 export interface EtcdStoreParts {

@@ -33,12 +33,12 @@ describe('EtcdTurns', () => {
     };
   };
 
-  it('lets a store that has not lost against another one write at once', async () => {
+  it('lets a store write at once when it has not lost against another one', async () => {
     see('other', 'me');
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('lets a store that has lost wait until the head names it', async () => {
+  it('makes a store that has lost wait until the head names it', async () => {
     see('first', 'second', 'me');
     turns.lost();
     const ended = waiting();
@@ -72,7 +72,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('does not go back to an older head of the same history, but follows a new one', () => {
+  it('does not go back to an older head of the same history, but follows a new history', () => {
     see('a');
     see('b');
     turns.see({ epoch: 'e', revision: 1, commit: 'late', turns: ['a'] });

@@ -6,7 +6,7 @@ import { BoundedWait } from '../server/bounded-wait.ts';
 /** The time for which a store still takes turns after it last lost against another store, or waited for one. */
 const contendedMs = 1_000;
 
-/** The least time that a store has for its turn; longer where writes take longer. */
+/** The minimum time that a store has for its turn; it is longer where writes take longer. */
 const leastPatienceMs = 50;
 const writesOfPatience = 5;
 
@@ -85,7 +85,7 @@ export class EtcdTurns {
     return !turns.includes(this.#parts.id);
   }
 
-  /** The turns after a write of this store. `asking` are the stores that have asked for a place. */
+  /** Returns the turns after a write of this store. `asking` are the stores that have asked for a place. */
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();

@@ -25,8 +25,8 @@ const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
 
 /**
- * A transaction that fails reads its state again in the same request, if that takes at most this many reads: more would
- * take too much of the request.
+ * The maximum number of reads that a failed transaction repeats in the same request. More reads would take too much of
+ * the request's size.
  */
 const maxRepeatedReads = 300;
 

@@ -22,7 +22,7 @@ export interface HeadFields {
   /** The last revision. */
   readonly revision: number;
   readonly compactRevision: number;
-  /** The id of the last transaction: never the same twice, so that equal heads mean equal histories. */
+  /** The id of the last transaction. No two transactions have the same id, so equal heads mean equal histories. */
   readonly commit: string;
   /** The ids of stores that write at the same time, in the order of their next turns: see {@link EtcdTurns}. */
   readonly turns: readonly string[];

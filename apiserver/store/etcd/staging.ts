@@ -4,7 +4,10 @@ import type { RequestOp } from './etcd-messages.ts';
 import type { StoredBytes } from './stored-value.ts';
 import { nested } from './transactions.ts';
 
-/** Bytes of one piece, and of all pieces in one request: a request may have 1.5 MiB (`--max-request-bytes`). */
+/**
+ * The maximum number of bytes of one piece, and of all pieces in one request. A request may have 1.5 MiB
+ * (`--max-request-bytes`).
+ */
 const maxPieceBytes = 512 * 1024;
 const maxRequestBytes = 1024 * 1024;
 

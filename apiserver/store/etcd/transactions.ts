@@ -2,8 +2,8 @@ import type { KeyRange } from './etcd-layout.ts';
 import type { Compare, RequestOp, ResponseOp } from './etcd-messages.ts';
 
 /**
- * Operations of one list: a cluster allows 128 (`--max-txn-ops`) along each path of nested transactions, which leaves
- * room for three levels.
+ * The maximum number of operations in one list. A cluster allows 128 (`--max-txn-ops`) along each path of nested
+ * transactions, so there may be three levels.
  */
 const maxListed = 42;
 

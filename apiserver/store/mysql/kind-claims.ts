@@ -7,7 +7,7 @@ export function storedClaimOf([index, value, key]: ResultRow): StoredClaim {
   return { index: Number(index), value: String(value), key: String(key) };
 }
 
-/** Rows read in one step: about a millisecond. */
+/** The number of rows read in one step, which takes about a millisecond. */
 const rowsPerStep = 2_000;
 
 /** The claims in the rows of `claimsOfKind`, or of `listKindClaims` after its first columns. */

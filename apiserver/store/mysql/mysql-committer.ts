@@ -26,7 +26,7 @@ const chunk = {
   sizeOf: ({ operation: { data, key } }: PlannedWrite): number => (data?.byteLength ?? 0) + key.length,
 };
 
-/** Making the text of the statements for this many claims takes some milliseconds. */
+/** The maximum number of claims in one statement, because making the text for so many takes some milliseconds. */
 const claimsChangedAtOnce = 1_000;
 
 const opCodes = { create: 0, update: 1, delete: 2 } as const;

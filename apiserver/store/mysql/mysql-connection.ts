@@ -8,10 +8,13 @@ import { packRows } from './statement-packing.ts';
 /** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** Longer than any wait for a lock: a server that is silent for longer counts as lost. */
+/** A server that is silent for longer than this counts as lost. It is longer than any wait for a lock. */
 const answerTimeoutMs = 40_000;
 
-/** The prepared statements of one connection: for a full chunk, and for the rest of a batch. */
+/**
+ * The number of prepared statements of one connection: the statement for a full chunk, and those for the rest of a
+ * batch.
+ */
 const maxPreparedStatements = 256;
 
 /**
@@ -51,7 +54,8 @@ export class MysqlConnection {
       ...account,
       ...(ssl && { ssl }),
       connectTimeout: connectTimeoutMs,
-      // Safe: all statements are the store's own, and all values in their text are integers and hexadecimal literals.
+      // This is safe, because all statements are the store's own, and all values in their text are integers and
+      // hexadecimal literals.
       multipleStatements: true,
       rowsAsArray: true,
       maxPreparedStatements,

@@ -207,7 +207,7 @@ describeWithMysql('MySQL store, with faults', () => {
     ['cut', 'not written', ['before', 'b']],
     ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
   ] as const) {
-    it(`reports an unknown outcome when no server can be asked, and continues when it turns out as ${what} [slow]`, async () => {
+    it(`reports an unknown outcome when no server can be asked, and continues when the write is found to be ${what} [slow]`, async () => {
       proxy.breakAt('COMMIT', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'unknown' });
       proxy.isDown = false;

@@ -10,8 +10,8 @@ import { StoreError } from '../store-error.ts';
 const maxStores = 64;
 
 /**
- * The time to wait for a lock, in seconds: long enough for the server to notice that the session of a killed process is
- * gone.
+ * The time, in seconds, to wait for a lock. It is long enough for the server to notice that the session of a killed
+ * process is gone.
  */
 const timeoutS = 2;
 

@@ -16,7 +16,7 @@ import { type RowPage, pageLimits, type PageLimits, pageOf } from '../server/pag
 import { SharedRead } from '../shared-read.ts';
 import { type Change, CompactedError, type Row, type StoredClaims, type StoredIndexes } from '../store.ts';
 
-/** Claims read at once: about a millisecond. */
+/** The number of claims read at once, which takes about a millisecond. */
 const claimsAtOnce = 2_000;
 
 /** The idle timeout of a session that only reads and blocks nothing: the servers' default. */

@@ -154,7 +154,9 @@ export function applyLog(writes: readonly PlannedWrite[]): string[] {
   ];
 }
 
-/** Claims are taken after they are dropped: a claim for another holder is in both. */
+/**
+ * Drops and takes claims. Claims are taken after they are dropped, because a claim for another holder is in both lists.
+ */
 export function changeClaims({ dropped, taken }: Pick<BatchPlan, 'dropped' | 'taken'>): string[] {
   const deletes = byIndex(dropped).map((where) => `DELETE FROM uniq WHERE ${where}`);
   const inserts = packRows(taken, { maxRows: 200, maxBytes: Infinity, sizeOf: () => 0 }).map((rows) => {

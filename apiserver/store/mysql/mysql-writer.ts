@@ -34,10 +34,16 @@ export interface MysqlWriterParts {
 const idleTimeoutS = 8;
 const heartbeatMs = 2_500;
 
-/** Attempts at one transaction when the connection is lost or the server breaks a deadlock. */
+/**
+ * The maximum number of attempts at one transaction, which is repeated when the connection is lost or the server breaks
+ * a deadlock.
+ */
 const maxAttempts = 4;
 
-/** The time that a transaction waits for the counter, over several lock waits: longer than a session may be silent. */
+/**
+ * The time that a transaction waits for the counter, over several lock waits. It is longer than a session may be
+ * silent.
+ */
 const lockPatienceMs = 12_000;
 
 /**
@@ -236,7 +242,7 @@ export class MysqlWriter {
   }
 }
 
-/** The database has responded, so asking again would give the same result. */
+/** True when the database has responded, so that asking again would give the same result. */
 function isFinal(error: unknown): boolean {
   const code = storeErrorCodeOf(error);
   return code === 'unknown' || code === 'diverged';

@@ -30,8 +30,8 @@ export interface StoreEnvironment {
 
 interface OpenStoreOptions {
   /**
-   * Default false. With true, while the store is open, no other process can open the database, and `open` rejects
-   * with `locked` while another process has it. SQLite always works like this.
+   * True: no other process can open the database while the store is open, and `open` rejects with `locked` while
+   * another process has it. Default false. SQLite always works like this.
    */
   readonly exclusive?: boolean;
 }

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import { DefaultSerializer, deserialize } from 'node:v8';
 
-/** Bytes before each message: the number of its bytes. */
+/** The number of bytes before each message, which have the length of the message. */
 const headBytes = 4;
 const noHead = Buffer.alloc(headBytes);
 
@@ -52,7 +52,7 @@ export class MessageStream {
     });
   }
 
-  /** Bytes that the other process has not taken yet, as far as this one knows. */
+  /** The number of bytes that the other process has not taken yet, as far as this process knows. */
   get waitingBytes(): number {
     return this.#stream.writableLength;
   }

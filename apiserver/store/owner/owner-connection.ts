@@ -23,13 +23,13 @@ type Handlers = {
   readonly [Type in keyof OwnerCalls]: (request: OwnerCalls[Type]['request']) => Promise<OwnerCalls[Type]['answer']>;
 };
 
-/** The calls of one process, with its scans and its backup, which have to be released. */
+/** Handles the calls of one process, and keeps its scans and its backup, which have to be released. */
 export class OwnerConnection {
   readonly #parts: OwnerConnectionParts;
   readonly #handlers: Handlers;
   readonly #scans = new Map<number, AsyncIterator<readonly Row[]>>();
   #lastScan = 0;
-  /** The copies of the database that the process may not have deleted. */
+  /** The copies of the database that the process has perhaps not deleted yet. */
   readonly #backups = new Set<string>();
   #isClosed = false;
 

@@ -2,7 +2,7 @@ import { unpackChanges } from '../packed-page.ts';
 import type { Change } from '../store.ts';
 import type { CommittedChanges } from './owner-messages.ts';
 
-/** A caller that is further behind reads from the database. */
+/** The maximum number of bytes that are kept. A caller that is further behind reads from the database. */
 const maxBytes = 8 * 1024 * 1024;
 
 /** The latest changes, as the owner of the database sent them: parts of history, in its order. */

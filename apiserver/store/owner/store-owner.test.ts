@@ -133,7 +133,7 @@ describe('the owner of a database', () => {
     }
   });
 
-  it('makes known to a store that opens late how far history is compacted', async () => {
+  it('tells a store that opens late how far history is compacted', async () => {
     const [a] = three();
     await written(a, create('1', ''), create('2', ''), create('3', ''));
     await a.compact(2, 10);

@@ -11,7 +11,7 @@ export class BatchOutcomes {
     this.#batch = batch;
   }
 
-  /** Operations that are known to be not written, or are not sent. */
+  /** The operations that were not written, as far as is known, or have not been sent. */
   get rest(): readonly Operation[] {
     return this.#batch.filter((operation) => !this.#outcomes.has(operation));
   }

@@ -14,7 +14,7 @@ interface ClaimRow {
   readonly key: string;
 }
 
-/** Rows read in one step: about a millisecond. */
+/** The number of rows read in one step, which takes about a millisecond. */
 const rowsPerStep = 2_000;
 
 /**
@@ -37,7 +37,10 @@ export function storedIndexes(row: Pick<ClaimRow, 'generation' | 'indexes'> | un
 
 export type { ClaimRow };
 
-/** Runs in a transaction, under the counter's lock: no commit of the kind is decided meanwhile. */
+/**
+ * Sets the unique indexes and the claims of a kind. Runs in a transaction, under the counter's lock, so that no commit
+ * of the kind is decided meanwhile.
+ */
 export async function setClaims(
   connection: PostgresConnection,
   kind: number,

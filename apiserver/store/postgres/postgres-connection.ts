@@ -10,10 +10,10 @@ import { StoreError } from '../store-error.ts';
 /** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** The timeout with several hosts: users wait for 5 s, which must leave time for the host after a silent one. */
+/** The timeout with several hosts. Users wait for 5 s, so a silent host must leave time for the next one. */
 const hostTimeoutMs = 2_000;
 
-/** Longer than any statement takes: a server that is silent for longer counts as lost. */
+/** A server that is silent for longer than this counts as lost. It is longer than any statement takes. */
 const answerTimeoutMs = 40_000;
 
 /** The time that a server has to close the connection. */

@@ -73,7 +73,10 @@ export async function findCommit(connection: PostgresConnection, { id, after }: 
   return new Map(rows.flatMap(({ key, revision }) => (revision === null ? [] : [[key, revision]])));
 }
 
-/** Runs in a transaction. Rejects with StoreError `refused` when the database has objects. */
+/**
+ * Starts the history of an empty database at a revision. Runs in a transaction. Rejects with StoreError `refused` when
+ * the database has objects.
+ */
 export async function startHistory(connection: PostgresConnection, revision: number): Promise<OpenedStore> {
   await connection.query(sql.lockCounter);
   // This statement comes before the deletion of the changes, because a compaction takes the locks in this order.
@@ -87,7 +90,7 @@ export async function startHistory(connection: PostgresConnection, revision: num
   return findHistory(connection, undefined);
 }
 
-/** Runs in a transaction; returns the number of dropped changes. */
+/** Drops changes up to a revision, and returns their number. Runs in a transaction. */
 export async function compact(
   connection: PostgresConnection,
   { upTo, maxRows }: { readonly upTo: number; readonly maxRows: number },

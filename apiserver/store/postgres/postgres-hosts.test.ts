@@ -111,7 +111,7 @@ describe('PostgresStore with several servers', () => {
     expect(String(error)).to.include(starting).and.not.to.include('secret');
   });
 
-  it('skips servers whose transactions are read-only, until one accepts writes again; if any server may be used, it stays', async () => {
+  it('skips servers whose transactions are read-only, until one accepts writes again; with target_session_attrs=any, such a server is used', async () => {
     const url = await server.createDatabase();
     const several = withHosts(url, hostOf(url), nobody);
     const clock = new FakeClock();

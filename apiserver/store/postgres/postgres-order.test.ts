@@ -38,7 +38,7 @@ async function follow(store: Store, isOver: () => boolean): Promise<number[]> {
   }
 }
 
-/** 16 writers over all stores, and a reader at each but the first. */
+/** Runs 16 writers, distributed over all stores, and a reader at each store but the first. */
 async function writeAndFollow(stores: readonly Store[]): Promise<Followed> {
   let isOver = false;
   const reading = stores.slice(1).map((store) => follow(store, () => isOver));
@@ -56,7 +56,10 @@ const slowCommits = `CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsq
     AS 'BEGIN IF NEW.revision % 4 = 0 THEN PERFORM pg_sleep(0.004); END IF; RETURN NULL; END';
   CREATE TRIGGER take_time AFTER INSERT ON homeostat_log FOR EACH ROW EXECUTE FUNCTION take_time()`;
 
-/** Revisions from a sequence without a lock: they are in the order of allocation, not of commit. */
+/**
+ * Takes revisions from a sequence without a lock, so that they are in the order of allocation, and not in the order of
+ * commits.
+ */
 const sequenceForCounter = `DROP TABLE homeostat_counter;
   CREATE SEQUENCE homeostat_allocated;
   CREATE VIEW homeostat_counter AS SELECT 1 AS id, nextval('homeostat_allocated') AS revision;

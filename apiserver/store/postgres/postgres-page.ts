@@ -40,7 +40,7 @@ function sizeOf(data: Hexadecimal | null): number {
   return data === null ? 0 : (data.length - 2) / 2;
 }
 
-/** Bytes in a page. */
+/** Returns the number of bytes of a page. */
 export function pageSize(rows: readonly (ScannedRow & { readonly previous?: Hexadecimal | null })[]): number {
   return rows.reduce((total, { data, previous = null }) => total + sizeOf(data) + sizeOf(previous), 0);
 }

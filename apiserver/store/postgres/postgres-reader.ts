@@ -13,7 +13,7 @@ import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
 import { type Change, CompactedError, type Row, type StoredClaims, type StoredIndexes } from '../store.ts';
 
-/** Claims read at once: about a millisecond. */
+/** The number of claims read at once, which takes about a millisecond. */
 const claimsAtOnce = 2_000;
 
 /** The reading side of a database, on a connection of its own: a long response blocks no commit. */

@@ -1,4 +1,7 @@
-/** The sessions to accept: all, those whose transactions may write, or those of a server that is no standby. */
+/**
+ * The sessions that a URL can accept: all, those whose transactions may write, or those of a server that is not a
+ * standby.
+ */
 const sessionAttributes = ['any', 'read-write', 'primary'] as const;
 
 export type SessionAttributes = (typeof sessionAttributes)[number];

@@ -2,7 +2,7 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 type SqlValue = string | number | Uint8Array | null;
 
-/** `Row` is the type of its rows, which only the author of its text knows. */
+/** A prepared statement. `Row` is the type of its rows, which only the author of its text knows. */
 export interface SqlStatement<Row = unknown> {
   run(...values: SqlValue[]): { readonly changes: number | bigint };
   get(...values: SqlValue[]): Row | undefined;

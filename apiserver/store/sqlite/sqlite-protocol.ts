@@ -14,8 +14,8 @@ import type { PackedItems } from '../packed-items.ts';
 import type { StoreErrorCode } from '../store-error.ts';
 
 /**
- * The messages between the store and its worker. The bytes of a whole batch or page are one transferred buffer and all
- * numbers one array: a message per object, or an array of typed arrays, costs more than the commit.
+ * The messages between the store and its worker. The bytes of a whole batch or page are one transferred buffer, and all
+ * its numbers are one array: a message per object, or an array of typed arrays, costs more than the commit.
  */
 export interface SqliteCalls {
   open: { request: { readonly path?: string }; answer: OpenedStore };

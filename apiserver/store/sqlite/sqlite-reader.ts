@@ -10,7 +10,10 @@ import { CompactedError } from '../store.ts';
  */
 const maxPageBytes = 1024 * 1024;
 
-/** The changes that a scan protects from compaction: a reader that never ends must not let the file grow for ever. */
+/**
+ * The maximum number of changes that a scan protects from compaction, so that a reader that never ends does not let the
+ * file grow for ever.
+ */
 const maxHeldChanges = 1_000_000;
 
 /** The reading side of a database, and its compaction. */

@@ -112,8 +112,8 @@ class SqliteStore implements PagedStore {
   }
 
   /**
-   * All objects at the time when the scan begins; those of one kind in the order of their revisions. History is not
-   * compacted meanwhile; a scan that is slower than a million changes rejects with CompactedError.
+   * Returns all objects as they are when the scan begins; those of one kind in the order of their revisions. History is
+   * not compacted meanwhile, until a million changes have been made: then the scan rejects with CompactedError.
    */
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
     const { scan, revisions } = await this.#opened().call('beginScan', { kind });
