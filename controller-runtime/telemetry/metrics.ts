@@ -10,7 +10,7 @@ export interface MetricOptions {
 }
 
 export interface HistogramOptions extends MetricOptions {
-  /** Upper bounds, ascending; one without bound is added. */
+  /** Upper bounds of the buckets, ascending; a bucket without a bound is added. */
   readonly buckets: readonly number[];
 }
 
@@ -52,7 +52,7 @@ export class Metrics {
   readonly #definitions: Map<string, Definition>;
   readonly #constant: Labels;
 
-  /** @param of the metrics to share, and the labels that this object adds to each of its series. */
+  /** @param of The metrics to share, and the labels that this object adds to each of its series. */
   constructor(of?: { readonly metrics: Metrics; readonly labels: Labels }) {
     this.#definitions = of === undefined ? new Map<string, Definition>() : of.metrics.#definitions;
     this.#constant = of === undefined ? {} : { ...of.metrics.#constant, ...of.labels };

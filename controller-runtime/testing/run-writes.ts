@@ -127,7 +127,7 @@ export class RunWrites implements Interceptor {
 
   /** Refuses the writes that wait, and all later ones. */
   end(): void {
-    // Runs that end with it are not reported as failed.
+    // Runs that end with this error are not reported as failed.
     this.#ended = Object.assign(new Error('the test kit has stopped'), { name: 'AbortError' });
     for (const { end } of this.#waiting.splice(0)) end(this.#ended);
   }

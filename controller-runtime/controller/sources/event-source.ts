@@ -242,7 +242,8 @@ function reasonFor(
   if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
   const reason = { type, detail };
   const traceparent = originOf(object);
-  // The queue of the start can have a million keys, whose runs begin with the same revision.
+  // A million keys may be queued at the start. Their reasons have no revision, to save memory: it would be the one with
+  // which the run begins.
   if (priority === backgroundPriority) return traceparent === undefined ? reason : { ...reason, traceparent };
   const { resourceVersion } = object.metadata;
   const manager = writerOf(object, previous);

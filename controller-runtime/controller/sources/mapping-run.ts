@@ -30,8 +30,8 @@ export class MappingRun {
   }
 
   /**
-   * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal and is
-   * abandoned. It only reads, so the next call may overlap with it.
+   * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal and is abandoned.
+   * A mapping only reads, so the next call may overlap with an abandoned one.
    */
   async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey | PrioritizedKey)[]> {
     try {
@@ -48,7 +48,7 @@ export class MappingRun {
     return this.#left !== undefined;
   }
 
-  /** Returns the error for requests that are made after the end. */
+  /** Returns the error for requests that are made after the mapping has ended. */
   lateError(): Error {
     return this.#left ?? new Error('the mapping has ended: is an await missing? Its client accepts no more requests');
   }

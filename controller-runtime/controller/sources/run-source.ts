@@ -14,7 +14,9 @@ export interface SourceParts {
   readonly graceMs: number;
 }
 
-/** Keys after which the event loop gets a turn: a source may yield keys without any wait between them. */
+/**
+ * The event loop gets a turn after this number of keys, because a source may yield keys without any wait between them.
+ */
 const keysPerTurn = 1_000;
 
 /** Takes keys from a source until the signal aborts, or the source ends. Never rejects. */

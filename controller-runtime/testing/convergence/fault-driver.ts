@@ -14,7 +14,7 @@ import type { EventFault, FaultPlan, RequestFault, Restart, RunExtent, WriteFaul
 import type { KindHistory } from './kind-history.ts';
 
 export interface DriverParts {
-  /** Meets no faults. */
+  /** A client without faults. */
   readonly client: Client;
   readonly controllers: ConvergenceOptions['controllers'];
   readonly runnables: ConvergenceOptions['runnables'];
@@ -218,7 +218,7 @@ export class FaultDriver {
     if (release !== undefined) this.#parts.clock.setTimeout(release, forMs);
   }
 
-  /** The first list of a cache that must lag; later events are held back for a while. */
+  /** Returns a former list as the first list of a cache that must lag, and holds back later events for a while. */
   #pastList(life: Life, request: ClientRequest): object | undefined {
     if (request.verb !== 'list' || !request.isForCache) return undefined;
     const kind = kindIn(request);

@@ -3,7 +3,7 @@ import { systemClock } from '../../clock/system-clock.ts';
 
 /** The first argument of each operation. */
 export interface OperationContext<S> {
-  /** An operation changes it in place. */
+  /** The state of the system, which operations change in place. */
   readonly state: S;
   readonly clock: Clock;
 }

@@ -45,7 +45,7 @@ export class FaultyWatch<T extends ApiObject> {
       }
     } finally {
       unlink();
-      // A pending next() would block return().
+      // Aborts the source first, because a pending next() would block return().
       stop.abort();
       await iterator.return?.();
     }
