@@ -36,7 +36,7 @@ export interface WriteStep {
   readonly error?: unknown;
 }
 
-/** Functions by name that throw or reject when they do not hold. */
+/** Invariants by name: functions that throw or reject when the invariant is broken. */
 export type KitInvariants = Readonly<Record<string, (client: Client) => unknown>>;
 
 export interface RunWritesParts {

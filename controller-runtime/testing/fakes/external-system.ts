@@ -30,7 +30,7 @@ export interface ExternalSystemOptions<S, F> {
   readonly operations: F;
 }
 
-/** The fault of one call. Errors without `error` say that they are injected. */
+/** The fault of one call. Without `error`, the call rejects with an error that says that it is injected. */
 export type CallFault =
   /** The operation is not carried out, and the call rejects. */
   | { readonly kind: 'fail'; readonly error?: Error }
