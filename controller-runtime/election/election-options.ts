@@ -24,7 +24,7 @@ export interface LeaderElectionOptions {
   readonly renewDeadlineMs?: Duration;
   /**
    * The time between two attempts to take or renew the lease. Waiting candidates add a random time of up to 1.2 retry
-   * periods. 1.2 retry periods must be less than {@link renewDeadlineMs}. Default 2 s.
+   * periods. 1.2 retry periods must be less than `renewDeadlineMs`. Default 2 s.
    */
   readonly retryPeriodMs?: Duration;
   /**

@@ -146,10 +146,7 @@ export class Manager {
     term?.check();
   }
 
-  /**
-   * Adds a controller; a running manager starts it. Throws when the manager has a controller of that name already, or
-   * has stopped.
-   */
+  /** Adds a controller; a running manager starts it. Throws when the name is taken, or the manager has stopped. */
   add(definition: ControllerDefinition): void {
     const { name } = definition;
     if (this.#state === 'stopped') throw new Error(`cannot add controller "${name}": the manager has stopped`);
@@ -229,9 +226,8 @@ export class Manager {
   }
 
   /**
-   * Returns the states of the keys in the queue of a controller, at most `limit` of them (default: all). The controller
-   * is given by its name or its kind. The list is empty before the controller is started. Throws when there is no such
-   * controller.
+   * Returns the states of at most `limit` keys (default: all) in the queue of the controller with this name or kind;
+   * none before it is started. Throws when there is no such controller.
    */
   queue(nameOrKind: string, limit?: number): readonly KeyState[] {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
@@ -247,18 +243,14 @@ export class Manager {
 
   /**
    * Returns the last runs of a key (`name`, or `namespace/name`), at most ten, the newest first; without a key, the
-   * last run of each of the thousand keys that ran last. The controller is given by its name or its kind. Throws when
-   * there is no such controller.
+   * last run of each of the thousand keys that ran last. Throws when there is no controller with this name or kind.
    */
   runs(nameOrKind: string, options: { readonly key?: string; readonly limit?: number } = {}): readonly RunRecord[] {
     const { key, limit = Infinity } = options;
     return this.#controllers.get(this.#nameOf(nameOrKind))?.runs(key, limit) ?? [];
   }
 
-  /**
-   * Returns the metrics of the manager's controllers, and of other parts that use the same Metrics object, as text for
-   * Prometheus.
-   */
+  /** Returns the metrics of its controllers, and of other parts that use the same `Metrics`, as text for Prometheus. */
   metrics(): string {
     return this.#options.metrics.text();
   }
