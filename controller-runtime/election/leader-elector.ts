@@ -36,7 +36,7 @@ export class LeaderElector {
   readonly #parts: ElectorParts;
   #observed: Observed | undefined;
   #term: Term | undefined;
-  /** Monotonic; the start of the attempt that renewed the lease last. */
+  /** The monotonic time at which the last successful attempt to renew the lease began. */
   #renewedMs = 0;
 
   constructor(settings: ElectionSettings, parts: ElectorParts) {

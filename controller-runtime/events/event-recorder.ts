@@ -112,7 +112,7 @@ export class EventWriter implements EventRecorder {
       await this.#write(event);
     }
     this.#dropped = 0;
-    // Set in the same turn in which the list was empty, so that the next event starts a new run.
+    // Cleared in the same turn in which the list was found empty, so that the next event starts a new run.
     this.#writing = undefined;
   }
 

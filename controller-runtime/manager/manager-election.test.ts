@@ -98,7 +98,7 @@ describe('a manager with leader election', () => {
     await at.person('ada');
     at.startOnly();
     await at.idle();
-    // Its informer ends slowly, so that the election happens before its end.
+    // The informer of the controller ends slowly, so that the election comes before the controller has ended.
     const informer = at.client.informer(Badge);
     const run = informer.run.bind(informer);
     let release = (): void => {};

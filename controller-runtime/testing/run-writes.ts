@@ -26,9 +26,9 @@ export interface RunOfWrite {
 export interface WriteStep {
   readonly request: ClientRequest;
   readonly run: RunOfWrite;
-  /** Absent when the object was not there. */
+  /** The object before the write; absent when it did not exist. */
   readonly before?: ApiObject;
-  /** Absent when the object is gone, or the write failed. */
+  /** The object after the write; absent when it is gone, or the write failed. */
   readonly after?: ApiObject;
   /** The fields that differ, without those that only the server sets. */
   readonly changes: readonly FieldChange[];

@@ -16,7 +16,10 @@ export class MappingRun {
   readonly sinceMs: number;
   readonly #parts: MappingRunParts;
   readonly #source: WatchSource;
-  /** Made when the mapping reads it: most mappings are pure, and tens of thousands run at the start. */
+  /**
+   * The client of the mapping. It is made only when the mapping reads it, because most mappings are pure, and tens of
+   * thousands run at the start.
+   */
   #client: RunClient | undefined;
   #abort: AbortController | undefined;
   #hasEnded = false;

@@ -8,7 +8,7 @@ import type { KeySource, SourceContext } from '../definition/key-source.ts';
 export interface SourceParts {
   /** The controller's context; its logger does not add the source yet. */
   readonly context: SourceContext;
-  /** Throws for a value that is not a key. */
+  /** Enqueues a key; throws for a value that is not a key. */
   readonly enqueue: (key: string | ObjectKey) => void;
   /** The time for which a stop waits for a source that ignores its signal. */
   readonly graceMs: number;

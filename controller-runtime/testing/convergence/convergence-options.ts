@@ -45,7 +45,8 @@ export interface ConvergenceOptions {
    */
   scenario(this: void, context: ScenarioContext): Promise<void>;
   /**
-   * Called before each run, on the clock of that run: resets what the runs share, such as a fake of an external system.
+   * Called before each run, with the clock of that run, to reset what the runs share, such as a fake of an external
+   * system.
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**

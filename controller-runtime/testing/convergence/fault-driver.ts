@@ -23,7 +23,7 @@ export interface DriverParts {
   readonly random: () => number;
   readonly uuid: () => string;
   readonly plan: FaultPlan;
-  /** Keyed by {@link kindIn}. */
+  /** The history of each kind, by {@link kindIn}. */
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
@@ -75,12 +75,12 @@ export class FaultDriver {
     return this.#parts.clock.monotonicMs() < this.#recoveredMs;
   }
 
-  /** Throws when the controllers have made a mistake that counts whatever the result of the run. */
+  /** Throws when the controllers have made a mistake that fails the check, whatever the result of the run. */
   check(): void {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }
 
-  /** Undefined while no process works. */
+  /** The process that works; undefined while there is none. */
   get process(): ControllerProcess | undefined {
     return this.#life?.process;
   }

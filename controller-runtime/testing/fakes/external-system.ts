@@ -21,7 +21,7 @@ export type Operations<F> = {
 };
 
 export interface ExternalSystemOptions<S, F> {
-  /** Used in reports of failures. Default `external system`. */
+  /** The name of the system in reports of failures. Default `external system`. */
   readonly name?: string;
   /** The clock of delays and operations. Default the real time. */
   readonly clock?: Clock;
