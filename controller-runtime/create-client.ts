@@ -12,9 +12,9 @@ import { containLogger } from './client/contain-logger.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
 export interface HttpClientOptions {
-  /** Sent with each request. Default none. */
+  /** Headers that are sent with each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bearer token. Over plain HTTP anyone on the way can read it. Default none. */
+  /** Bearer token. Over plain HTTP anyone on the way can read it. Default: none. */
   readonly token?: string;
   /**
    * The time limit of one request, including the body of its response; for a watch, until the response headers. Default
@@ -23,39 +23,45 @@ export interface HttpClientOptions {
   readonly requestTimeoutMs?: number;
   /** A watch is reconnected after this time without a byte. Default 120,000 ms: twice the interval of bookmarks. */
   readonly watchSilenceMs?: number;
-  /** Kinds that update and updateStatus need not look up; kinds that other calls name are added. Default none. */
+  /**
+   * Models whose paths update and updateStatus need not look up. The client adds the models that its other methods
+   * receive. Default: none.
+   */
   readonly models?: readonly Model[];
   /**
-   * PEM of the only authorities whose certificates are accepted from the server. Default those that Node knows. Needs
-   * an `https:` URL, and no {@link fetch}.
+   * Certificate authorities, as PEM: a server is trusted only if one of them has issued its certificate. Default: the
+   * authorities that Node knows. Needs an `https:` URL, and cannot be combined with {@link fetch}.
    */
   readonly ca?: string;
   /**
-   * PEM of the client's own certificate, by which a server may know the user. Needs {@link key}, an `https:` URL, and
-   * no {@link fetch}. Default none.
+   * PEM of the client's own certificate, by which a server may know the user. Needs {@link key} and an `https:` URL,
+   * and cannot be combined with {@link fetch}. Default: none.
    */
   readonly cert?: string;
   /** PEM of the private key of {@link cert}, not encrypted. */
   readonly key?: string;
-  /** Default Node's own. A fetch with its own dispatcher or agent can add certificates and proxies. */
+  /**
+   * The function that sends the requests. Default: Node's fetch. A fetch with its own dispatcher or agent can add
+   * certificates and proxies.
+   */
   readonly fetch?: typeof fetch;
-  /** Default the real time. */
+  /** The clock of timeouts and retries. Default: the real time. */
   readonly clock?: Clock;
-  /** Logs the server's warnings and interrupted watches. Default silent. */
+  /** Logs the server's warnings and interrupted watches. Default: nothing is logged. */
   readonly logger?: Logger;
-  /** The metrics that count requests, as `rest_client_requests_total`. Default nowhere. */
+  /** The metrics in which requests are counted, as `rest_client_requests_total`. Default: they are not counted. */
   readonly metrics?: Metrics;
-  /** Jitter, in [0, 1). Default Math.random. */
+  /** Returns numbers in [0, 1) for the jitter of retries. Default: Math.random. */
   readonly random?: () => number;
 }
 
 /**
  * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept); without a URL, of the
- * server that {@link findServer} returns, with its credential. It opens nothing before it is used, and needs no
- * close: watches and informers end with their signals. No write is sent twice, except after 429 and 503 with
- * Retry-After (at most 10 times, each at most 60 s later; this is true for reads, too), and in `ensure` as described
- * there. Throws TypeError for an invalid URL, or when `ca`, `cert` or `key` cannot be used; RangeError when a time is
- * not above 0.
+ * server that {@link findServer} returns, with its credential. It opens nothing before it is used, and needs no close:
+ * watches and informers end with their signals. No write is sent twice, with two exceptions: after a 429 or a 503 with
+ * Retry-After, any request is repeated, at most 10 times and each time after at most 60 s; and `ensure` repeats its
+ * writes as described there. Throws TypeError for an invalid URL, or when `ca`, `cert` or `key` cannot be used;
+ * RangeError when a time is not above 0.
  */
 export function createClient(url?: string, options?: HttpClientOptions): Client {
   if (url !== undefined) return clientOf(url, options ?? {});

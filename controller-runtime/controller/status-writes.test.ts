@@ -26,7 +26,7 @@ describe('a status that a controller writes', () => {
     ]);
   });
 
-  it('keeps the controller from being idle until its response tells whether the event comes from another writer', async () => {
+  it('keeps the controller busy until the response shows whether the event comes from this write or from another writer', async () => {
     let runs = 0;
     let answer = (): void => {};
     const at = harnessFor({

@@ -15,13 +15,16 @@ export interface LeaderElectionOptions {
    * again takes the lease at once, in a new term. Default a random UUID.
    */
   readonly identity?: string;
-  /** The time that candidates wait after the last renewal that they saw. Whole seconds. Default 15 s. */
+  /**
+   * The time that candidates wait after the last renewal that they saw, before they take the lease. Whole seconds.
+   * Default 15 s.
+   */
   readonly leaseDurationMs?: Duration;
   /** The leader gives up after this time without a renewal; less than the lease's duration. Default 10 s. */
   readonly renewDeadlineMs?: Duration;
   /**
-   * The time between two attempts; waiting candidates add up to 1.2 times it at random. 1.2 times it must be less than
-   * the deadline. Default 2 s.
+   * The time between two attempts to take or renew the lease. Waiting candidates add a random time of up to 1.2 retry
+   * periods. 1.2 retry periods must be less than `renewDeadlineMs`. Default 2 s.
    */
   readonly retryPeriodMs?: Duration;
   /**

@@ -6,8 +6,8 @@ import type { AnyWriteOptions, WriteCall } from '../client/forwarding-client.ts'
 import type { Term } from './term.ts';
 
 /**
- * A client that sends the leader's term with each write: the server refuses them once the term is over, even if this
- * process has not noticed yet. The first refusal ends the term here as well, and nothing is sent from then on.
+ * A client that sends the leader's term with each write: the server refuses these writes once the term is over, even if
+ * this process has not noticed yet. The first refusal ends the term here as well, and nothing is sent from then on.
  */
 export class LeaderClient extends ForwardingClient {
   readonly #term: Term;

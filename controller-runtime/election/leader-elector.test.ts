@@ -35,7 +35,7 @@ describe('a leader elector', () => {
     return new LeaderElector(settings, { client, clock: on, logger, random: () => 0.5 });
   };
 
-  /** Ends with the test. */
+  /** Returns a signal that aborts at the end of the test. */
   const signal = (): AbortSignal => {
     const stop = new AbortController();
     stops.push(stop);
@@ -244,7 +244,7 @@ describe('a leader elector', () => {
     }
   });
 
-  it('leaves a lease that another process took and released to the waiting candidates, which need not wait for its end', async () => {
+  it('does not take back a lease that another process took and released: a waiting candidate takes it at once', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);

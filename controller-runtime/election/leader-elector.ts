@@ -36,7 +36,7 @@ export class LeaderElector {
   readonly #parts: ElectorParts;
   #observed: Observed | undefined;
   #term: Term | undefined;
-  /** Monotonic; the start of the attempt that renewed the lease last. */
+  /** The monotonic time at which the last successful attempt to renew the lease began. */
   #renewedMs = 0;
 
   constructor(settings: ElectionSettings, parts: ElectorParts) {
@@ -165,7 +165,7 @@ export class LeaderElector {
     }
   }
 
-  /** The written lease; undefined when another process holds it. */
+  /** Returns the written lease; undefined when another process holds it. */
   async #tryOnce(signal: AbortSignal): Promise<Lease | undefined> {
     const renewed = this.#term === undefined ? undefined : await this.#renew(signal);
     if (renewed !== undefined) return renewed;
@@ -183,7 +183,10 @@ export class LeaderElector {
     return this.#write(lease, this.#heldSpec(lease.spec), signal);
   }
 
-  /** The usual case, without reading the lease first; undefined when another process has changed the lease. */
+  /**
+   * Renews the lease without reading it first, which is the usual case. Returns undefined when another process has
+   * changed the lease.
+   */
   async #renew(signal: AbortSignal): Promise<Lease | undefined> {
     const lease = this.#observed?.lease;
     if (lease === undefined) return undefined;
@@ -214,7 +217,7 @@ export class LeaderElector {
     return !term.signal.aborted;
   }
 
-  /** True when it has no holder, or its holder has not renewed it for its duration. */
+  /** True when the lease has no holder, or its holder has not renewed it for its duration. */
   #isFree(lease: Lease): boolean {
     if ((lease.spec?.holderIdentity ?? '') === '') return true;
     return this.#parts.clock.monotonicMs() >= (this.#observed?.atMs ?? 0) + this.#durationMs(lease);
@@ -225,7 +228,7 @@ export class LeaderElector {
   }
 
   #observe(lease: Lease): void {
-    // Another process that asks for the lease does not renew it.
+    // A request of another process for the lease (`preferredHolder`) does not count as a renewal.
     const { preferredHolder: _, ...spec } = lease.spec ?? {};
     const record = JSON.stringify([lease.metadata.uid, spec]);
     const atMs = this.#observed?.record === record ? this.#observed.atMs : this.#parts.clock.monotonicMs();

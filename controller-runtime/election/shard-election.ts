@@ -53,7 +53,10 @@ export class ShardElection {
     await Promise.all(this.#seats.map((seat) => seat.stop()));
   }
 
-  /** Wakes when a silent holder has lost its lease, so that its keys do not wait for longer. */
+  /**
+   * Returns the time until the next step: at most until the lease of a silent holder expires, so that the keys of its
+   * shard do not wait for longer.
+   */
   #pauseMs(): number {
     const expiries = this.#seats.map(({ expiresInMs }) => Math.max(1, Math.ceil(expiresInMs)));
     return Math.min(this.#settings.retryPeriodMs, ...expiries);
@@ -76,7 +79,7 @@ export class ShardElection {
     await Promise.all(this.#seats.filter(({ isAway }) => isAway).map((seat) => seat.look()));
   }
 
-  /** Runs in the background, because a run may take long to end. */
+  /** Gives up the shards for which other processes ask; in the background, because a run may take long to end. */
   #giveUp(): void {
     for (const seat of this.#seats) {
       const { asker } = seat;

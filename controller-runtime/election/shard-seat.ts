@@ -27,7 +27,7 @@ export interface SeatParts extends ElectorParts {
   readonly host: ShardHost;
 }
 
-/** The lease of one shard, and what this process does with it, again and again. */
+/** The lease of one shard. This process may take it, reconcile the shard and release it any number of times. */
 export class ShardSeat {
   readonly index: number;
   readonly #settings: ElectionSettings;
@@ -67,7 +67,7 @@ export class ShardSeat {
     return this.isAway && this.#isKnown && this.#elector.freeInMs <= 0 ? this.#elector.holder : undefined;
   }
 
-  /** The process that asks for it. */
+  /** The process that asks for the shard. */
   get asker(): string | undefined {
     const { preferredHolder = '' } = this.#elector.seen;
     return preferredHolder === '' || preferredHolder === this.#elector.holder ? undefined : preferredHolder;
@@ -77,7 +77,10 @@ export class ShardSeat {
     return this.#elector.seen.strategy;
   }
 
-  /** Milliseconds until another process is silent for too long; Infinity when none holds it. */
+  /**
+   * Milliseconds until the lease of another process expires, if that process remains silent; Infinity when no other
+   * process holds the shard.
+   */
   get expiresInMs(): number {
     return this.isAway && this.holder !== undefined ? this.#elector.freeInMs : Infinity;
   }
@@ -98,7 +101,7 @@ export class ShardSeat {
     return this.#elector.isOverdue;
   }
 
-  /** Reads the lease. Without a response it counts as held by an unknown process. */
+  /** Reads the lease. Without a response, the lease counts as held by an unknown process. */
   async look(): Promise<void> {
     try {
       await this.#elector.look();

@@ -19,7 +19,7 @@ export class Term {
     if (!this.#over.signal.aborted) this.#over.abort(leaseLost(this.epoch, why, cause));
   }
 
-  /** @throws ApiError Conflict, FormerLeader, once it is over. */
+  /** @throws ApiError Conflict with the cause FormerLeader, once the term is over. */
   check(): void {
     this.#over.signal.throwIfAborted();
   }

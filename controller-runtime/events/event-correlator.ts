@@ -68,7 +68,10 @@ export class EventCorrelator {
     this.#uuid = uuid;
   }
 
-  /** The event to write; undefined when the object has had too many. Their count still rises. */
+  /**
+   * Returns the event to write; undefined when the object has had too many events. The count of the event rises in any
+   * case.
+   */
   correlate(occurrence: Occurrence): CorrelatedEvent | undefined {
     const { object } = occurrence;
     const about = JSON.stringify([object.apiVersion, object.kind, object.namespace, object.name, object.uid]);

@@ -28,7 +28,7 @@ export interface EventWriterParts {
   readonly uuid: () => string;
 }
 
-/** Events that wait to be written; further ones are dropped. client-go's number. */
+/** The maximum number of events that wait to be written, the same as in client-go. Further events are dropped. */
 const maxWaiting = 1000;
 const maxMessageLength = 1024;
 const maxReasonLength = 128;
@@ -112,7 +112,7 @@ export class EventWriter implements EventRecorder {
       await this.#write(event);
     }
     this.#dropped = 0;
-    // Set in the same turn in which the list was empty, so that the next event starts a new run.
+    // Cleared in the same turn in which the list was found empty, so that the next event starts a new run.
     this.#writing = undefined;
   }
 
@@ -134,7 +134,7 @@ export class EventWriter implements EventRecorder {
     }
   }
 
-  /** An event that was deleted, or never written, is created. */
+  /** Patches the count of a repeated event; creates an event that is new, was deleted or was never written. */
   async #send(event: CorrelatedEvent): Promise<void> {
     const { client, component } = this.#parts;
     const { name, count, message, object } = event;
@@ -178,7 +178,7 @@ function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occur
   };
 }
 
-/** Half of a surrogate pair cannot be written. */
+/** Cuts off a text. Half of a surrogate pair cannot be written, so it is replaced. */
 function cut(text: string, maxLength: number): string {
   return text.slice(0, maxLength).toWellFormed();
 }

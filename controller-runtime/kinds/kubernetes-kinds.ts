@@ -43,7 +43,7 @@ const configMap = {
 export interface ConfigMap extends NamespacedObject {
   readonly data?: Readonly<Record<string, string>> | null;
   readonly binaryData?: Readonly<Record<string, string>> | null;
-  /** True: the values can never be changed. */
+  /** True when the values can never be changed. */
   readonly immutable?: boolean | null;
 }
 
@@ -70,7 +70,7 @@ export interface Secret extends NamespacedObject {
   readonly stringData?: Readonly<Record<string, string>> | null;
   /** The purpose of the values; it cannot be changed. Default `Opaque`. */
   readonly type?: string;
-  /** True: the values can never be changed. */
+  /** True when the values can never be changed. */
   readonly immutable?: boolean | null;
 }
 
@@ -128,7 +128,7 @@ const namespace = {
   },
 } as const;
 
-/** `v1 Namespace`: where objects of Namespaced kinds live. */
+/** `v1 Namespace`: each object of a Namespaced kind is in one. */
 export interface Namespace extends ApiObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
   readonly status?: {
@@ -217,14 +217,14 @@ const lease = {
   },
 } as const;
 
-/** `coordination.k8s.io/v1 Lease`: what leaders are elected by. Without a `holderIdentity` it is free. */
+/** `coordination.k8s.io/v1 Lease`: the process that holds it is the leader. Without a `holderIdentity` it is free. */
 export interface Lease extends NamespacedObject {
   readonly spec?: LeaseSpec;
 }
 
 /** Times have six digits of a second, as clients in Go require. */
 export interface LeaseSpec {
-  /** Empty or absent: the lease has no holder. */
+  /** The identity of the holder; empty or absent when the lease has no holder. */
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;
   readonly acquireTime?: string | null;

@@ -6,7 +6,7 @@ export interface ControllerStatus {
   readonly name: string;
   /** The kind that it reconciles. */
   readonly model: GroupVersionKind;
-  /** All 0 before it is started. */
+  /** The number of keys in each state of the queue; all 0 before the controller is started. */
   readonly sizes: QueueSizes;
   /**
    * The shards that this process reconciles, and the number of all shards. Absent for a controller that shares no keys

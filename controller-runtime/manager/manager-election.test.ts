@@ -51,7 +51,7 @@ describe('a manager with leader election', () => {
     await at.client.update<Lease>({ ...lease, spec: { ...lease.spec, ...spec } });
   };
 
-  it('starts endpoints, caches and what needs them, and the rest only as the leader; it stops in reverse, the lease last', async () => {
+  it('starts endpoints, caches and the parts that need caches, and all others only as the leader; stops in reverse order, and releases the lease last', async () => {
     const runnables = [runnable('collector', 'leadership'), runnable('endpoint'), runnable('page', 'caches')];
     const at = harnessFor({ runnables });
     at.client.intercept = (line) => {
@@ -72,7 +72,7 @@ describe('a manager with leader election', () => {
     expect(at.manager.readinessProblem()).to.equal('stopped');
   });
 
-  it('waits with warm caches, idle and ready, while another process leads, and works once that one is silent', async () => {
+  it('waits with warm caches, idle and ready, while another process leads, and works once that process is silent', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     await at.person('ada');
@@ -85,7 +85,7 @@ describe('a manager with leader election', () => {
     await at.manager.remove('leaves');
     await at.clock.advance(14_000);
     expect(events).to.deep.equal([]);
-    // The wait between two attempts is random.
+    // The wait between two attempts is random, so the test waits for the election itself.
     await at.clock.runUntil(() => events.length > 0);
     await at.idle();
     expect(events).to.deep.equal(['run ada']);
@@ -98,7 +98,7 @@ describe('a manager with leader election', () => {
     await at.person('ada');
     at.startOnly();
     await at.idle();
-    // Its informer ends slowly, so that the election happens before its end.
+    // The informer of the controller ends slowly, so that the election comes before the controller has ended.
     const informer = at.client.informer(Badge);
     const run = informer.run.bind(informer);
     let release = (): void => {};

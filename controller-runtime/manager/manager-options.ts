@@ -35,9 +35,10 @@ export interface ManagerOptions {
   /** The metrics of the controllers. Default: metrics of this manager's own, which measure the process as well. */
   readonly metrics?: Metrics;
   /**
-   * Reports the runs and the state of the controllers as objects, which commands and the console read. They are under
-   * this name, which no other manager of the server may have. `by` is a reporter that several managers share;
-   * default: one of its own, which writes with the client of the manager. Default: nothing is reported.
+   * Reports the runs and the state of the controllers as objects, which commands and the console read. These objects
+   * carry `name`, which no other manager of the server may have. `by` is a reporter that several managers share;
+   * without it, the manager has its own, which writes with the client of the manager. Without `report`, nothing is
+   * reported.
    */
   readonly report?: { readonly name: string; readonly by?: Reporter };
 }

@@ -28,7 +28,7 @@ const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0,
 export interface WatchHandle {
   /** True when the controller has received every object that existed when the source was added. */
   hasSynced(): boolean;
-  /** Events of the kind no longer enqueue keys. May be called again. */
+  /** Ends the watch: from then on, events of the kind enqueue no keys. Further calls have no effect. */
   remove(): void;
 }
 
@@ -146,7 +146,7 @@ export class Manager {
     term?.check();
   }
 
-  /** Adds a controller; a running manager starts it. Throws when there is one of that name, or after the stop. */
+  /** Adds a controller; a running manager starts it. Throws when the name is taken, or the manager has stopped. */
   add(definition: ControllerDefinition): void {
     const { name } = definition;
     if (this.#state === 'stopped') throw new Error(`cannot add controller "${name}": the manager has stopped`);
@@ -226,8 +226,8 @@ export class Manager {
   }
 
   /**
-   * Returns the state of each key of a controller, the first `limit` of them (default all); by the controller's name, or by its
-   * kind. Empty before it is started. Throws when there is none.
+   * Returns the states of at most `limit` keys (default: all) in the queue of the controller with this name or kind;
+   * none before it is started. Throws when there is no such controller.
    */
   queue(nameOrKind: string, limit?: number): readonly KeyState[] {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
@@ -242,15 +242,15 @@ export class Manager {
   }
 
   /**
-   * The last runs of a key (`name`, or `namespace/name`), at most ten, the newest first; without a key, the last run of each
-   * of the thousand keys that ran last. By the controller's name, or its kind. Throws when there is none.
+   * Returns the last runs of a key (`name`, or `namespace/name`), at most ten, the newest first; without a key, the
+   * last run of each of the thousand keys that ran last. Throws when there is no controller with this name or kind.
    */
   runs(nameOrKind: string, options: { readonly key?: string; readonly limit?: number } = {}): readonly RunRecord[] {
     const { key, limit = Infinity } = options;
     return this.#controllers.get(this.#nameOf(nameOrKind))?.runs(key, limit) ?? [];
   }
 
-  /** The metrics of its controllers, and of other parts with the same metrics, as text for Prometheus. */
+  /** Returns the metrics of its controllers, and of other parts that use the same `Metrics`, as text for Prometheus. */
   metrics(): string {
     return this.#options.metrics.text();
   }
@@ -302,7 +302,7 @@ export class Manager {
         this.#start(definition, this.#options.client);
   }
 
-  /** True when processes share its keys. */
+  /** True when several processes share the keys of the controller. */
   #isSharded(definition: ControllerDefinition): boolean {
     return definition.shards !== undefined && this.#election !== undefined;
   }

@@ -128,7 +128,7 @@ describe('a sharded controller', () => {
   const ownerOf = (name: string): string | undefined =>
     processes.find(({ held }) => held.includes(shardOf(name, shards)))?.name;
 
-  it('is run as a whole by one process, and each key once', async () => {
+  it('is run by a process that is alone, with all shards and each key once', async () => {
     for (const name of names) await person(name);
     start('a');
     await clock.runUntil(() => areSpread(16) && processes[0]?.manager.isIdle() === true);
@@ -140,7 +140,7 @@ describe('a sharded controller', () => {
     expect(ran).to.have.lengthOf(41);
   });
 
-  it('is spread evenly over processes that join, and only one of them has each key', async () => {
+  it('is spread evenly over processes that join, and each key belongs to one of them', async () => {
     for (const name of names) await person(name);
     start('a');
     await clock.runUntil(() => areSpread(16));
@@ -172,7 +172,7 @@ describe('a sharded controller', () => {
     expect(ran.toSorted()).to.deep.equal(left.map((name) => `a ${name}`).toSorted());
   });
 
-  it('is taken over within a lease and a retry when a process falls silent, which then writes no more', async () => {
+  it('is taken over within the lease duration and one retry when a process falls silent; that process writes no more', async () => {
     for (const name of names) await person(name);
     for (const name of ['a', 'b', 'c']) start(name);
     await clock.runUntil(() => areSpread(5, 5, 6) && processes.every(({ manager }) => manager.isIdle()));
@@ -191,7 +191,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => areSpread(5, 5, 6));
   });
 
-  it('stays where it is while one of its runs is under way, even if others ask for it', async () => {
+  it('keeps a shard in its process while one of its runs is under way, even if others ask for it', async () => {
     let release = (): void => {};
     let wasTold = false;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -217,7 +217,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => ran.includes('b person-0'));
   });
 
-  it('gives a shard that no process fetches to a running one', async () => {
+  it('gives a shard to a running process if the process that asked for it does not take it', async () => {
     start('a');
     await clock.runUntil(() => areSpread(16));
     await change(5, { preferredHolder: 'dead' });
@@ -241,7 +241,7 @@ describe('a sharded controller', () => {
     expect((await lease(3)).spec?.strategy).to.equal('shards.homeostat.internal/8');
   });
 
-  it('is run as a whole in a manager without an election', async () => {
+  it('runs all shards, without leases, in a manager without an election', async () => {
     await person('ada');
     const manager = createManager({
       client,

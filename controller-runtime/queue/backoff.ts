@@ -3,14 +3,14 @@ import { unknownKeyOf } from '../api/index.ts';
 export interface BackoffOptions {
   /** Delay after the first failure. Default 5 ms. */
   readonly baseMs?: number;
-  /** No delay is longer. Default 1,000,000 ms (1000 s). */
+  /** The longest delay. Default 1,000,000 ms (1000 s). */
   readonly maxMs?: number;
   /**
    * The average number of retries per second of all keys together: a key waits for its own delay or for its turn,
    * whichever takes longer. Default: no limit.
    */
   readonly perSecond?: number;
-  /** Retries that need not wait for their turn after a time without retries. Default 100. */
+  /** The number of retries that need not wait for their turn after a time without retries. Default 100. */
   readonly burst?: number;
 }
 
@@ -63,12 +63,15 @@ export class Backoff {
     this.#tokens = burst;
   }
 
-  /** Returns the delay after this many failures of a key in a row, of which the last happened now. It takes a turn. */
+  /**
+   * Returns the delay after this many failures of a key in a row, of which the last happened now. Each call uses up one
+   * turn of the rate.
+   */
   delayMs(failures: number, nowMs: number): number {
     return Math.max(backoffDelayMs(failures, this.#options), this.#turnMs(nowMs));
   }
 
-  /** Turns are given no further ahead than the maximum. */
+  /** Returns the time until the next turn that the rate allows; never more than the maximum delay. */
   #turnMs(nowMs: number): number {
     if (this.#perMs === Infinity) return 0;
     const gained = this.#asOfMs === -Infinity ? 0 : (nowMs - this.#asOfMs) * this.#perMs;

@@ -9,7 +9,7 @@ export class DelayHeap {
     return this.#entries.length;
   }
 
-  /** All entries, the first one first, the others in no particular order. */
+  /** All entries: first the one that is due first, then the others in no particular order. */
   entries(): Iterable<QueueEntry> {
     return this.#entries.values();
   }

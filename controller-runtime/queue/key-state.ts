@@ -8,9 +8,12 @@ export interface KeyState {
   readonly priority: number;
   /** Consecutive runs after which another is needed, with a back-off: failures, requeues, conflicts. */
   readonly attempts: number;
-  /** When the first of these runs ended, in milliseconds since 1970; absent when there are none. */
+  /** When the first of the runs in `attempts` ended, in milliseconds since 1970; absent when `attempts` is 0. */
   readonly failingSince?: number;
-  /** When a delayed key is due, in milliseconds since 1970; also for a key that is being processed and then delayed. */
+  /**
+   * When a delayed key is due, in milliseconds since 1970; also for a key that is being processed and will be delayed
+   * afterwards.
+   */
   readonly nextTime?: number;
   readonly lastError?: string;
   /** Reasons of the next run; of the present run while the key is being processed. */

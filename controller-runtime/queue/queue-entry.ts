@@ -14,7 +14,9 @@ export interface WorkItem {
   readonly waitMs?: number;
 }
 
-/** The ready keys of one priority: a linked list through the entries, so that leaving from the middle costs nothing. */
+/**
+ * The ready keys of one priority: a linked list through the entries, so that any entry can be removed in constant time.
+ */
 export interface ReadyLevel {
   readonly priority: number;
   first: QueueEntry | undefined;
@@ -39,14 +41,14 @@ export class QueueEntry {
   changed = false;
   /** Consecutive runs after which another was needed, with a back-off. */
   attempts = 0;
-  /** The retries that count towards the limit. */
+  /** The number of retries that count towards the retry limit. */
   failures = 0;
-  /** Monotonic time of the first of these runs. */
+  /** Monotonic time at which the first of the runs in {@link attempts} ended. */
   failingMs = 0;
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */
   dueMs = 0;
-  /** Monotonic time at which it became ready; kept only if the queue has an observer. */
+  /** Monotonic time at which the key became ready; kept only if the queue has an observer. */
   readyMs = 0;
   /** Orders entries with equal dueMs: first in, first out. */
   order = 0;

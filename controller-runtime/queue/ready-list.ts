@@ -7,7 +7,8 @@ import type { QueueEntry, ReadyLevel } from './queue-entry.ts';
 const maxLevels = 32;
 
 /**
- * Ready keys: highest priority first, first in first out within one. Constant time as long as there are few priorities.
+ * Ready keys, those with the highest priority first; keys with the same priority are first in, first out. Each
+ * operation takes constant time as long as there are few priorities.
  */
 export class ReadyList {
   readonly #levels = new Map<number, ReadyLevel>();
@@ -19,7 +20,7 @@ export class ReadyList {
     return this.#size;
   }
 
-  /** Appends at the end of the entry's priority. */
+  /** Appends an entry after all others with its priority. */
   push(entry: QueueEntry, priority: number): void {
     const level = this.#levels.get(priority) ?? this.#addLevel(priority);
     entry.level = level;

@@ -6,11 +6,11 @@ export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 't
 
 export interface Reason {
   readonly type: ReasonType;
-  /** The reason for people: `ADDED`, `Badge ada`. */
+  /** The reason in words, for people: `ADDED`, `Badge ada`. */
   readonly detail?: string;
   /** W3C traceparent of the write that caused it, where that is traced. */
   readonly traceparent?: string;
-  /** The revision of the changed object; absent for objects of the start. */
+  /** The revision of the changed object; absent for objects that exist at the start. */
   readonly resourceVersion?: string;
   /** The field manager that wrote this revision, where it is known. */
   readonly manager?: string;
@@ -30,8 +30,8 @@ export function isChange(reason: Reason): boolean {
 export const noReasons: readonly Reason[] = Object.freeze([]);
 
 /**
- * The list with a reason appended, unless the list is full; a reason that it already has gets the newer revision. The
- * empty list is never changed.
+ * The list with a reason appended, unless the list is full; if the list has the same reason already, that one gets the
+ * newer revision. The empty list is never changed.
  */
 export function withReason(reasons: readonly Reason[], reason: Reason): readonly Reason[] {
   if (reasons.length === 0) return [reason];

@@ -26,7 +26,7 @@ function changes(type: ReasonType): boolean {
   return ['event', 'owner', 'mapping', 'manual'].includes(type);
 }
 
-/** A key without retries left. */
+/** Resets the failures of a key that has no retries left. */
 function startOver(entry: ModelKey): void {
   if (entry.failures > retryLimit) Object.assign(entry, { attempts: 0, failures: 0 });
 }
@@ -162,7 +162,7 @@ interface Real {
 
 type Step = fc.AsyncCommand<PlainQueue, Real>;
 
-/** Runs one operation on both; afterwards both must be in the same state. */
+/** Runs one operation on the model and on the queue; afterwards both must be in the same state. */
 function step(
   name: string,
   run: (model: PlainQueue, real: Real) => void | Promise<void>,

@@ -47,7 +47,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['urgent', 'a', 'b', 'resync']);
   });
 
-  it('puts a raised key at the end of its new level, and never lowers one', () => {
+  it('puts a key whose priority is raised behind the others with the new priority, and never lowers a priority', () => {
     const queue = queueWith();
     queue.add('low', { priority: -100 });
     queue.add('a');
@@ -120,7 +120,7 @@ describe('WorkQueue', () => {
     expect(queue.length).to.equal(1);
   });
 
-  it('delays many keys in the order of their times, whatever the order of adding and leaving', async () => {
+  it('delays many keys in the order of their times, whatever the order in which they are added and removed', async () => {
     const queue = queueWith();
     const count = 500;
     for (let index = 0; index < count; index += 1) queue.addAfter(`k${index}`, 1 + ((index * 7919) % 1009));
@@ -334,7 +334,7 @@ describe('WorkQueue', () => {
     expect(() => queue.done('b')).to.throw('no run of this key');
   });
 
-  it('counts its keys by state, and shows first those that run and those that are parked, as many as requested', () => {
+  it('counts its keys by state, and shows at most the requested number of keys: running and parked ones first', () => {
     const queue = queueWith({ retryLimit: 0 });
     for (const key of ['runs', 'fails']) {
       queue.add(key);

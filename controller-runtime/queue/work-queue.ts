@@ -9,10 +9,10 @@ import { isChange, noReasons, withReason, type Reason } from './reason.ts';
 
 export interface AddOptions {
   /**
-   * Keys of the highest priority come first. Default 0; for a running key that is requeued, the priority of its run.
+   * Keys with the highest priority come first. Default 0; for a running key that is requeued, the priority of its run.
    */
   readonly priority?: number;
-  /** Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
+  /** Why the key is added. Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
   readonly reason?: Reason;
 }
 
@@ -352,7 +352,10 @@ export class WorkQueue {
     else if (entry.state === 'delayed') this.#delayed.remove(entry);
   }
 
-  /** One timer, for the earliest. It may fire for a key that is no longer delayed; then it only looks for the next. */
+  /**
+   * Sets the only timer, for the key that is due first. The timer may fire for a key that is no longer delayed; it is
+   * then only set again, for the next key.
+   */
   #arm(): void {
     const dueMs = this.#delayed.first()?.dueMs;
     if (this.#shutDown || dueMs === undefined || (this.#timer !== undefined && this.#timerDueMs <= dueMs)) return;

@@ -7,8 +7,8 @@ export interface WorkersParts {
   /** The number of items that are processed at once; or a pool, whose places several queues share. */
   readonly concurrency: number | WorkerPool;
   /**
-   * Items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O do not starve
-   * other work.
+   * The number of items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O do
+   * not starve other work.
    */
   readonly itemsPerTurn?: number;
   /** Processes one item, and gives it back with `done`. Must not reject. */

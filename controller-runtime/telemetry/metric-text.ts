@@ -5,10 +5,10 @@ export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Throws RangeError for a name that Prometheus does not allow. */
 export function checkMetricNames(name: string, labels: readonly string[]): void {
-  if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new RangeError(`"${name}" is not the name of a metric`);
+  if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new RangeError(`"${name}" cannot be the name of a metric`);
   for (const label of labels) {
     if (!/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(label) || label === 'le') {
-      throw new RangeError(`"${label}" is not the name of a label of ${name}`);
+      throw new RangeError(`"${label}" cannot be the name of a label of ${name}`);
     }
   }
 }

@@ -10,7 +10,7 @@ export interface MetricOptions {
 }
 
 export interface HistogramOptions extends MetricOptions {
-  /** Upper bounds, ascending; one without bound is added. */
+  /** Upper bounds of the buckets, ascending; a bucket without a bound is added. */
   readonly buckets: readonly number[];
 }
 
@@ -24,8 +24,8 @@ export type Sample = readonly [labels: readonly string[], value: number];
 /** The series of one metric, one for each combination of label values. */
 export interface Family<I> {
   /**
-   * The series with these label values, which exists from then on, at 0. Where you count often, keep the returned
-   * series. Beyond 5,000 series, the others share one whose labels are all `other`.
+   * Returns the series with these label values; the first call creates it with the value 0. Keep the returned series
+   * where you count often. Beyond 5,000 series, all further ones share one series whose labels are all `other`.
    */
   of(...values: readonly string[]): I;
 }
@@ -52,7 +52,7 @@ export class Metrics {
   readonly #definitions: Map<string, Definition>;
   readonly #constant: Labels;
 
-  /** @param of the metrics to share, and the labels that this object adds to each of its series. */
+  /** @param of The metrics to share, and the labels that this object adds to each of its series. */
   constructor(of?: { readonly metrics: Metrics; readonly labels: Labels }) {
     this.#definitions = of === undefined ? new Map<string, Definition>() : of.metrics.#definitions;
     this.#constant = of === undefined ? {} : { ...of.metrics.#constant, ...of.labels };
@@ -77,7 +77,8 @@ export class Metrics {
   }
 
   /**
-   * Adds series that are read for each text; they are left out if `read` throws. Returns a function that removes them.
+   * Adds series whose values `read` returns each time that the text is made; they are left out if `read` throws.
+   * Returns a function that removes them.
    */
   sample(options: SampledOptions, read: () => Iterable<Sample>): () => void {
     const definition = this.#define(options, options.type);

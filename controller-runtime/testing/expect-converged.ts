@@ -17,7 +17,7 @@ import type { Participant, SettleOptions } from './settle.ts';
 export interface ResyncParts {
   readonly client: Client;
   readonly controllers: readonly ControllerDefinition[];
-  /** Default the real time. */
+  /** The clock of the manager. Default: the real time. */
   readonly clock: Clock | undefined;
   readonly logger: Logger;
   readonly externalSystems: readonly ExternalSystem[];

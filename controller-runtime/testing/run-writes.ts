@@ -26,9 +26,9 @@ export interface RunOfWrite {
 export interface WriteStep {
   readonly request: ClientRequest;
   readonly run: RunOfWrite;
-  /** Absent when the object was not there. */
+  /** The object before the write; absent when it did not exist. */
   readonly before?: ApiObject;
-  /** Absent when the object is gone, or the write failed. */
+  /** The object after the write; absent when it is gone, or the write failed. */
   readonly after?: ApiObject;
   /** The fields that differ, without those that only the server sets. */
   readonly changes: readonly FieldChange[];
@@ -36,7 +36,7 @@ export interface WriteStep {
   readonly error?: unknown;
 }
 
-/** Functions by name that throw or reject when they do not hold. */
+/** Invariants by name: functions that throw or reject when the invariant is broken. */
 export type KitInvariants = Readonly<Record<string, (client: Client) => unknown>>;
 
 export interface RunWritesParts {
@@ -127,7 +127,7 @@ export class RunWrites implements Interceptor {
 
   /** Refuses the writes that wait, and all later ones. */
   end(): void {
-    // Runs that end with it are not reported as failed.
+    // Runs that end with this error are not reported as failed.
     this.#ended = Object.assign(new Error('the test kit has stopped'), { name: 'AbortError' });
     for (const { end } of this.#waiting.splice(0)) end(this.#ended);
   }

@@ -41,7 +41,7 @@ describe('createTestKit', () => {
   it('settles once all objects that the server has are reconciled', async () => {
     const watch = source.nextWatch();
     source.answerList('9', [person('a', '3')]);
-    // When the test asks whether it has caught up, the server has a second object, which then comes over the watch.
+    // When the kit is asked whether it has caught up, the server has a second object, which then comes over the watch.
     source.lastList = { revision: '12', items: [person('a', '3'), person('b', '12')] };
     source.onList = (calls) => {
       if (calls === 2) watch.emit({ type: 'ADDED', object: person('b', '12') });

@@ -14,7 +14,10 @@ import type { Participant, SettleOptions } from './settle.ts';
 
 export type TestKitOptions = ({ readonly client: Client } | { readonly server: { readonly client: Client } }) & {
   readonly controllers?: readonly ControllerDefinition[];
-  /** Default the real time; with a FakeClock, the test decides when back-off and `after` end. */
+  /**
+   * The clock of the controllers. Default: the real time. With a FakeClock, the test decides when back-off and `after`
+   * end.
+   */
   readonly clock?: Clock;
   /** Default: errors are printed to stderr. `silentLogger` prints nothing. */
   readonly logger?: Logger;

@@ -19,7 +19,7 @@ describe('the patience of tests', () => {
     else process.env[variable] = before;
   });
 
-  it('is what the environment multiplies, also of eventually and settle', async () => {
+  it('is multiplied by the environment variable, in eventually and settle, too', async () => {
     process.env[variable] = '2.5';
     expect(testPatienceMs(100)).to.equal(250);
     const busy = { name: 'queue', isIdle: () => false };

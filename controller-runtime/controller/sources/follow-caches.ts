@@ -19,7 +19,10 @@ export function followedKinds({ model, indexes, owns, watches }: ControllerDefin
   return [own, ...owns, ...watches];
 }
 
-/** One informer for each selection of each kind, in each version, that a controller follows, by {@link followIdOf}. */
+/**
+ * Returns the informers of a controller, by {@link followIdOf}: one for each selection of each kind, in each version,
+ * that the controller follows.
+ */
 export function informersOf(
   definition: ControllerDefinition,
   client: Client,

@@ -16,7 +16,10 @@ export class MappingRun {
   readonly sinceMs: number;
   readonly #parts: MappingRunParts;
   readonly #source: WatchSource;
-  /** Made when the mapping reads it: most mappings are pure, and tens of thousands run at the start. */
+  /**
+   * The client of the mapping. It is made only when the mapping reads it, because most mappings are pure, and tens of
+   * thousands run at the start.
+   */
   #client: RunClient | undefined;
   #abort: AbortController | undefined;
   #hasEnded = false;
@@ -30,8 +33,8 @@ export class MappingRun {
   }
 
   /**
-   * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal and is
-   * abandoned. It only reads, so the next call may overlap with it.
+   * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal and is abandoned.
+   * A mapping only reads, so the next call may overlap with an abandoned one.
    */
   async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey | PrioritizedKey)[]> {
     try {
@@ -48,7 +51,7 @@ export class MappingRun {
     return this.#left !== undefined;
   }
 
-  /** Returns the error for requests that are made after the end. */
+  /** Returns the error for requests that are made after the mapping has ended. */
   lateError(): Error {
     return this.#left ?? new Error('the mapping has ended: is an await missing? Its client accepts no more requests');
   }

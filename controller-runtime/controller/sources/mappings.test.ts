@@ -244,7 +244,7 @@ describe('mappings of watched kinds', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('have a client that ends with them, also when they ask for it later', async () => {
+  it('have a client that ends with them, even if they read it from the context only after their end', async () => {
     const late: Promise<unknown>[] = [];
     const letGo: (() => void)[] = [];
     const at = harnessFor((_team, context) => {

@@ -29,8 +29,8 @@ export interface MappingParts {
 }
 
 /**
- * The items of one turn. They are more than the events of a handler in one turn, so that initial objects do not pile up
- * before quick mappings.
+ * The number of items that are processed in one turn of the event loop. A handler gets fewer events in a turn, so
+ * initial objects do not pile up before quick mappings.
  */
 const itemsPerTurn = 200;
 

@@ -48,7 +48,10 @@ function isOtherLife(previous: ApiObject, object: ApiObject): boolean {
   );
 }
 
-/** The records of schedules change with each slot, and ask for no run. */
+/**
+ * True when annotations other than the records of schedules changed. Those records change with each slot of a schedule,
+ * which needs no run.
+ */
 function otherAnnotationsChanged(change: ObjectChange): boolean {
   const { previous, object } = change;
   if (previous === undefined || !annotationsChanged(change)) return false;

@@ -2,7 +2,10 @@ import type { ApiObject } from '../../api/index.ts';
 import type { Reason } from '../../queue/reason.ts';
 import type { WatchSource } from '../definition/followed-kind.ts';
 
-/** Keeps the first and the last states of an object that changes faster than its mapping succeeds. */
+/**
+ * The maximum number of states of an object that changes faster than its mapping succeeds: its first state, and its
+ * last ones.
+ */
 const maxStates = 8;
 
 /** The states of one object that wait to be mapped, each once, the oldest first. */

@@ -8,13 +8,15 @@ import type { KeySource, SourceContext } from '../definition/key-source.ts';
 export interface SourceParts {
   /** The controller's context; its logger does not add the source yet. */
   readonly context: SourceContext;
-  /** Throws for a value that is not a key. */
+  /** Enqueues a key; throws for a value that is not a key. */
   readonly enqueue: (key: string | ObjectKey) => void;
   /** The time for which a stop waits for a source that ignores its signal. */
   readonly graceMs: number;
 }
 
-/** Keys after which the event loop gets a turn: a source may yield keys without any wait between them. */
+/**
+ * The event loop gets a turn after this number of keys, because a source may yield keys without any wait between them.
+ */
 const keysPerTurn = 1_000;
 
 /** Takes keys from a source until the signal aborts, or the source ends. Never rejects. */

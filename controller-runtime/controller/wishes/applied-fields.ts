@@ -44,8 +44,8 @@ function ignoring(...names: readonly string[]): Ignored {
 }
 
 /**
- * Cached, because runs compare the same fields again and again: a new text for each comparison would be a third of
- * their garbage.
+ * Cached, because runs compare the same fields again and again: a new string for each comparison would be a third of
+ * the garbage that a run makes.
  */
 const fieldKeys = new Map<string, string>();
 const mostFieldKeys = 10_000;
@@ -54,7 +54,7 @@ const mostFieldKeys = 10_000;
 function fieldKey(name: string): string {
   let key = fieldKeys.get(name);
   if (key === undefined) {
-    // Labels and data can have any names.
+    // Labels and data can have any names, so the number of kept keys is limited.
     if (fieldKeys.size >= mostFieldKeys) fieldKeys.clear();
     fieldKeys.set(name, (key = `f:${name}`));
   }

@@ -2,7 +2,7 @@ import type { ApiObject, ModelDescriptor } from '../../api/index.ts';
 import { cacheIdOf } from '../definition/kind-id.ts';
 import type { Wish } from '../definition/wish.ts';
 
-/** A dependent, and the kind that it is of. */
+/** A dependent and its kind. */
 export interface Child {
   readonly model: ModelDescriptor;
   readonly object: ApiObject;
@@ -15,22 +15,23 @@ export interface ChildrenOfKind {
   readonly objects: readonly ApiObject[];
 }
 
-/** The dependents of a kind, from which wishes take theirs. */
+/** The dependents of a kind. Each wish takes its dependent from this table. */
 interface KindTable {
   readonly kind: ChildrenOfKind;
-  /** Those that no wish has taken. */
+  /** The dependents that no wish has taken; undefined in place of each taken one. */
   readonly left: (ApiObject | undefined)[];
   /**
-   * The position after the last dependent that was taken: a controller wishes mostly in the order in which it created.
+   * The position after the dependent that was taken last. The search begins there, because the wishes of a controller
+   * mostly come in the order in which it created the dependents.
    */
   next: number;
-  /** Positions by key, made when the order differs. */
+  /** Positions by key, computed when wishes come in another order. */
   byKey: Map<string, number> | undefined;
 }
 
 /**
- * The present dependents, and which of them are wished. Mostly it is used by runs that change nothing, so it makes no
- * strings or maps while the wishes come in the order of the dependents.
+ * The present dependents, and which of them are wished. Most runs change nothing, so the table makes no strings or maps
+ * as long as the wishes come in the order of the dependents.
  */
 export class ChildrenTable {
   readonly #tables: readonly KindTable[];
@@ -43,8 +44,8 @@ export class ChildrenTable {
   }
 
   /**
-   * Returns the dependent that is wished; undefined when it is not there. Throws TypeError when another wish has it, and when
-   * the kind is not owned.
+   * Returns the dependent of a wish; undefined when it does not exist. Throws TypeError when another wish has taken it,
+   * or when the controller does not own the kind.
    */
   take(wish: Wish): ApiObject | undefined {
     const { model, object } = wish;
@@ -64,7 +65,7 @@ export class ChildrenTable {
     return taken;
   }
 
-  /** Those that no wish has taken. */
+  /** Returns the dependents that no wish has taken. */
   rest(): readonly Child[] {
     const rest: Child[] = [];
     for (const { kind, left } of this.#tables) {

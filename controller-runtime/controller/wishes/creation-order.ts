@@ -2,9 +2,9 @@ import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../../api/inde
 import { groupOf } from '../definition/kind-id.ts';
 
 /**
- * Returns the name of the annotation that lists the objects after which an object was created. With it, even a later
- * process deletes the object before these, when its wish no longer exists. `manager` is `<group>/<controller>`, or the
- * controller alone in the core group.
+ * Returns the name of the annotation that lists the objects after which an object was created. When the controller no
+ * longer wishes the object, even a later process can then delete it before the listed ones. `manager` is
+ * `<group>/<controller>`, or the controller alone in the core group.
  */
 export function orderAnnotation(manager: string): string {
   return `created-after${manager.includes('/') ? '.' : '/'}${manager}`;
@@ -15,7 +15,7 @@ export function orderIdOf({ group, kind }: { readonly group: string; readonly ki
   return `${kind}${group === '' ? '' : `.${group}`}/${formatKey(key)}`;
 }
 
-/** The {@link orderIdOf} an object. */
+/** Returns the id of an object in that annotation, as {@link orderIdOf} does. */
 export function orderIdOfObject(object: ApiObject): string {
   return orderIdOf({ group: groupOf(object.apiVersion), kind: object.kind }, keyOf(object));
 }

@@ -20,13 +20,13 @@ export interface CheckOptions extends ConvergenceOptions {
 const defaultSeeds = 100;
 
 /**
- * Runs the scenario without faults; then, for each write of the controllers, once with a crash after it, a lost
- * response, a refusal and a conflict; then once for each refused read, and for each call of an external system, once
- * with a failure and once with a lost response; and then with drawn faults: crashes, changes
- * of leaders, failed requests, lost, late and repeated events, caches that lag. Each run has to reach the final state
- * of the first one, without a permanent failure and without a broken invariant. Rejects with ConvergenceError
- * otherwise, which names the faults that matter, what differs, and the seed that repeats it. Rejects with TypeError
- * when the controllers write nothing even without faults, since that would prove nothing.
+ * Runs the scenario first without faults, then with one fault in each run. The faults are, for each write of the
+ * controllers: crashes before and after it, a lost response, a refusal and a conflict; for each of their reads: a
+ * refusal; for each call of an external system: a failure and a lost response. Then the scenario runs with drawn
+ * faults: crashes, changes of leaders, failed requests, lost, late and repeated events, caches that lag. Each run has
+ * to reach the final state of the run without faults, without a permanent failure and without a broken invariant.
+ * Rejects with ConvergenceError otherwise, which names the faults that matter, what differs, and the seed that repeats
+ * it. Rejects with TypeError when the controllers write nothing even without faults, since that would prove nothing.
  */
 export async function checkConvergenceOn(options: CheckOptions): Promise<ConvergenceReport> {
   checkSystemNames(options.externalSystems ?? []);

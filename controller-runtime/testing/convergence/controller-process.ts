@@ -27,7 +27,7 @@ export interface ProcessParts {
   readonly uuid: () => string;
   readonly source: FaultSource;
   readonly wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject>;
-  /** Called with mistakes that count whatever the result of the run. */
+  /** Called with each mistake that fails the check, whatever the result of the run. */
   readonly onProblem: (problem: string) => void;
 }
 

@@ -4,12 +4,15 @@ import type { Difference } from './state-difference.ts';
 export interface ConvergenceFailure {
   /** The failure, in one line. */
   readonly problem: string;
-  /** Undefined for the run without faults, and for those with a fault at one request: these are part of every check. */
+  /**
+   * The seed of the drawn faults. Undefined for the run without faults and for runs with one fault: they are part of
+   * every check.
+   */
   readonly seed: number | undefined;
   /** The injected faults and their places, in order: only those that the failure needs. */
   readonly faults: readonly string[];
   readonly differences: readonly Difference[];
-  /** Keys whose last run failed, and runnables that did, with the reason. */
+  /** Keys whose last run failed, and runnables that failed, each with the reason. */
   readonly failing: readonly string[];
   /** The error of the scenario, or the last error of the remaining failures. */
   readonly cause?: unknown;

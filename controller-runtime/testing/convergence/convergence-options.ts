@@ -7,7 +7,7 @@ import type { FakeClock } from '../fakes/fake-clock.ts';
 
 /** The tools of a scenario. */
 export interface ScenarioContext {
-  /** Has no faults, because users are not under test. */
+  /** A client without faults, because users are not under test. */
   readonly client: Client;
   readonly clock: FakeClock;
   /**
@@ -27,8 +27,9 @@ export interface RunnableParts {
 
 export interface ConvergenceOptions {
   /**
-   * The controllers under test. A function makes new ones for each process, so that a crash loses what controllers
-   * keep in memory, as a real one does; it is called once more to find their kinds.
+   * The controllers under test, or a function that makes them. The function is called for each process, so that a crash
+   * loses what the controllers keep in memory, as a real crash does. It is called once more to find the controllers'
+   * kinds.
    */
   readonly controllers: readonly ControllerDefinition[] | (() => readonly ControllerDefinition[]);
   /**
@@ -44,7 +45,8 @@ export interface ConvergenceOptions {
    */
   scenario(this: void, context: ScenarioContext): Promise<void>;
   /**
-   * Called before each run, on the clock of that run: resets what the runs share, such as a fake of an external system.
+   * Called before each run, with the clock of that run, to reset what the runs share, such as a fake of an external
+   * system.
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**

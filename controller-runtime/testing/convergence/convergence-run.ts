@@ -34,7 +34,7 @@ export interface RunOutcome {
   readonly faults: readonly string[];
   /** The failures that remain at the end, a line each. */
   readonly failing: readonly string[];
-  /** The last error of these runs. */
+  /** The error of the last of these failures. */
   readonly lastError: unknown;
 }
 
@@ -149,7 +149,10 @@ class ConvergenceRun {
     }
   }
 
-  /** With faults, a key may fail until the faults are over. */
+  /**
+   * Notes the keys that fail; only in the run without faults, because otherwise a key may fail until the faults are
+   * over.
+   */
   async #noteFailures(): Promise<void> {
     const { driver, plan } = this.#parts;
     if (plan !== noFaults) return;

@@ -3,8 +3,8 @@ import type { EventFault, FaultPlan, Restart, RunExtent, WriteFault } from './fa
 
 const maxFaults = 3;
 /**
- * Times that are shorter than any back-off, longer than one, and longer than the first back-offs of a key or watch
- * together.
+ * Pauses that are shorter than any back-off of a key or watch, longer than one back-off, and longer than several
+ * back-offs in a row.
  */
 const pausesMs = [0, 50, 2_000, 20_000] as const;
 /** The delay of a request's failure. */

@@ -14,7 +14,7 @@ import type { EventFault, FaultPlan, RequestFault, Restart, RunExtent, WriteFaul
 import type { KindHistory } from './kind-history.ts';
 
 export interface DriverParts {
-  /** Meets no faults. */
+  /** A client without faults. */
   readonly client: Client;
   readonly controllers: ConvergenceOptions['controllers'];
   readonly runnables: ConvergenceOptions['runnables'];
@@ -23,7 +23,7 @@ export interface DriverParts {
   readonly random: () => number;
   readonly uuid: () => string;
   readonly plan: FaultPlan;
-  /** Keyed by {@link kindIn}. */
+  /** The history of each kind, by {@link kindIn}. */
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
@@ -75,12 +75,12 @@ export class FaultDriver {
     return this.#parts.clock.monotonicMs() < this.#recoveredMs;
   }
 
-  /** Throws when the controllers have made a mistake that counts whatever the result of the run. */
+  /** Throws when the controllers have made a mistake that fails the check, whatever the result of the run. */
   check(): void {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }
 
-  /** Undefined while no process works. */
+  /** The process that works; undefined while there is none. */
   get process(): ControllerProcess | undefined {
     return this.#life?.process;
   }
@@ -218,7 +218,7 @@ export class FaultDriver {
     if (release !== undefined) this.#parts.clock.setTimeout(release, forMs);
   }
 
-  /** The first list of a cache that must lag; later events are held back for a while. */
+  /** Returns a former list as the first list of a cache that must lag, and holds back later events for a while. */
   #pastList(life: Life, request: ClientRequest): object | undefined {
     if (request.verb !== 'list' || !request.isForCache) return undefined;
     const kind = kindIn(request);

@@ -7,7 +7,7 @@ export interface Restart {
   readonly afterMs: number;
   /** The number of changes by which a cache lags at first; 0 means up to date. */
   readonly changesBehind: number;
-  /** The time of the lag. */
+  /** The time for which the caches lag. */
   readonly behindMs: number;
   /** The caches that lag: bit n stands for the n-th kind, modulo 32. */
   readonly behindBits: number;
@@ -66,20 +66,20 @@ const everyCache = ~0;
 
 export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0, behindBits: everyCache });
 /**
- * A broken connection is noticed late: long enough for everything that does not wait for the response, short compared
- * to timeouts.
+ * The time until a broken connection is noticed. It is long enough for everything that does not wait for the response,
+ * and short compared to timeouts.
  */
 const lateMs = 100;
 /** Limits the faults of a controller that reads or calls without end, because it polls. */
 const maxSwept = 100;
-/** The fault breaks the watch, too, so that the next attempts use old caches. */
+/** The time for which the fault also breaks the watch, so that the next attempts use old caches. */
 const behindMs = 500;
 
 /**
- * Yields plans with a single fault each. Each write of the run without faults meets a crash before it, and crashes
- * after it with caches that are up to date, one and two changes behind; then a lost response, a refusal and a
- * conflict. After that, each read meets a refusal, and each call of an external system a failure and a lost response.
- * When there are more than a hundred reads or calls, a hundred of them are taken, evenly spread.
+ * Yields plans with a single fault each. For each write of the run without faults: a crash before it; crashes after it,
+ * with caches that are up to date, one change behind or two changes behind; a lost response; a refusal; a conflict. For
+ * each read: a refusal. For each call of an external system: a failure and a lost response. When there are more than a
+ * hundred reads or calls, a hundred of them are taken, evenly spread.
  */
 export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<FaultPlan> {
   for (const [index, verb] of writes.entries()) {

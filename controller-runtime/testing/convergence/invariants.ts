@@ -6,7 +6,7 @@ import type { ConvergenceOptions } from './convergence-options.ts';
 
 export interface InvariantParts {
   readonly invariants: NonNullable<ConvergenceOptions['invariants']>;
-  /** The client that they use. */
+  /** The client that the invariants use. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: () => number;

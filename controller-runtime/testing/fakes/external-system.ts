@@ -3,7 +3,7 @@ import { systemClock } from '../../clock/system-clock.ts';
 
 /** The first argument of each operation. */
 export interface OperationContext<S> {
-  /** An operation changes it in place. */
+  /** The state of the system, which operations change in place. */
   readonly state: S;
   readonly clock: Clock;
 }
@@ -21,7 +21,7 @@ export type Operations<F> = {
 };
 
 export interface ExternalSystemOptions<S, F> {
-  /** Used in reports of failures. Default `external system`. */
+  /** The name of the system in reports of failures. Default `external system`. */
   readonly name?: string;
   /** The clock of delays and operations. Default the real time. */
   readonly clock?: Clock;
@@ -30,7 +30,7 @@ export interface ExternalSystemOptions<S, F> {
   readonly operations: F;
 }
 
-/** The fault of one call. Errors without `error` say that they are injected. */
+/** The fault of one call. Without `error`, the call rejects with an error that says that it is injected. */
 export type CallFault =
   /** The operation is not carried out, and the call rejects. */
   | { readonly kind: 'fail'; readonly error?: Error }

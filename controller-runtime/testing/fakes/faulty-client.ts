@@ -24,8 +24,8 @@ export interface FaultyClient {
   /** The next request that matches (default any) meets the fault, once. Several faults apply in order. */
   inject(fault: ClientFault, matches?: (request: ClientRequest) => boolean): void;
   /**
-   * Breaks the watches that match (default all); returns their number. They resume where they were, after a back-off of
-   * about a second; with `expired` (410) their informers list again, at once.
+   * Breaks the watches that match (default all); returns their number. The watches resume where they were, after a
+   * back-off of about a second. With `expired` (410), the informers of these watches list again at once.
    */
   dropWatches(options?: { readonly expired?: boolean; readonly matches?: (request: ClientRequest) => boolean }): number;
   /**

@@ -34,7 +34,10 @@ export interface FaultSource {
   readonly endBefore?: (request: ClientRequest, event: WatchEvent) => WatchEnd | undefined;
   /** A response in place of the server's. */
   readonly answerOf?: (request: ClientRequest) => object | undefined;
-  /** Called before and after a request. With true, the run that made it is over, and the request never settles. */
+  /**
+   * Called before and after a request. Returns true when the run that made the request is over; the request then never
+   * settles.
+   */
   readonly isOver?: (request: ClientRequest) => boolean;
   /** Called once, at the crash. */
   readonly onCrash?: () => void;

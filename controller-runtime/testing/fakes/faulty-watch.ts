@@ -25,7 +25,7 @@ export class FaultyWatch<T extends ApiObject> {
     this.#ended = new Promise((resolve) => (this.#end = resolve));
   }
 
-  /** The events; rejects when the watch is ended. To be iterated once. */
+  /** The events, which can be iterated once; the iteration rejects when the watch is ended. */
   async *events(): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const stop = new AbortController();
     const unlink = linkAbort(stop, this.#parts.signal);
@@ -45,7 +45,7 @@ export class FaultyWatch<T extends ApiObject> {
       }
     } finally {
       unlink();
-      // A pending next() would block return().
+      // Aborts the source first, because a pending next() would block return().
       stop.abort();
       await iterator.return?.();
     }

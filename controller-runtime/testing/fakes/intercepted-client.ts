@@ -19,7 +19,7 @@ export interface ClientRequest {
   readonly verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'apply' | 'delete';
   readonly apiVersion: string;
   readonly kind: string;
-  /** Absent for lists and watches, and for an object whose name the server makes. */
+  /** The name of the object; absent for lists and watches, and for an object whose name the server makes. */
   readonly name?: string;
   readonly namespace?: string;
   readonly subresource?: 'status';

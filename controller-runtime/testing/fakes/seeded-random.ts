@@ -12,7 +12,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** UUIDs (version 4) made of such numbers. */
+/** UUIDs (version 4) made of the numbers that `random` returns. */
 export function seededUuid(random: () => number): () => string {
   const digits = (count: number): string =>
     Array.from({ length: count }, () => Math.floor(random() * 16).toString(16)).join('');

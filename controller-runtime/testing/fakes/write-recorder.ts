@@ -10,7 +10,7 @@ export interface RecordedWrite {
   readonly request: ClientRequest;
   /** The object as the client last received it; undefined when it never did. */
   readonly before: ApiObject | undefined;
-  /** Undefined until the response comes, and for an object that is gone. */
+  /** The object after the write; undefined until the response comes, and for an object that is gone. */
   after: ApiObject | undefined;
 }
 
