@@ -37,7 +37,7 @@ const units: readonly (readonly [seconds: number, name: string])[] = [
   [1, 's'],
 ];
 
-/** `3m`, `2h`, `5d`: the largest whole unit, as kubectl shows ages. A time ahead has a leading `in `. */
+/** `3m`, `2h`, `5d`: the largest whole unit, as kubectl shows ages. A time in the future starts with `in `. */
 export function formatAge(timeMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - timeMs) / 1000);
   const length = Math.abs(seconds);

@@ -37,9 +37,9 @@ export async function waitForObjects(command: ClientCommand): Promise<number> {
 
 interface Departure {
   readonly target: ObjectTarget;
-  /** Undefined waits without an end. */
+  /** The time limit; undefined for a wait without one. */
   readonly timeoutMs: number | undefined;
-  /** The uid of the object that has to be gone: a new one of its name counts as gone. */
+  /** The uid of the object that has to be gone. A new object with its name is not waited for. */
   readonly isGone: string;
 }
 
