@@ -1,6 +1,6 @@
 /**
  * The scripts by shell. Each asks `homeostat __complete` with the words up to the cursor, and completes names of files
- * when the command prints none.
+ * when the command prints no words.
  */
 export const completionScripts: ReadonlyMap<string, string> = new Map([
   [

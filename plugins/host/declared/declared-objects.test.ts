@@ -52,7 +52,7 @@ describe('declared objects', () => {
     expect(await read(await makeFolder({}))).to.deep.equal({ objects: [], mistakes: [] });
   });
 
-  it('of revision 2.9 have groupVersion, and have the fields at the top [spec 2.9-shape-2.9]', async () => {
+  it('of revision 2.9 have groupVersion, and their fields are at the top [spec 2.9-shape-2.9]', async () => {
     const path = await file('groupVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: a }\ncode: x\n');
     const { objects } = await read(path, '2.9');
     expect(objects[0]?.object).to.deep.equal({

@@ -153,7 +153,7 @@ describe('a fleet of plugins', () => {
       expect(phases()).to.deep.equal({ base: 'Started', user: 'Started', other: 'Started' });
     });
 
-    it('starts the dependents of a failed plugin once it is replaced', async () => {
+    it('starts the dependents of a failed plugin once the plugin is replaced', async () => {
       const failing: Plugin = {
         start: () => {
           throw new Error('no');

@@ -296,7 +296,7 @@ export class PluginRun {
   }
 
   /**
-   * Logs it when the index of a kind that was registered after the start cannot be built: no step of the start awaits
+   * Logs the error when the index of a kind that was registered after the start cannot be built: no step of the start awaits
    * this index.
    */
   #followLate(kind: GroupVersionKind): void {
