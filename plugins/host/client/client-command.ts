@@ -20,7 +20,7 @@ export interface ClientCommand extends ClientSources {
   readonly server: ObjectServer;
   /** Asks the server once for the kinds that it serves. */
   readonly names: () => Promise<ResourceNames>;
-  /** `--namespace`, else `default`. */
+  /** The value of `--namespace`; without the flag, `default`. */
   readonly namespace: string;
 }
 

@@ -43,7 +43,7 @@ describe('the extension points of plugins', () => {
 
   type Start = (context: PluginContext) => unknown;
 
-  /** `dependencies` by name; one with a question mark is optional. */
+  /** Adds a plugin. `dependencies` are names; a name with a question mark is an optional dependency. */
   function add(name: string, start: Start, dependencies: readonly string[] = ['menu']): void {
     host.add(sourceNeeding(name, { start } satisfies Plugin, dependencies));
   }

@@ -30,8 +30,8 @@ export function HealthBadge({ health }: { readonly health: Health }) {
 }
 
 /**
- * The time since a moment, with the exact time as its title. With `isSentence`, the text fits into a sentence: `3m
- * ago`.
+ * The time since a moment, with the exact time as its title. With `isSentence`, the text fits into a sentence:
+ * `3m ago`.
  */
 export function Age({ time, isSentence = false }: { readonly time: string; readonly isSentence?: boolean }) {
   const ms = Date.parse(time);

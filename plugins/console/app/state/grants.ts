@@ -53,7 +53,7 @@ export const bindingKeyOf = ({ namespace }: Grant): string =>
   `${namespace === '' ? 'clusterrolebindings' : 'rolebindings'}.${rbac}`;
 export const roleKeyOf = ({ isClusterRole }: Grant): string => `${isClusterRole ? 'clusterroles' : 'roles'}.${rbac}`;
 
-/** `User ada`, `ServiceAccount default/robot`. */
+/** Returns the subject of a grant as a text such as `User ada` or `ServiceAccount default/robot`. */
 export function subjectOf({ subject: { kind, namespace, name } }: Grant): string {
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 }

@@ -158,7 +158,7 @@ function RunItem({ run }: { readonly run: ApiObject }) {
   );
 }
 
-/** `event MODIFIED of revision 12 by kubectl`. */
+/** Returns a trigger as a text such as `event MODIFIED of revision 12 by kubectl`. */
 function triggerText({ type, detail, resourceVersion, manager }: JsonObject): string {
   const revision = textOf(resourceVersion) === '' ? '' : ` of revision ${textOf(resourceVersion)}`;
   const writer = textOf(manager) === '' ? '' : ` by ${textOf(manager)}`;
