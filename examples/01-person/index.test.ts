@@ -40,7 +40,7 @@ describe('example 01: Person', () => {
     expect(status).to.include({ greeting: 'Hello Alan Turing', observedGeneration: 2 });
   });
 
-  it('says goodbye before a person is deleted', async () => {
+  it('says goodbye to a person before the person is deleted', async () => {
     await server.client.create(Person, { metadata: { name: 'blaise' }, spec: { name: 'Blaise' } });
     await server.settle();
     await server.client.delete(Person, 'blaise');
@@ -50,7 +50,7 @@ describe('example 01: Person', () => {
     expect(lines).to.include('Goodbye Blaise');
   });
 
-  it('refuses an age that no person has', async () => {
+  it('refuses an age over the maximum', async () => {
     const person = { metadata: { name: 'methuselah' }, spec: { name: 'Methuselah', age: 969 } };
     const refused: unknown = await server.httpClient.create(Person, person).catch((error: unknown) => error);
     expect(isInvalid(refused)).to.equal(true);

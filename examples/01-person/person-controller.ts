@@ -1,13 +1,13 @@
 import { controller } from 'homeostat';
 import { Person } from './person.ts';
 
-/** Greets every person, and says goodbye to those who leave. */
+/** Greets every person, and says goodbye to each person that is deleted. */
 export const personController = controller(Person, {
   async reconcile({ object, status }) {
     // observedGeneration is added automatically, since the status schema has it.
     await status({ greeting: `Hello ${object.spec.name ?? object.metadata.name}`, phase: 'Greeted' });
   },
-  // With `cleanup`, each person has a finalizer: a deleted person stays until this has run.
+  // With `cleanup`, each person has a finalizer: a deleted person stays until `cleanup` has run.
   cleanup({ object, logger }) {
     logger.info({ person: object.metadata.name }, `Goodbye ${object.spec.name ?? object.metadata.name}`);
   },

@@ -92,7 +92,7 @@ describe('example 02: owned objects', () => {
     expect(await conditions()).to.include({ Ready: 'True ' });
   });
 
-  it('is not ready while one of its objects is not, and says which', async () => {
+  it('is not ready while one of its objects is not ready, and names that object', async () => {
     await changeSite({ host: 'blog.invalid' });
     const notReady = 'False not ready: Certificate blog';
     expect(await conditions()).to.include({ CertificateReady: notReady, PagesReady: 'True ', Ready: notReady });
@@ -100,14 +100,14 @@ describe('example 02: owned objects', () => {
     expect(await conditions()).to.include({ CertificateReady: 'True ', Ready: 'True ' });
   });
 
-  it('refuses two pages of one name', async () => {
+  it('refuses two pages with the same name', async () => {
     const page = { name: 'about', title: 'About' };
     const refused: unknown = await changeSite({ pages: [page, page] }).catch((error: unknown) => error);
     expect(isInvalid(refused)).to.equal(true);
     expect((refused as Error).message).to.include('spec.pages[1]');
   });
 
-  it('is removed at once when it is deleted in the background, and all that it owns after it', async () => {
+  it('deletes a site at once, and its objects afterwards, with the policy Background', async () => {
     await setFinalizers(['example.com/hold']);
     expect(await client.delete(Site, 'blog', { propagationPolicy: 'Background' })).to.equal(undefined);
     await server.settle();
@@ -116,7 +116,7 @@ describe('example 02: owned objects', () => {
     expect(await namesOf(Page)).to.deep.equal([]);
   });
 
-  it('deleted in the foreground, stays until all that it owns is gone', async () => {
+  it('keeps a deleted site until all its objects are gone, with the policy Foreground', async () => {
     await setFinalizers(['example.com/hold']);
     await client.delete(Site, 'blog', { propagationPolicy: 'Foreground' });
     await server.settle();

@@ -2,12 +2,13 @@ import { defineModel } from 'homeostat';
 
 const text = { type: 'string', maxLength: 200 } as const;
 const siteName = { type: 'string', maxLength: 253 } as const;
-/** A part of a name; without dots, see {@link ofSite}. */
+/** The name of a part of a site. It has no dots, since a dot separates it from the site's name (see {@link ofSite}). */
 const slug = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const;
 const host = { type: 'string', maxLength: 253, pattern: '^[a-z0-9.-]+$' } as const;
 
 /**
- * Each name once: two entries of one name would conflict over one object, and the controller would never stop running.
+ * Makes the API refuse a list with two entries of the same name: they would conflict over one object, and the
+ * controller would never stop running.
  */
 const eachOnce = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], maxItems: 100 } as const;
 const pages = {
@@ -54,7 +55,9 @@ export const Site = defineModel({
   },
 });
 
-/** Names with dots: `blog.about` belongs to the site `blog` only. */
+/**
+ * Allows dots in names. The object `blog.about` belongs to the site `blog`, since the part after the dot has no dots.
+ */
 const ofSite = { nameFormat: 'subdomain', subresources: ['status'] } as const;
 const readiness = {
   type: 'object',

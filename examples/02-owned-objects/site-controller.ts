@@ -8,7 +8,7 @@ type Dependents = Readonly<Record<string, readonly Dependent[]>>;
 
 /** Keeps the parts of a site as its spec wants them, and summarizes their state. */
 export const siteController = controller(Site, {
-  // A change of one of these reconciles the site that owns it, so a deleted one is created again.
+  // A change of an object of these kinds reconciles the site that owns it, so a deleted object is created again.
   owns: [Page, Redirect, Certificate],
   async reconcile({ object, client, ensure, status }) {
     const site = object.metadata.name;
@@ -31,7 +31,7 @@ export const siteController = controller(Site, {
       }),
     });
   },
-  // No cleanup: the owner references make the server delete the dependents with the site.
+  // This controller needs no cleanup: because of the owner references, the server deletes the dependents with the site.
 });
 
 /** Deletes the objects that the site owns and no longer wants, but no objects of others. */

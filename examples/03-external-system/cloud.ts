@@ -13,7 +13,7 @@ export interface CloudMachine {
  * cloud refuses, and with another error when it fails, cannot be reached, or the signal aborts.
  */
 export interface Cloud {
-  /** Undefined when there is none. */
+  /** Resolves with undefined when there is no such machine. */
   find(id: string, signal: AbortSignal): Promise<CloudMachine | undefined>;
   /** Creates the machine, or changes it. */
   put(id: string, wanted: { readonly size: string }, signal: AbortSignal): Promise<CloudMachine>;

@@ -12,7 +12,7 @@ interface Kept {
   readonly size: string;
   readonly address: string;
   readonly isStopping: boolean;
-  /** The time at which it is running, or gone. */
+  /** The time at which the machine is running, or gone. */
   readonly doneMs: number;
 }
 
@@ -22,7 +22,7 @@ interface Answer {
 }
 
 export interface FakeCloudOptions {
-  /** Default: a free one. */
+  /** The port to listen on. Default: a free port. */
   readonly port?: number;
   readonly now: () => number;
 }
@@ -66,7 +66,7 @@ export class FakeCloud {
     return [...this.#machines.keys()].flatMap((id) => this.#find(id) ?? []);
   }
 
-  /** Loses everything, as in a fire. */
+  /** Loses all machines. */
   lose(): void {
     this.#machines.clear();
   }

@@ -22,12 +22,12 @@ describe('example 03: external system', () => {
 
   afterEach(async () => {
     delete process.env['CLOUD_URL'];
-    // First, so that no run waits for a response.
+    // The cloud stops first, so that no run waits for its response.
     await cloud.stop();
     await server.stop();
   });
 
-  /** Second by second, so that due work is done before more time passes. */
+  /** Advances the clock second by second, so that due work is done before more time passes. */
   const pass = async (seconds: number): Promise<void> => {
     for (let passed = 0; passed < seconds; passed += 1) {
       await clock.advance(1000);
@@ -49,7 +49,7 @@ describe('example 03: external system', () => {
   const isGone = async (): Promise<boolean> =>
     isNotFound(await server.httpClient.get(Machine, 'web').catch((error: unknown) => error));
 
-  it('creates a machine by the uid, asks until it runs, and then rarely', async () => {
+  it('creates a machine whose id is the uid, polls often until it runs, and rarely afterwards', async () => {
     const uid = await create();
     expect(statesInCloud()).to.deep.equal([`${uid} small starting`]);
     expect(await statusOf()).to.include({ phase: 'Starting', observedGeneration: 1 });
@@ -73,7 +73,7 @@ describe('example 03: external system', () => {
     expect(await statusOf()).to.include({ phase: 'Running', observedGeneration: 2 });
   });
 
-  it('creates a machine again that the cloud has lost', async () => {
+  it('creates a machine again when the cloud has lost it', async () => {
     const uid = await create();
     await pass(6);
     cloud.lose();

@@ -7,7 +7,7 @@ export function machineController(cloud: Cloud) {
   return controller(Machine, {
     // After this time the run's signal aborts its request, and the run counts as failed.
     timeoutMs: '10s',
-    // A cloud that is out of order gets a second, two, four, … up to a minute.
+    // While the cloud is out of order, runs are retried after one second, two, four, and so on up to a minute.
     backoff: { baseMs: 1000, maxMs: 60_000 },
     async reconcile({ object, status, event, signal }) {
       try {

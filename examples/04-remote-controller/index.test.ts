@@ -13,7 +13,7 @@ const program = fileURLToPath(new URL('./main.js', import.meta.url));
 
 /** The shortest lease that works on a busy machine. */
 const leaseSeconds = '3';
-/** A new leader takes over after the lease and a retry. */
+/** A new leader takes over once the lease has expired and a retry is due. */
 const takeover = { timeoutMs: 15_000 };
 
 /** One process of the controller. */
@@ -43,7 +43,7 @@ class WorkerProcess {
     this.#child.kill(name);
   }
 
-  /** Resolves when it has ended, with its exit code; null when it was killed. */
+  /** Resolves with the exit code when the process has ended; null when it was killed. */
   async exit(): Promise<number | null> {
     await this.#exited;
     return this.#child.exitCode;
@@ -90,7 +90,7 @@ describe('example 04: remote controller [slow]', () => {
     await eventually(async () => (await workerOf('after')) === other.name, takeover);
     const { status } = await server.httpClient.get(Digest, 'after');
     expect(status?.sha256).to.equal(createHash('sha256').update('text of after').digest('hex'));
-    // No work is done twice.
+    // The new leader has not repeated the work of the former one.
     expect(await workerOf('before')).to.equal(leader.name);
   });
 

@@ -6,7 +6,7 @@ function writer(level: string): Write {
   return (fields, message) => process.stderr.write(`${JSON.stringify({ level, message, ...fields }, plain)}\n`);
 }
 
-/** JSON has no form for errors. */
+/** Returns the stack of an error, because JSON.stringify would write an error as `{}`. */
 function plain(_key: string, value: unknown): unknown {
   return value instanceof Error ? value.stack : value;
 }

@@ -17,7 +17,7 @@ describe('example 05: Person of revision 2.9', () => {
 
   after(async () => server.stop());
 
-  it('brings the persons that its files declare, and counts whom they know [spec 2.7-flat, 2.9-shape-2.9, 9-fields-2.9]', async () => {
+  it('brings the persons that its files declare, and counts the people they know [spec 2.7-flat, 2.9-shape-2.9, 9-fields-2.9]', async () => {
     const { items } = await server.httpClient.list(Person, { sort: 'metadata.name,asc' });
     expect(items.map(({ metadata, name, age }) => [metadata.name, name, age])).to.deep.equal([
       ['ada', 'Ada Lovelace', 36],
@@ -45,7 +45,7 @@ describe('example 05: Person of revision 2.9', () => {
     expect(status).to.deep.equal({ acquaintances: 1, observedGeneration: 2 });
   });
 
-  it('refuses an age that no person has, however deep [spec 2.7-flat-constraints]', async () => {
+  it('refuses an age over the maximum, at any depth [spec 2.7-flat-constraints]', async () => {
     const patch = { otherPerson: { otherPerson: { age: 969 } } };
     const refused: unknown = await server.httpClient
       .patch(Person, 'ada', { type: 'merge', patch })

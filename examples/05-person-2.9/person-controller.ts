@@ -1,7 +1,7 @@
 import { controller } from 'homeostat';
 import { Person } from './person.ts';
 
-/** Counts whom a person knows, and whom those know. */
+/** Counts the people that a person knows directly and through others. */
 export const personController = controller(Person, {
   async reconcile({ object, status }) {
     // observedGeneration is added automatically, since the status schema has it.

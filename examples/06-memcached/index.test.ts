@@ -42,7 +42,7 @@ describe('example 06: Memcached', () => {
     expect((await workload()).metadata.ownerReferences?.[0]?.uid).to.equal(metadata.uid);
   });
 
-  it('sets a changed workload right, and creates a deleted one again', async () => {
+  it('corrects a changed workload, and creates a deleted one again', async () => {
     await client.patch(Workload, 'sample', { type: 'merge', patch: { spec: { replicas: 9 } } }, { namespace });
     await server.settle();
     expect((await workload()).spec.replicas).to.equal(3);
@@ -58,7 +58,7 @@ describe('example 06: Memcached', () => {
     expect(isNotFound(await workload().catch((error: unknown) => error))).to.equal(true);
   });
 
-  it('refuses a size that no Memcached has', async () => {
+  it('refuses an invalid size', async () => {
     const refused: unknown = await resize(0).catch((error: unknown) => error);
     expect(isInvalid(refused)).to.equal(true);
     expect((refused as Error).message).to.include('spec.size');
@@ -66,7 +66,7 @@ describe('example 06: Memcached', () => {
 });
 
 describe('the controllers of example 06', () => {
-  it('have the same result, whichever fault meets their requests [slow]', async () => {
+  it('reach the same result, whatever faults are injected into their requests [slow]', async () => {
     await checkConvergence({
       controllers: [memcachedController, workloadController],
       seeds: 5,

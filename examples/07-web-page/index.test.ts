@@ -33,7 +33,7 @@ describe('example 07: web page', () => {
   const statusOf = async () => (await client.get(WebPage, 'hello', { namespace })).status;
   const served = async () => (await client.get(ConfigMap, 'hello-html', { namespace })).data?.['index.html'];
 
-  it('serves its html, and says where', async () => {
+  it('serves its html, and reports the address', async () => {
     expect(await served()).to.equal(html);
     const status = await statusOf();
     expect(status).to.include({ htmlConfigMap: 'hello-html', link: 'https://hello.default.example.com/' });
@@ -54,7 +54,7 @@ describe('example 07: web page', () => {
     expect((await statusOf())?.link).to.equal(undefined);
   });
 
-  it('says that its html is invalid, and still serves the former page', async () => {
+  it('reports invalid html, and still serves the former page', async () => {
     await change({ html: 'Hello' });
     expect((await statusOf())?.conditions?.[0]).to.include({ type: 'Ready', status: 'False', reason: 'InvalidHtml' });
     expect(await served()).to.equal(html);
@@ -62,7 +62,7 @@ describe('example 07: web page', () => {
 });
 
 describe('the controllers of example 07', () => {
-  it('have the same result, whichever fault meets their requests [slow]', async () => {
+  it('reach the same result, whatever faults are injected into their requests [slow]', async () => {
     await checkConvergence({
       controllers: [webPageController, deploymentController],
       seeds: 2,

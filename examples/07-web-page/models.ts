@@ -24,7 +24,7 @@ export const WebPage = defineModel({
   },
 });
 
-/** The server has this kind; the controller needs its name and the fields that it uses. */
+/** ConfigMap is a kind of the server. The controller declares only the name and the fields that it uses. */
 export const ConfigMap = defineModel({
   gvk: 'v1/ConfigMap',
   plural: 'configmaps',

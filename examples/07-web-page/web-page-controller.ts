@@ -7,7 +7,7 @@ export const webPageController = controller(WebPage, {
   async reconcile({ object, namespace, own, condition, status }) {
     const { html, exposed = false } = object.spec;
     if (!/<html[\s>].*<\/html>/is.test(html)) {
-      // The former page is still served.
+      // The ConfigMap stays unchanged, so the former page is still served.
       return condition('Ready', 'False', { reason: 'InvalidHtml', message: 'spec.html: an html element is missing' });
     }
     const { name } = object.metadata;

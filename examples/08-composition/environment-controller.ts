@@ -2,7 +2,10 @@ import { controller, wish } from 'homeostat';
 import type { Wish } from 'homeostat';
 import { Application, Database, Environment, Network } from './models.ts';
 
-/** Composes an environment: each part is created when the one before it is ready, and deleted before it. */
+/**
+ * Composes an environment. Each part is created when the previous one is ready; the parts are deleted in the reverse
+ * order.
+ */
 export const environmentController = controller(Environment, {
   owns: [Network, Database, Application],
   async reconcile({ object, own, condition }) {
@@ -18,7 +21,7 @@ export const environmentController = controller(Environment, {
   },
   async cleanup({ own }) {
     const { leaving } = await own([]);
-    // When a part is gone, the next run starts.
+    // The next run starts as soon as a part is gone; ten minutes is only the longest wait for it.
     return leaving.length > 0 ? { after: '10m' } : undefined;
   },
 });

@@ -52,7 +52,7 @@ describe('example 08: composition', () => {
     expect((await conditions())['Ready']).to.match(/^True/);
   });
 
-  it('creates a part when the one before it is ready, and says what waits', async () => {
+  it('creates a part when the previous one is ready, and reports the parts that wait', async () => {
     await claim('nowhere');
     expect(await present(client)).to.deep.equal([true, false, false]);
     expect(await conditions()).to.deep.equal({
@@ -66,7 +66,7 @@ describe('example 08: composition', () => {
     expect(await present(client)).to.deep.equal([true, true, true]);
   });
 
-  it('deletes its parts in the reverse order, each when the one after it is gone', async () => {
+  it('deletes its parts in the reverse order, one at a time', async () => {
     await claim('north');
     for (const model of parts) {
       const { metadata } = await client.get(model, 'shop');
@@ -94,7 +94,7 @@ describe('example 08: composition', () => {
 });
 
 describe('the controllers of example 08', () => {
-  it('have the same result, in order at each moment, whichever fault meets their requests [slow]', async () => {
+  it('reach the same result, and keep the order at each moment, whatever faults are injected into their requests [slow]', async () => {
     await checkConvergence({
       controllers: [environmentController, networkController, databaseController, applicationController],
       seeds: 2,

@@ -1,7 +1,7 @@
 import { controller, wish } from 'homeostat';
 import { EphemeralVolumeClaim, Volume } from './models.ts';
 
-/** Keeps one volume for each claim: of its name, its labels and its size. */
+/** Keeps one volume for each claim, with the name, labels and size of the claim. */
 export const claimController = controller(EphemeralVolumeClaim, {
   owns: [Volume],
   async reconcile({ object, own, condition }) {
@@ -12,7 +12,9 @@ export const claimController = controller(EphemeralVolumeClaim, {
   },
 });
 
-/** A plugin may only write labels with a prefix: those without one are for people. */
+/**
+ * Returns the labels that have a prefix: a plugin may write only these, since labels without a prefix are for people.
+ */
 function prefixed(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => key.includes('/')));
 }

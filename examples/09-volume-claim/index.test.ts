@@ -56,7 +56,7 @@ describe('example 09: ephemeral volume claim', () => {
     expect((await volume()).metadata.labels).to.deep.equal({ [owner]: 'you', [tier]: 'fast' });
   });
 
-  it('creates a volume again that another user deleted, and deletes it with the claim', async () => {
+  it('creates a volume again when another user deletes it, and deletes it with the claim', async () => {
     const { uid } = (await volume()).metadata;
     await client.delete(Volume, 'scratch', { namespace });
     await server.settle();
@@ -74,7 +74,7 @@ describe('example 09: ephemeral volume claim', () => {
 });
 
 describe('the controllers of example 09', () => {
-  it('have the same result, whichever fault meets their requests [slow]', async () => {
+  it('reach the same result, whatever faults are injected into their requests [slow]', async () => {
     await checkConvergence({
       controllers: [claimController, volumeController],
       seeds: 5,

@@ -18,13 +18,16 @@ export const cronJobController = controller(CronJob, {
       active: active.map(({ metadata }) => metadata.name),
       ...(lastScheduleTime === undefined ? {} : { lastScheduleTime }),
     });
-    // Called after the status is written: once a job is deleted, only the status shows that its time is done.
+    // The status is written first: once a job is deleted, only the status shows that the job of its time was created.
     await keepLatest(run, 'Complete', run.object.spec.successfulJobsHistoryLimit ?? 3);
     await keepLatest(run, 'Failed', run.object.spec.failedJobsHistoryLimit ?? 1);
   },
 });
 
-/** Returns whether there is a job for the time of this run. A run of the same time may have been cut short before. */
+/**
+ * Returns true when there is a job for the scheduled time of this run: it creates the job, unless an earlier run of
+ * this time did so before it was interrupted.
+ */
 async function startsJob(run: Run): Promise<boolean> {
   const { object, namespace, scheduled, client, ensure, event } = run;
   if (scheduled === undefined || object.status?.lastScheduleTime === scheduled) return false;
@@ -50,7 +53,7 @@ async function startsJob(run: Run): Promise<boolean> {
   return true;
 }
 
-/** Deletes all but the latest jobs that have ended in this way. */
+/** Deletes all but the latest `limit` jobs that ended with this condition. */
 async function keepLatest(run: Run, type: 'Complete' | 'Failed', limit: number): Promise<void> {
   const ended = run.children(Job).filter((job) => isTrue(job, type));
   const latestFirst = ended.toSorted((a, b) => timeOf(b) - timeOf(a));

@@ -20,7 +20,7 @@ const newCronJob = (spec: Partial<CronJob['spec']> = {}) => ({
 
 const slow = { jobTemplate: { spec: { image: 'report:1', seconds: 900 } } } as const;
 
-/** The jobs that there are, by the minute of their time, and whether they still run. */
+/** Returns a line for each job: the minute of its scheduled time, and whether it still runs. */
 async function jobsOf(client: Client): Promise<readonly string[]> {
   const { items } = await client.list(Job, { namespace });
   const lines = items.map(({ metadata, status }) => {
@@ -61,7 +61,7 @@ describe('example 10: cron job', () => {
   const reasons = async (): Promise<readonly (string | undefined)[]> =>
     (await client.list(Event, { namespace })).items.map(({ reason }) => reason).toSorted();
 
-  it('creates a job at each time, and says which run and when the last began', async () => {
+  it('creates a job at each time, and reports the running jobs and the time of the last one', async () => {
     await create();
     await toMinute(10);
     expect(await jobsOf(client)).to.deep.equal(['10 active']);
@@ -72,7 +72,7 @@ describe('example 10: cron job', () => {
     expect(await jobsOf(client)).to.deep.equal(['10 Complete', '20 active']);
   });
 
-  it('keeps the last jobs that succeeded and that failed', async () => {
+  it('keeps the last successful and the last failed jobs', async () => {
     await create({ successfulJobsHistoryLimit: 2 });
     await toMinute(35);
     expect(await jobsOf(client)).to.deep.equal(['20 Complete', '30 Complete']);
@@ -83,7 +83,7 @@ describe('example 10: cron job', () => {
     expect(await jobsOf(client)).to.deep.equal([]);
   });
 
-  it('lets jobs run beside each other with the policy Allow', async () => {
+  it('lets several jobs run at the same time with the policy Allow', async () => {
     await create(slow);
     await toMinute(20);
     expect(await jobsOf(client)).to.deep.equal(['10 active', '20 active']);
@@ -102,7 +102,7 @@ describe('example 10: cron job', () => {
     expect(await jobsOf(client)).to.deep.equal(['20 active']);
   });
 
-  it('creates no jobs while it is suspended, and lets those end that run', async () => {
+  it('creates no jobs while it is suspended, and lets running jobs end', async () => {
     await create();
     await toMinute(10);
     await change({ suspend: true });
@@ -151,7 +151,7 @@ describe('the controllers of example 10', () => {
     });
   }
 
-  /** Two times of the schedule, each with a job that outlasts the other time. */
+  /** Creates a schedule with two times, ten minutes apart, whose jobs run for 15 minutes each. */
   const twoJobs =
     (policy: 'Forbid' | 'Replace') =>
     async ({ client, clock, settle }: ScenarioContext): Promise<void> => {
@@ -164,10 +164,10 @@ describe('the controllers of example 10', () => {
     };
 
   for (const policy of ['Forbid', 'Replace'] as const) {
-    it(`have the same result with the policy ${policy}, with one job at a time, whichever fault meets their requests [slow]`, async () => {
+    it(`reach the same result with the policy ${policy}, with one job at a time, whatever faults are injected into their requests [slow]`, async () => {
       await checkConvergence({
         controllers,
-        // In 7005 a new process sees a job without its status, and in 7008 a new leader does not see a job.
+        // With seed 7005, a new process sees a job without its status; with seed 7008, a new leader does not see a job.
         seeds: [1, 7005, 7008],
         scenario: twoJobs(policy),
         invariants: {

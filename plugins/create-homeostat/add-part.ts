@@ -34,7 +34,7 @@ export interface AddedPart {
 
 interface Part {
   readonly files: Files;
-  /** The imports of index.ts. */
+  /** The name of the constant that `module` exports and index.ts imports. */
   readonly variable: string;
   readonly module: string;
 }
@@ -89,7 +89,7 @@ async function controllerPart({ folder, name, kind }: AddPartOptions): Promise<P
   };
 }
 
-/** The requested kind, or else the one with the controller's name; a file of kinds/ exports it. */
+/** Returns the requested kind, or else the kind with the controller's name. A file in kinds/ must export it. */
 async function findKind(folder: string, controller: string, kind: string | undefined): Promise<string> {
   const file = kind === undefined ? controller : kebabCase(kind);
   // The path cannot leave kinds/: the file's name follows the rule of parts.

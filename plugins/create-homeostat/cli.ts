@@ -8,7 +8,7 @@ import { ScaffoldError } from './names/scaffold-error.ts';
 /** A mistake in the command line. */
 const usageExitCode = 2;
 
-/** The parts of the process that it uses. */
+/** The parts of the process that the command uses. */
 export type CreateEnvironment = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr'>;
 
 interface Given {
@@ -81,7 +81,10 @@ interface Asker {
   readonly close: () => void;
 }
 
-/** Asks the user, again after a wrong answer, or uses the defaults without a terminal. */
+/**
+ * Returns a function that asks the user, and asks again after a wrong answer. With `--yes` or without a terminal, it
+ * returns the defaults without asking.
+ */
 async function asker({ yes = false }: Given, { stdin, stdout }: CreateEnvironment): Promise<Asker> {
   if (yes || !stdin.isTTY || !stdout.isTTY) return { question: async ({ proposal }) => proposal, close: () => {} };
   const terminal = createInterface({ input: stdin, output: stdout });

@@ -15,7 +15,10 @@ export interface CreatePluginOptions {
   readonly kind: string;
 }
 
-/** Makes a plugin with one kind and one controller. Rejects with ScaffoldError, and writes nothing. */
+/**
+ * Makes a plugin with one kind and one controller. Rejects with ScaffoldError, and writes nothing, when a value is
+ * invalid or the folder is not empty.
+ */
 export async function createPlugin(options: CreatePluginOptions): Promise<void> {
   const { folder, name, group, kind } = options;
   const problem = problemOf(options);
@@ -56,7 +59,7 @@ export function kindProblemOf({ group, kind }: Pick<CreatePluginOptions, 'group'
   return checkKindNames({ group, kind, plural: pluralOf(kind) });
 }
 
-/** npm does not install a package into itself. */
+/** Refuses the names of packages that a plugin depends on, because npm does not install a package into itself. */
 function checkPackageName(name: string): string | undefined {
   return name === 'homeostat' || Object.hasOwn(tools, name)
     ? 'is the name of a package that a plugin needs'

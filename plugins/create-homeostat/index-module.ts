@@ -4,7 +4,7 @@ import { ScaffoldError } from './names/scaffold-error.ts';
 
 export interface IndexEntry {
   readonly type: PartType;
-  /** The names that the module exports. */
+  /** The name of the constant that the module exports. */
   readonly variable: string;
   readonly module: string;
 }

@@ -113,7 +113,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal(undefined);
   });
 
-  it('are removed when it has stopped, pending calls then fail, and those of other plugins stay', async () => {
+  it('are removed when the plugin has stopped: pending calls fail, and the hooks of other plugins stay', async () => {
     let isAsked = false;
     const hang: AdmissionHooks<Widget> = {
       ...marks('more'),
@@ -134,7 +134,7 @@ describe('the hooks of a plugin', () => {
     await server.client.delete(widget, 'a');
   });
 
-  it('come back with it', async () => {
+  it('come back when the plugin starts again', async () => {
     add('base', { models: [widget], admission: [admit(widget, marks('base'))] });
     await fleet.start([]);
     await fleet.setWishes('base', { enabled: false });
@@ -143,7 +143,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('base');
   });
 
-  it('are called as long as its kinds are served, even while it stops', async () => {
+  it("are called as long as the plugin's kinds are served, even while the plugin stops", async () => {
     let refused: unknown;
     add('base', {
       models: [widget],
@@ -215,7 +215,7 @@ describe('admit', () => {
     }
   });
 
-  it('refuses a value that is not a hook, and names what is wrong with one', () => {
+  it('refuses a value that is not a hook, and names the wrong part of a hook', () => {
     expect(() => admit(widget, { onRead: () => undefined, onCreate: 7 } as never)).to.throw(
       TypeError,
       'hooks of Widget: "onRead" is unknown; there are onCreate, onUpdate, onDelete; "onCreate" must be a function',

@@ -28,7 +28,7 @@ class Command {
 
   constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     const auth = args.includes('--token') || 'HOMEOSTAT_TOKEN' in environment ? {} : { HOMEOSTAT_AUTH: 'open' };
-    // The lists of plugins are those that a test gives.
+    // The command gets no options, such as plugins, from this process's environment; a test gives its own.
     const env = { PATH: process.env['PATH'], HOMEOSTAT_CONSOLE: 'false', ...auth, ...environment };
     // With the options of V8 that this process has.
     this.#child = spawn(process.execPath, [...process.execArgv, script, ...args], { env });
@@ -201,7 +201,7 @@ describe('homeostat in a process of its own [slow]', () => {
       }
     });
 
-    it('exits with 1 when such a plugin fails later', async () => {
+    it('exits with 1 when a plugin given by a flag fails later', async () => {
       const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
       const command = serve('--strict', '--plugin', await makePlugin('throws', main));
       expect(await command.exited).to.equal(1);

@@ -4,12 +4,12 @@ import { checkDescriptor, checkDnsSubdomain, checkName, defineModel } from '@hom
 const serviceDomain = 'homeostat.internal';
 const reservedName = 'service';
 
-/** Returns the problem of a plugin's name, in words that follow the name, by the rules of the manifest. */
+/** Returns why a name breaks the manifest's rules for plugins, in words that follow the name. */
 export function checkPluginName(name: string): string | undefined {
   return name === reservedName ? 'is reserved' : checkName(name, 'label')[0];
 }
 
-/** Returns the problem of a plugin's group, in words that follow the group, by the rules of the manifest. */
+/** Returns why a group breaks the manifest's rules for plugins, in words that follow the group. */
 export function checkPluginGroup(group: string): string | undefined {
   return group.includes('.') ? checkDnsSubdomain(group)[0] : 'must be a domain with at least one dot';
 }
@@ -32,7 +32,9 @@ export function checkKindNames({ group, kind, plural }: KindNames): string | und
   }
 }
 
-/** Returns the problem of the name of a controller or an endpoint: it is part of a file's name and of a variable's. */
+/**
+ * Returns why a controller or an endpoint cannot have the name, which is part of the names of a file and of a variable.
+ */
 export function checkPartName(name: string): string | undefined {
   return /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)
     ? undefined

@@ -1,6 +1,6 @@
 // Derives the names of one thing from each other.
 
-/** `WebSite` → `web-site`, `HTTPRoute` → `http-route`: the name of a kind's files. */
+/** Returns the name of a kind's files: `WebSite` → `web-site`, `HTTPRoute` → `http-route`. */
 export function kebabCase(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
@@ -13,7 +13,7 @@ export function camelCase(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_match, first: string) => first.toUpperCase());
 }
 
-/** An English plural, in lower case: `Greeting` → `greetings`, `Proxy` → `proxies`, `Address` → `addresses`. */
+/** Returns the English plural in lower case: `Greeting` → `greetings`, `Proxy` → `proxies`, `Address` → `addresses`. */
 export function pluralOf(kind: string): string {
   const name = kind.toLowerCase();
   if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`;

@@ -81,7 +81,7 @@ describe('the audit log over HTTP', () => {
     expect([refused.status, await refused.text()].join(' ')).to.match(/^403 .*cannot list resource \\?"entries/);
   });
 
-  it('says how to keep one', async () => {
+  it('names the option that turns it on, on a server without one', async () => {
     const without = await startApiServer({ database: 'memory:', port: 0, token });
     try {
       serveAuditEntries(without, undefined);

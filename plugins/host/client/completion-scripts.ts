@@ -1,4 +1,7 @@
-/** The scripts by shell. Each asks `homeostat __complete` with the words up to the cursor, and lets files be completed when it gets none. */
+/**
+ * The scripts by shell. Each asks `homeostat __complete` with the words up to the cursor, and completes names of files
+ * when the command prints no words.
+ */
 export const completionScripts: ReadonlyMap<string, string> = new Map([
   [
     'bash',

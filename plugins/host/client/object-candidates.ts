@@ -9,7 +9,7 @@ import { objectsAt, textAt } from './server-object.ts';
 /** The longest time that a person waits for a completion. */
 const timeoutMs = 1000;
 
-/** The number of names that are offered. */
+/** The maximum number of names that are offered. */
 const maxNames = '500';
 
 export interface CompletedLine {
@@ -57,7 +57,7 @@ export async function objectCandidates(line: CompletedLine): Promise<readonly st
 /** Commands without arguments: their objects come from the files of -f. */
 const takesFilesOnly: ReadonlySet<string> = new Set(['apply', 'create', 'events']);
 
-/** Returns the option whose value the last word is, if it is one. */
+/** Returns the option that the last word is a value of; undefined when the word is not a value. */
 function optionBefore({ command, words }: CompletedLine): Option | undefined {
   const before = words.at(-2);
   if (before === undefined) return undefined;

@@ -26,11 +26,11 @@ export type Query = Readonly<Record<string, string | undefined>>;
 export interface ObjectRequest {
   readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   readonly body?: unknown;
-  /** Default `application/json`. */
+  /** The content type of the body. Default: `application/json`. */
   readonly contentType?: string;
-  /** Ends the request. Default that of the command. */
+  /** Ends the request. Default: the signal of the command. */
   readonly signal?: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export interface WatchLine {
 }
 
 export interface ObjectServerOptions {
-  /** Gets the warnings of responses. */
+  /** Receives the warnings of responses. */
   readonly warn: (text: string) => void;
   /** When absent, requests run as the user of the credential. */
   readonly runAs?: RunAs | undefined;

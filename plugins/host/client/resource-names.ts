@@ -93,7 +93,7 @@ export function objectPath(resource: ServedResource, namespace: string, name: st
   return `${collectionPath(resource, namespace)}/${encodeURIComponent(name)}`;
 }
 
-/** `person.example.com`, as messages name a kind. */
+/** Returns the name of a kind in messages, such as `person.example.com`. */
 export function qualifiedName({ singular, group }: ServedResource): string {
   return group === '' ? singular : `${singular}.${group}`;
 }

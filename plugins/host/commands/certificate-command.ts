@@ -7,11 +7,11 @@ import { issueCertificate } from './client-certificate.ts';
 import type { CertificateFlags } from './client-certificate.ts';
 
 export interface RunCertificateOptions extends ConfigSources, CertificateFlags {
-  /** Default `<user>.crt`. */
+  /** The file for the certificate. Default: `<user>.crt`. */
   readonly certOutput?: string | undefined;
-  /** Default `<user>.key`. */
+  /** The file for the private key. Default: `<user>.key`. */
   readonly keyOutput?: string | undefined;
-  /** Replace existing files. */
+  /** True to replace existing files. */
   readonly force: boolean;
 }
 
@@ -37,7 +37,7 @@ export async function runCertificate(options: RunCertificateOptions): Promise<nu
   }
 }
 
-/** A user's name may have slashes and colons; a file's may not. */
+/** Returns a file name for a user, whose own name may have slashes and colons. */
 function fileName(user: string): string {
   return user.replaceAll(/[^\w.@-]/g, '_').replace(/^\.+/, '_');
 }

@@ -20,7 +20,7 @@ import { widgetModel } from '../widget.fixture.ts';
 const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
 const Widget = widgetModel();
 
-/** The server makes one in each namespace, soon after its start. */
+/** The server makes a service account in each namespace, soon after its start. */
 const ServiceAccount = defineModel({
   gvk: 'v1/ServiceAccount',
   plural: 'serviceaccounts',
@@ -29,7 +29,7 @@ const ServiceAccount = defineModel({
 });
 
 interface Ended {
-  /** null: ended by a signal. */
+  /** The exit code; null when a signal ended the command. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;

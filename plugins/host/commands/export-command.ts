@@ -21,7 +21,7 @@ export function runExport(sources: ConfigSources): Promise<number> {
     const decrypt = sources.flags['decrypt'] === true;
     const encryptionConfig = readEncryptionConfig(sources);
     const progress = commandProgress('exporting', 'objects');
-    // The export itself may be printed on the terminal.
+    // Progress is not shown while the export itself is printed on a terminal.
     const isShown = output !== undefined || !process.stdout.isTTY;
     const onObjects = (count: number): void => void (isShown && progress.show(count));
     const pieces = proved(exportOf(origin, { decrypt, encryptionConfig }, signal), reader, onObjects);

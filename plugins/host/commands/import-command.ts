@@ -14,7 +14,10 @@ export interface RunImportOptions extends ConfigSources {
   readonly file: string;
 }
 
-/** Imports an export into an empty database, and returns the exit code: 0 only when both hold the same. */
+/**
+ * Imports an export into an empty database, and returns the exit code: 0 only when the database then has exactly the
+ * objects of the export.
+ */
 export function runImport({ file, ...sources }: RunImportOptions): Promise<number> {
   return runCopy('import', async (signal) => {
     const database = readDatabase(sources);

@@ -16,14 +16,14 @@ import type { CertificateFlags } from './client-certificate.ts';
 export interface RunKubeconfigOptions extends ConfigSources, CertificateFlags {
   /** Absent: stdout. */
   readonly output?: string | undefined;
-  /** Name of context, cluster and user. */
+  /** The name of the context, the cluster and the user in the kubeconfig. */
   readonly name: string;
   /** The server's URL, if it differs from the configuration. */
   readonly server?: string | undefined;
   /** `<namespace>/<name>`: the kubeconfig gets a token of that service account, from the server that runs. */
   readonly serviceAccount?: string | undefined;
   readonly hours?: string | undefined;
-  /** Replace an existing file. */
+  /** True to replace an existing file. */
   readonly force: boolean;
 }
 

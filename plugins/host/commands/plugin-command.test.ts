@@ -431,7 +431,7 @@ describe('homeostat plugin', () => {
     });
   });
 
-  it("installs into the server's folder, where the server sees it with other numbers", async () => {
+  it("installs into the server's folder, even when the server sees another inode number for it", async () => {
     const page = pluginsDirPage(pluginsDir);
     const other = await startApiServer({ database: 'memory:', port: 0 });
     other.addDebugPage({ ...page, index: () => ({ ...Object(page.index()), id: '0:0' }) as object });

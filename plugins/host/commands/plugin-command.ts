@@ -31,10 +31,10 @@ export interface PluginCommand extends ConfigSources {
   readonly operand?: string;
 }
 
-/** The longest time of a stop and a start together. */
+/** The longest time that a stop and a start take together. */
 const waitMs = 65_000;
 
-/** The interval of its checks while it waits. */
+/** The interval at which the command asks the server while it waits. */
 const pollMs = 100;
 
 /** The largest archive that a server accepts. */

@@ -38,7 +38,7 @@ async function reencrypt(address: ServerAddress, signal: AbortSignal): Promise<R
     signal.throwIfAborted();
     throw new Error(`${url}: the response was cut off; run the command again`, { cause });
   }
-  if (last === undefined) throw new Error(`${url}: the response ended before its end; run the command again`);
+  if (last === undefined) throw new Error(`${url}: the response ended without a result; run the command again`);
   return last;
 }
 

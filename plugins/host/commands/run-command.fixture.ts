@@ -29,7 +29,7 @@ export class Captured {
   }
 }
 
-/** Gives the process another stdin, which is no terminal; returns a function that gives it its own back. */
+/** Replaces the stdin of the process by one that is not a terminal; returns a function that restores it. */
 function replaceStdin(text: string): () => void {
   const own = Object.getOwnPropertyDescriptor(process, 'stdin') ?? {};
   const value = Readable.from([Buffer.from(text)]);

@@ -44,7 +44,7 @@ async function applyAll(
   const outcomes: Outcome[] = [];
   for (const each of known) {
     parts.signal.throwIfAborted();
-    // For an absent object, the dry run was a creation.
+    // Absent objects need no dry run here: the check has already tried to create them in one.
     if (!dryRun || each.isPresent) outcomes.push(await applyOne(each, parts, dryRun));
   }
   return outcomes;

@@ -69,8 +69,7 @@ type Fields = Readonly<Record<string, unknown>>;
 type Mistake = readonly [field: string, message: string];
 
 /**
- * The key of the other revision is an error that names the right key; apiVersion has no other meaning in either
- * revision.
+ * Returns the mistakes in the key of the version. The key of the other revision is a mistake that names the right key.
  */
 function wrongVersionKey(value: Fields, revision: PluginManifest['revision']): readonly Mistake[] {
   const key = versionKeys[revision];

@@ -52,7 +52,7 @@ describe('declared objects', () => {
     expect(await read(await makeFolder({}))).to.deep.equal({ objects: [], mistakes: [] });
   });
 
-  it('of revision 2.9 say groupVersion, and have the fields at the top [spec 2.9-shape-2.9]', async () => {
+  it('of revision 2.9 have groupVersion, and their fields are at the top [spec 2.9-shape-2.9]', async () => {
     const path = await file('groupVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: a }\ncode: x\n');
     const { objects } = await read(path, '2.9');
     expect(objects[0]?.object).to.deep.equal({
@@ -63,7 +63,7 @@ describe('declared objects', () => {
     });
   });
 
-  it("with the other revision's key are refused with the right one, at its line [spec 9-file-key-2.15, 9-file-key-2.9]", async () => {
+  it('with the key of the other revision are refused: the message names the right key, and the line [spec 9-file-key-2.15, 9-file-key-2.9]', async () => {
     const wrong = async (text: string, revision: '2.15' | '2.9'): Promise<readonly string[]> =>
       (await read(await file(text), revision)).mistakes;
     const place = `${folder}/a.yaml: document 1, line`;

@@ -85,7 +85,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       await eventually(() => host.isIdle());
     }
 
-    /** The plugin with other declarations. */
+    /** Reloads the plugin with other declared objects, and returns its status. */
     async function upgrade(...documents: readonly string[]): Promise<PluginObserved | undefined> {
       versions += 1;
       await writeFile(join(folder, 'resources/extensions/w.yaml'), documents.join('\n---\n'));

@@ -69,7 +69,7 @@ async function takeSnapshot(options: FolderWatcherParts): Promise<Snapshot> {
   const waiting = [''];
   for (const below of waiting) {
     const entries = await readdir(join(options.folder, below), { withFileTypes: true }).catch((error: unknown) => {
-      // The file was deleted in the meantime.
+      // A folder below the watched one was deleted during the scan, so it has no files.
       if (below === '') throw error;
       return [];
     });

@@ -47,7 +47,8 @@ export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor
   ];
 }
 
-// As on the server: a stored object stays unchanged, and is checked by the schema at its next write.
+// These effects are those of the server's rule: a stored object stays unchanged, and is checked by the schema at its
+// next write.
 const meanings = {
   removed: 'stored values are still read, and are removed at the next write of their object',
   optional: 'stored objects do not have it',

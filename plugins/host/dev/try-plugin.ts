@@ -86,7 +86,10 @@ async function judgeOwn(
   return checkDeclaredObjects(objects, { client: trial.client, lookup, signal });
 }
 
-/** A missing namespace stays absent: an object in it is a mistake. */
+/**
+ * Creates a namespace in the copy if the server has it. Otherwise an object in it is a mistake, which the check
+ * reports.
+ */
 async function copyNamespace(name: string, from: TryPluginParts['server'], to: ApiServer): Promise<void> {
   const model = from.schemeManager.lookup(namespaceKind)?.descriptor;
   if (model === undefined) return;
@@ -97,7 +100,7 @@ async function copyNamespace(name: string, from: TryPluginParts['server'], to: A
 }
 
 interface OthersParts extends TryPluginParts {
-  /** Removes the kinds of this owner. */
+  /** The plugin whose kinds count as absent. */
   readonly absentOwner: string | undefined;
 }
 

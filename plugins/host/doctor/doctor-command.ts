@@ -72,7 +72,7 @@ async function judgeMachine(sources: ConfigSources): Promise<readonly Finding[]>
   return findings;
 }
 
-/** The file is the administrator's way into the server. */
+/** Judges the kubeconfig, which is the administrator's way into the server. */
 function judgeKubeconfig({ adminKubeconfig, auth, token }: ServeConfig): readonly Finding[] {
   const check = 'kubeconfig';
   if (auth === 'open' || token !== undefined) return [];

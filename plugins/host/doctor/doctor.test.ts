@@ -118,7 +118,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     expect(sound.findings.filter(({ level }) => level === 'error')).to.deep.equal([]);
     expect(of(sound.findings, 'database')[0]?.message).to.match(/^\d+ objects, tables of version \d+$/);
     const bytes = await readFile(path('a.db'));
-    // The object is in its table and in the log.
+    // Both copies of the object are damaged: the one in its table and the one in the log.
     for (let at = bytes.indexOf('"damaged"'); at >= 0; at = bytes.indexOf('"damaged"')) bytes.write('\u0001', at);
     await writeFile(path('a.db'), bytes);
     const { code, findings } = await judged();
@@ -193,7 +193,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     expect(of(findings, 'server')[0]?.cure).to.equal('start it: homeostat serve');
   });
 
-  it('knows which lines of Node get fixes', () => {
+  it('knows which release lines of Node get fixes', () => {
     const level = (version: string, time: string): string | undefined => judgeNode(version, Date.parse(time))[0]?.level;
     expect(level('20.18.3', '2025-01-01')).to.equal('error');
     expect(level('20.19.0', '2026-04-30')).to.equal('ok');

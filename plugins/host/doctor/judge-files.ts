@@ -45,7 +45,7 @@ export async function judgeDisk(folder: string): Promise<readonly Finding[]> {
   return [{ check: 'disk', level: 'ok', message }];
 }
 
-/** A file that was written in the future means that the clock was, or is, wrong. */
+/** Judges the clock: a file that was written in the future means that the clock was, or is, wrong. */
 export function judgeClock(databaseFile: string | undefined, nowMs: number): readonly Finding[] {
   const check = 'clock';
   const found = databaseFile === undefined ? undefined : statSync(databaseFile, { throwIfNoEntry: false });

@@ -53,7 +53,7 @@ export class OwnedEvents {
     parseSharedName('an event', name);
     const fields = { event: name };
     const call = contained(listener, { logger: this.#logger, message: 'a listener of a plugin failed', fields });
-    // During an event, its former listeners are still called.
+    // While it emits an event, the emitter also calls listeners that were removed meanwhile; they are skipped here.
     const own = (payload: T): void => (this.#endings.has(end) ? call(payload) : undefined);
     const end = (): void => {
       this.#endings.delete(end);

@@ -11,7 +11,7 @@ export interface OwnedExtensions {
   readonly extensions: PluginExtensions;
   /** Publishes the plugin's contributions from now on. */
   open(): void;
-  /** Removes its points and its contributions. */
+  /** Removes the plugin's points and its contributions. */
   close(): void;
 }
 

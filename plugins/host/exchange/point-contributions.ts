@@ -12,7 +12,7 @@ export class PointContributions {
   #list = nothing;
   #isClosed = false;
 
-  /** `logger` is that of the plugin that declares it. */
+  /** `logger` is the logger of the plugin that declares the point. */
   constructor(logger: Logger) {
     this.#handlers = new PluginListeners({ logger, message: 'a plugin failed to handle the contributions of others' });
   }

@@ -11,7 +11,7 @@ import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const needless = /\.(?:test|contract|fixture|test-support)\.|\.(?:map|d\.ts|tsbuildinfo)$/;
 
-/** The packages of this repository as npm installs them, and where they are here. */
+/** The packages of this repository: their names, and their folders here. */
 const packages: Readonly<Record<string, string>> = {
   homeostat: 'plugins/host',
   'create-homeostat': 'plugins/create-homeostat',

@@ -80,7 +80,7 @@ describe('the static files of a plugin', () => {
       ['', 'text/html; charset=utf-8', files['resources/static/index.html']],
       ['sub/', 'text/html; charset=utf-8', 'below'],
     ];
-    it('lets pages run scripts of their own files only, and an SVG none', async () => {
+    it("lets pages run only scripts from the plugin's files, and an SVG no script at all", async () => {
       const policyOf = async (path: string): Promise<string> =>
         String((await ask(`/plugins/shop/assets/${path}`)).headers['content-security-policy']);
       const page = await policyOf('');
@@ -172,7 +172,7 @@ describe('the static files of a plugin', () => {
       });
     }
 
-    it('sends the whole file when the range is of another file, as far as a weak tag can tell', async () => {
+    it('sends the whole file when If-Range names another time, or a tag, which is weak and so proves nothing', async () => {
       const path = '/plugins/shop/assets/digits.txt';
       const { headers } = await ask(path);
       const conditions = [
@@ -350,7 +350,7 @@ describe('the static files of a plugin', () => {
 
   it('exist while the plugin is Started, and a download ends with it [slow]', async () => {
     const own = await makePlugin('short', plainPlugin, { 'resources/static/a.txt': 'a' });
-    // More than the buffers between the file and a client that does not read.
+    // The file is larger than all buffers between it and a client that does not read.
     await writeFile(join(own, 'resources/static/large.bin'), Buffer.alloc(32 * 1024 * 1024));
     const host = await startTestServer({ plugins: [own] });
     const kind = pluginKind('homeostat.internal');

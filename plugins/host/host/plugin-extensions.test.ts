@@ -23,7 +23,7 @@ describe('the extension points of plugins', () => {
   let errors: string[];
   /** The contributions that the plugin `menu` sees in its latest run. */
   let menu: Contributions<Item>;
-  /** The calls of its handler. */
+  /** The calls of the handler that the plugin `menu` has added. */
   let told: string[];
 
   beforeEach(async () => {
@@ -43,7 +43,7 @@ describe('the extension points of plugins', () => {
 
   type Start = (context: PluginContext) => unknown;
 
-  /** `dependencies` by name; one with a question mark is optional. */
+  /** Adds a plugin. `dependencies` are names; a name with a question mark is an optional dependency. */
   function add(name: string, start: Start, dependencies: readonly string[] = ['menu']): void {
     host.add(sourceNeeding(name, { start } satisfies Plugin, dependencies));
   }
@@ -150,7 +150,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), told, phaseOf('shop')]).to.deep.equal(['', [], 'Failed']);
   });
 
-  it('come and go with their plugin, and so do those that depend on it', async () => {
+  it('come and go with their plugin, and so do the plugins that depend on it', async () => {
     addMenu();
     add('shop', offering('a'));
     await host.start();

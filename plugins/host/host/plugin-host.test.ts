@@ -56,7 +56,7 @@ describe('the plugin host', () => {
     server.schemeManager.list().flatMap(({ descriptor, owner }) => (owner === serviceOwner ? [] : [descriptor.kind]));
 
   describe('starting', () => {
-    it('registers the models of a definition before its code runs, and serves them to it', async () => {
+    it('registers the models of a definition before its code runs, so that the code can use them', async () => {
       const Widget = widgetModel();
       const found: number[] = [];
       const start = async ({ client }: PluginContext): Promise<void> => {
@@ -69,7 +69,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Widget']);
     });
 
-    it('makes an instance of the class form, and gives it what it needs', async () => {
+    it('makes an instance of a plugin in class form, and gives it the interfaces of the host', async () => {
       const Widget = widgetModel();
       const calls: string[] = [];
       class Mine extends BasePlugin {
@@ -359,7 +359,7 @@ describe('the plugin host', () => {
       expect((await fetch(`${server.url}/plugins/slow/assets/page.html`)).status).to.equal(404);
     });
 
-    it('lets reconciles end, then aborts the signal, then calls stop, then takes the kinds back', async () => {
+    it('lets reconciles end, then aborts the signal, then calls stop, then unregisters the kinds', async () => {
       const Widget = widgetModel();
       const events: string[] = [];
       let release = (): void => undefined;
@@ -439,7 +439,7 @@ describe('the plugin host', () => {
       expect(calls).to.deep.equal(['start', 'started', 'stop']);
     });
 
-    it('before the start leaves plugins Stopped, those that depend on each other too', async () => {
+    it('before the start leaves all plugins Stopped, even those that depend on each other', async () => {
       add('a', {}, ['b']);
       add('b', {}, ['a']);
       await host.stop();

@@ -197,7 +197,7 @@ export class PluginHost {
     return this.#stopped;
   }
 
-  /** Every plugin that was added, in that order; those that were refused come last. */
+  /** Returns a status for every plugin, in the order in which they were added; plugins that were refused come last. */
   statuses(): readonly PluginStatus[] {
     const statuses = this.#fleet.instances.map(({ manifest, state }) => ({
       name: manifest.name,
@@ -295,8 +295,8 @@ export class PluginHost {
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
     this.#refused.set(name, { name, version, phase: 'Failed', reason });
     this.#onFailed?.();
-    // When the name is taken, its object belongs to the other plugin; the name of a folder may not be valid for an
-    // object.
+    // Nothing is reported in two cases: the name is taken, so its object belongs to the other plugin; or the name, that
+    // of a folder, is not valid for an object.
     if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
     const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
     this.#report(name, { identity, phase: 'Failed', reason: 'Refused', message: reason });
@@ -364,7 +364,10 @@ export class PluginHost {
     }
   }
 
-  /** Reports in an object that its plugin was removed, or never existed; it and the objects of its kinds stay. */
+  /**
+   * Reports in the object of a plugin that the plugin was removed, or never existed. That object stays, and so do the
+   * objects of the plugin's kinds.
+   */
   #reportStranger(name: string): void {
     const isKnown = this.statuses().some((plugin) => plugin.name === name);
     if (!isKnown) this.#report(name, { phase: 'Stopped', reason: 'NotInstalled', message: notInstalled });

@@ -5,7 +5,8 @@ import { settingsKind } from '../settings/settings-kind.ts';
 import { eventually, startTestServer } from '../testing/index.ts';
 import type { TestServer } from '../testing/index.ts';
 
-// A plugin in its own folder would find the package by its name.
+// The plugins of this test are outside of the repository, so they import the package by its URL. A real plugin imports
+// it by its name.
 const homeostat = new URL('../index.js', import.meta.url).href;
 
 const menuManifest = `

@@ -34,7 +34,7 @@ describe('the reload of a plugin', () => {
 
   beforeEach(async () => {
     notes.splice(0);
-    // History would keep the last writes in memory.
+    // The history is short, because it keeps the last writes in memory.
     const retention = { minAgeMs: 1000, minChanges: 10, maxBytes: 65_536 };
     server = await startApiServer({ database: 'memory:', port: 0, retention });
     host = new PluginHost({ server });

@@ -205,7 +205,7 @@ describe('the start of a plugin', () => {
     ] as const;
 
     for (const [what, options, reason] of failures) {
-      it(`${what}: nothing of it stays, what is stored does, and it starts once that is repaired`, async () => {
+      it(`${what}: its kinds are not served, stored objects stay, and it starts once the cause is repaired`, async () => {
         await storeWidgets([
           { name: 'one', code: 'same' },
           { name: 'two', code: 'same' },
@@ -252,7 +252,7 @@ describe('the start of a plugin', () => {
       server.schemeManager.unregister(Widget, 'before');
     }
 
-    it('a kind that fails beside one that is served: its watches end with 410', async () => {
+    it('one kind of two: the watches of the other one, which was served, end with 410', async () => {
       await storeWidgets([
         { name: 'one', code: 'same' },
         { name: 'two', code: 'same' },

@@ -42,7 +42,7 @@ const main = `import { controller, definePlugin, route, ServerResponse } from '$
   });`;
 const declared = 'apiVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: w }\nspec: { size: 1 }\n';
 
-// Anything that a plugin could leave behind has functions.
+// Counts functions, because everything that a plugin could leave behind has some.
 async function living(): Promise<Living> {
   await new Promise((resolve) => setImmediate(resolve));
   const counts = [Function, PluginRun].map((type) => [type.name, queryObjects(type, { format: 'count' })] as const);
@@ -50,7 +50,7 @@ async function living(): Promise<Living> {
 }
 
 async function reloadHundredTimes(): Promise<ReloadLeaks> {
-  // History would keep the last writes in memory.
+  // The history is short, because it keeps the last writes in memory.
   const retention = { minAgeMs: 1000, minChanges: 10, maxBytes: 65_536 };
   const server = await startApiServer({ database: 'memory:', port: 0, retention });
   const host = new PluginHost({ server });

@@ -11,7 +11,7 @@ import { npmTarball, pluginFiles } from './tarball.fixture.ts';
 
 const secret = 'the-secret-of-the-operator';
 
-/** Skips where npm is older than plugins with dependencies need. */
+/** Skips the test when npm is too old for plugins with dependencies. */
 function requireNpm(context: Mocha.Context): void {
   const version = execFileSync('npm', ['--version'], { encoding: 'utf8' }).trim();
   if (semver.gte(version, '11.14.0')) return;
@@ -150,7 +150,7 @@ describe('homeostat plugin install of a hostile archive', () => {
   });
 
   for (const spec of ['git+http://127.0.0.1:9/x.git', 'file:../../../../elsewhere', 'http://127.0.0.1:9/x.tgz']) {
-    it(`fetches only packages of the registry, where a dependency asks for ${spec} [slow]`, async () => {
+    it(`fetches only packages of the registry, even when a dependency asks for ${spec} [slow]`, async () => {
       const program = join(folder, 'git');
       await writeFile(program, `#!/bin/sh\ntouch ${join(folder, 'trace')}\nexit 1\n`);
       await chmod(program, 0o755);
@@ -194,7 +194,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(await install({ environment: await environmentWithNpm('10.9.3') })).to.include({ code: 0, stderr: '' });
     });
 
-    it('continues with the first npm version that does not', async () => {
+    it('continues with the first npm version that fetches only from the registry', async () => {
       await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
       expect(await install({ environment: await environmentWithNpm('11.14.0') })).to.include({ code: 0, stderr: '' });
     });
@@ -214,7 +214,7 @@ describe('homeostat plugin install of a hostile archive', () => {
 
     beforeEach(() => registry.add({ manifest: { name: 'helper', version: '1.1.0' }, files: { 'index.js': '' } }));
 
-    it("in the versions of its npm-shrinkwrap.json, from this machine's registry, wherever that says they are", async () => {
+    it("in the versions of its npm-shrinkwrap.json, from this machine's registry, whatever sources that file names", async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'npm-shrinkwrap.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });

@@ -9,9 +9,9 @@ import { isJsonObject } from '../text/yaml-mapping.ts';
 
 export interface DependencyOptions {
   readonly npm: IsolatedNpm;
-  /** An empty folder, on the file system of the plugin's. */
+  /** An empty folder on the same file system as the plugin's folder. */
   readonly project: string;
-  /** Allow the packages to run their install scripts. */
+  /** True to allow the packages to run their install scripts. */
   readonly runScripts: boolean;
   /** File names of the locks that are read; the first one that exists counts. */
   readonly locks: readonly string[];

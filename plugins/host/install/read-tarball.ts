@@ -14,7 +14,10 @@ const blockBytes = 512;
 export const maxArchiveBytes: number = 256 * 1024 * 1024;
 const maxEntries = 50_000;
 
-/** Entries that are read in one turn of the event loop: a millisecond. The server reads archives, too. */
+/**
+ * The number of entries that are read in one turn of the event loop, which takes a millisecond: a server that reads an
+ * archive must still respond.
+ */
 const entriesPerTurn = 100;
 
 /** The longest path on Linux. */
@@ -24,9 +27,9 @@ const maxPathBytes = 4096;
 const maxDescriptionBytes = 64 * 1024;
 
 /**
- * The files of a `.tgz`: ustar, with long names in pax headers, as npm packs it, or in GNU tar's own. Rejects with an Error
- * that names the entry for paths that lead out, for links and devices, and for archives that are damaged, larger than
- * 256 MiB or longer than 50,000 entries.
+ * Returns the files of a `.tgz` in the ustar format. Long names may be in pax headers, as npm writes them, or in GNU
+ * tar's own headers. Rejects with an Error that names the entry for paths that lead out, for links and devices, and for
+ * archives that are damaged, larger than 256 MiB or longer than 50,000 entries.
  */
 export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile[]> {
   return readEntries(await promisify(gunzip)(tarball, { maxOutputLength: maxArchiveBytes }));
@@ -98,7 +101,7 @@ function octalAt(block: Buffer, start: number, length: number): number {
   return /^[0-7]{1,11}$/.test(digits) ? parseInt(digits, 8) : NaN;
 }
 
-/** Records `<length> path=<value>\n`. */
+/** Returns the path in a pax header, which consists of records such as `<length> path=<value>\n`. */
 function paxPath(content: Buffer): string | undefined {
   for (let at = 0; at < content.length;) {
     const space = content.indexOf(0x20, at);
@@ -114,7 +117,7 @@ function paxPath(content: Buffer): string | undefined {
   return undefined;
 }
 
-/** The name, up to a NUL. */
+/** Returns the name in a header of GNU tar, which ends at a NUL. */
 function gnuPath(content: Buffer): string {
   return textAt(content, 0, content.length);
 }

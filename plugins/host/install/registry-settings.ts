@@ -4,7 +4,10 @@ const ofRegistries =
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** npm's settings of registries, in the order in which they count, the last one most: from files in npm's format, then the environment. */
+/**
+ * Returns npm's settings of registries: first those of files in npm's format, then those of the environment. A later
+ * setting overrides an earlier one.
+ */
 export function registrySettings(files: readonly string[], environment: Environment): string {
   const fromFiles = files.flatMap((text) => text.split(/\r?\n/).flatMap((line) => settingOf(line, environment)));
   const settings = [...fromFiles, ...Object.entries(environment).flatMap(fromEnvironment)];
@@ -29,7 +32,7 @@ function unquoted(value: string): string {
     .replaceAll(/\\([;#])/g, '$1');
 }
 
-/** `${NAME}`, and `${NAME?}` for one that may be absent, as npm replaces them. */
+/** Replaces `${NAME}`, and `${NAME?}` for a variable that may be absent, as npm does. */
 function replaceVariables(text: string, environment: Environment): string {
   return text.replaceAll(
     /(?<!\\)\$\{([^${}?]+)(\?)?\}/g,
@@ -37,7 +40,7 @@ function replaceVariables(text: string, environment: Environment): string {
   );
 }
 
-/** `npm_config_registry`, and `npm_config_//host/:_authToken`. */
+/** Returns the setting in a variable such as `npm_config_registry` or `npm_config_//host/:_authToken`. */
 function fromEnvironment([name, value = '']: readonly [string, string | undefined]): readonly Setting[] {
   const [, given = ''] = /^npm_config_(.+)$/i.exec(name) ?? [];
   const key = given.startsWith('//') ? given : given.toLowerCase().replaceAll(/(?!^)_/g, '-');

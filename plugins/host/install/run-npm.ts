@@ -85,7 +85,7 @@ export class IsolatedNpm {
 interface OwnFiles {
   readonly folder: string;
   readonly settings: string;
-  /** Empty files; two of them, because npm does not read a file twice. */
+  /** Paths of empty files. There are two, because npm does not read a file twice. */
   readonly empty: string;
   readonly global: string;
 }

@@ -7,9 +7,9 @@ import { IsolatedNpm } from './run-npm.ts';
 import { unpackArchive } from './unpack-archive.ts';
 
 export interface StageOptions {
-  /** Allow packages to run their install scripts. */
+  /** True to allow packages to run their install scripts. */
   readonly runScripts: boolean;
-  /** npm gets the variables that it needs. */
+  /** The environment, from which npm gets only the variables that it needs. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
@@ -44,10 +44,10 @@ export async function stagePlugin(source: string, work: string, options: StageOp
   }
 }
 
-/** The folder in which npm puts its result. */
+/** npm, and the folder in which it puts its result. */
 interface NpmParts {
   readonly npm: IsolatedNpm;
-  /** Empty at first. */
+  /** The folder for the result; empty at first. */
   readonly project: string;
 }
 
@@ -82,7 +82,10 @@ async function copyFolder(shownAs: string, folder: string, npm: NpmParts): Promi
   return packageLocks;
 }
 
-/** Hidden names, such as `.git`, at any depth; and `data`, the database of a server that was started in the folder. */
+/**
+ * True for paths that are not part of a plugin: `node_modules`; hidden names, such as `.git`, at any depth; and `data`,
+ * the database of a server that was started in the folder.
+ */
 function isOfWork(path: string): boolean {
   return ['data', 'node_modules'].includes(path) || basename(path).startsWith('.');
 }

@@ -37,8 +37,8 @@ export class BlockedDeletions {
   }
 
   /**
-   * Counts them; kinds that are not served, whose objects cannot change, keep their last count. Returns whether any of
-   * the kinds is served.
+   * Counts the blocked deletions. A kind that is not served keeps its last count, since its objects cannot change.
+   * Returns whether any of the kinds is served.
    */
   async count(client: Client, server: Pick<ApiServer, 'schemeManager' | 'indexingProgress'>): Promise<boolean> {
     const served = this.#finalizers.filter(

@@ -14,7 +14,7 @@ interface PluginController {
   readonly status: ControllerStatus;
 }
 
-/** An error may quote whole objects. */
+/** Longer errors are cut, because they may quote whole objects. */
 const maxErrorLength = 1024;
 
 /**

@@ -13,7 +13,7 @@ export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewD
 
 export interface ElectedControllersParts extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics' | 'report'> {
   readonly logger: Logger;
-  /** Absent: they work in every process. */
+  /** When absent, the controllers work in every process. */
   readonly leaderElection?: LeaderElectionOptions;
 }
 
@@ -36,7 +36,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
     this.#manager = this.#createManager();
   }
 
-  /** Throws when there is one of that name, or after the stop. */
+  /** Adds a controller. Throws when there is one of that name, or after the stop. */
   add(definition: ControllerDefinition): void {
     const { name } = definition;
     if (!this.#isBetween) this.#manager.add(definition);

@@ -12,7 +12,7 @@ export class HeldScans {
     process.on('worker', this.#onWorker);
   }
 
-  /** Pages that wait. */
+  /** The number of pages that wait. */
   get waiting(): number {
     return this.#held.length;
   }
@@ -27,7 +27,7 @@ export class HeldScans {
     for (const post of this.#held.splice(0)) post();
   }
 
-  /** Lets everything pass, for ever. */
+  /** Lets all pages pass from now on. */
   dispose(): void {
     process.off('worker', this.#onWorker);
     this.release();

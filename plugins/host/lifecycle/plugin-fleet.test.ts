@@ -47,7 +47,7 @@ describe('a fleet of plugins', () => {
   const phases = (): Readonly<Record<string, string>> =>
     Object.fromEntries(fleet.instances.map(({ manifest, state }) => [manifest.name, state.phase]));
 
-  it('starts no plugin that needs another one which waits to stop', async () => {
+  it('does not start a plugin while one that it needs waits to stop', async () => {
     const gate = createGate();
     add('base');
     add('slow', { stop: async () => gate.opened }, ['base']);
@@ -121,7 +121,7 @@ describe('a fleet of plugins', () => {
     expect(started).to.deep.equal(['after']);
   });
 
-  it('adopts no plugin once it has stopped', async () => {
+  it('adopts no plugin once the fleet has stopped', async () => {
     const started: string[] = [];
     await fleet.stop();
     await fleet.adopt(pluginSource('late', { start: () => void started.push('late') }), { enabled: true });
@@ -153,7 +153,7 @@ describe('a fleet of plugins', () => {
       expect(phases()).to.deep.equal({ base: 'Started', user: 'Started', other: 'Started' });
     });
 
-    it('starts the dependents of a plugin that had failed again', async () => {
+    it('starts the dependents of a failed plugin once the plugin is replaced', async () => {
       const failing: Plugin = {
         start: () => {
           throw new Error('no');
@@ -178,7 +178,7 @@ describe('a fleet of plugins', () => {
       expect(events).to.deep.equal(['start base 2']);
     });
 
-    it('leaves one version running when a user enables the plugin meanwhile', async () => {
+    it('leaves only one version running when a user enables the plugin during the replacement', async () => {
       const gate = createGate();
       add('base', { ...noting('base', '1'), stop: async () => gate.opened });
       await fleet.start([]);

@@ -42,7 +42,7 @@ export class PluginFleet {
     this.#parts = { ...parts, extensions: this.#extensions, events: new EventBus() };
   }
 
-  /** One for each plugin, in the order in which they were added. */
+  /** The present instance of each plugin, in the order in which the plugins were added. */
   get instances(): readonly PluginInstance[] {
     return [...this.#instances.values()];
   }
@@ -81,7 +81,7 @@ export class PluginFleet {
     await this.#until(() => instances.every(isSettled));
   }
 
-  /** Stops all plugins, dependents before the plugins they depend on. Nothing starts afterwards. */
+  /** Stops all plugins, each after the plugins that depend on it. Nothing starts afterwards. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#reconcile();

@@ -75,7 +75,7 @@ export class PluginInstance {
     return this.#successor;
   }
 
-  /** True when it holds something that a stop has to release. */
+  /** True when the instance holds something that a stop has to release. */
   get isRunning(): boolean {
     return ['Starting', 'Started', 'Stopping'].includes(this.#state.phase);
   }
@@ -112,7 +112,7 @@ export class PluginInstance {
       await run.start();
       if (this.#phase === 'Starting') this.#move('started', { phase: 'Started', run });
     } catch (error) {
-      // A stop in the meantime releases what it holds.
+      // A stop in the meantime has already released what the run holds.
       if (this.#phase !== 'Starting') return;
       await run.stop();
       if (this.#phase === 'Starting') this.fail(error, failureOf(error));

@@ -174,12 +174,12 @@ export class PluginRun {
     return this.#managed === undefined || this.#manager.isIdle();
   }
 
-  /** Fields of its declared objects that others have changed, and that were left unchanged. */
+  /** The fields of the plugin's declared objects that others have changed, so that the host did not apply them. */
   get contested(): readonly string[] {
     return this.#contested;
   }
 
-  /** The deletions that wait for its finalizers, counted when it stops. */
+  /** The deletions that wait for the plugin's finalizers, counted when the plugin stops. */
   get held(): BlockedDeletions {
     return this.#held;
   }
@@ -295,7 +295,10 @@ export class PluginRun {
     });
   }
 
-  /** For a kind that is registered after the start, nothing awaits its index. */
+  /**
+   * Logs the error when the index of a kind that was registered after the start cannot be built: no step of the start awaits
+   * this index.
+   */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {
       if (!this.#signal.aborted) this.#parts.logger.error({ err, kind: kind.kind }, 'a kind could not be indexed');

@@ -17,7 +17,7 @@ export type PluginState =
   | { readonly phase: 'Created' }
   /** The dependencies have started, and the module is loaded. */
   | { readonly phase: 'Resolved'; readonly plugin: Plugin }
-  /** The kinds are being registered and indexed. */
+  /** The plugin has a run. During `Starting`, its kinds are registered and indexed. */
   | { readonly phase: 'Starting' | 'Started' | 'Stopping'; readonly run: PluginRun }
   | { readonly phase: 'Stopped' }
   | { readonly phase: 'Failed'; readonly failure: PluginFailure; readonly reason: string };
@@ -26,7 +26,7 @@ export type PluginState =
 export type PluginFailure =
   /** The folder or manifest cannot be read, the name is in use, or the plugin requires another host. */
   | 'Refused'
-  /** A plugin that it needs is missing, or depends on it in turn. */
+  /** A plugin that this one needs is missing, or depends on this one in turn. */
   | 'DependencyMissing'
   /** A plugin that it needs is present but not Started; it starts again when that plugin is Started. */
   | 'DependencyNotStarted'

@@ -15,7 +15,7 @@ export interface AwaitServedParts {
   readonly server: Pick<ApiServer, 'whenReady' | 'indexingProgress'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Ends the wait; it rejects with the signal's reason. */
+  /** Ends the wait, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
   /** Called with the kinds that are being indexed: at once, with each log line, and at the end with none. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;

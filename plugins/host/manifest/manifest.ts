@@ -23,7 +23,7 @@ export interface PluginManifest {
   readonly name: string;
   /** semver. */
   readonly version: string;
-  /** semver range of the host; default any. */
+  /** The versions of the host that the plugin accepts, as a semver range. Default: any. */
   readonly requires: string;
   /** Revision of the interface that the plugin is written for (spec 9). Default `2.15`. */
   readonly revision: '2.15' | '2.9';
@@ -32,7 +32,10 @@ export interface PluginManifest {
   readonly dependencies: readonly PluginDependency[];
   /** The file that exports the plugin, relative to the folder. Default `dist/index.js`. */
   readonly main: string;
-  /** JSON Schema of its settings, an object, in the dialect of models. Default: it has none. */
+  /**
+   * The JSON Schema of the plugin's settings, which are an object, in the dialect of models. Default: the plugin has no
+   * settings.
+   */
   readonly settings?: object;
   /**
    * The permissions of its client. Default: everything in its own groups, and reading namespaces and the kinds that its
@@ -172,7 +175,7 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
     compileValueSchema(key, value);
     return [];
   } catch (error) {
-    // Shown without its cause, which repeats the message for a model that the author has not declared.
+    // Only the message is shown. The cause repeats it with the name of a model, which the author has not declared.
     const message = error instanceof Error ? error.message : String(error);
     return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
   }

@@ -112,7 +112,7 @@ function unknownKeys(
     .map((key) => mistake(`${field}.${key}`, unknownKeyOf({ [key]: value[key] }, keys) ?? '', field));
 }
 
-/** Messages begin with the field, as those of the other keys do. */
+/** Returns a mistake whose message begins with the field, like the messages about other keys. */
 function mistake(field: string, problem: string, shown: string = field): Mistake {
   return { field, message: `${shown}: ${problem}` };
 }

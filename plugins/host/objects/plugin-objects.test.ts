@@ -63,7 +63,7 @@ describe('plugins as objects', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** A plugin that notes its starts and stops. */
+  /** Adds a plugin, by default one that notes its starts and stops. */
   function add(name: string, dependencies: readonly string[] = [], plugin: Plugin = noting(name)): void {
     host.add(sourceNeeding(name, plugin, dependencies));
   }
@@ -89,7 +89,10 @@ describe('plugins as objects', () => {
     await idle();
   }
 
-  /** The phases of a plugin's object from a revision on, each change once, until one matches. */
+  /**
+   * Returns the changes of a plugin's object after a revision, with the phase of each, up to the first that ends with
+   * `last`.
+   */
   async function phasesUntil(last: string, name: string, from: PluginObject): Promise<readonly string[]> {
     const { resourceVersion } = from.metadata;
     const seen: string[] = [];
@@ -305,7 +308,7 @@ describe('plugins as objects', () => {
     const before = await object('a');
     await change('a', { enabled: false });
     expect(await phasesUntil('MODIFIED Stopped', 'a', before)).to.deep.equal([
-      // The first one is the user's.
+      // The first change is the user's write.
       'MODIFIED Started',
       'MODIFIED Stopping',
       'MODIFIED Stopped',

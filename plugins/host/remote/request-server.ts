@@ -19,7 +19,7 @@ export interface ServerAddress {
   readonly key?: string;
 }
 
-/** Another user, as whom a request runs if its own may impersonate that one. */
+/** The user as whom a request runs. The user of the credential needs the permission to impersonate this one. */
 export interface RunAs {
   readonly user: string;
   readonly groups: readonly string[];
@@ -61,7 +61,7 @@ export function requestServer(address: ServerAddress, path: string, init: Server
   });
 }
 
-/** The error for a refusal: `what` names the request, the server's message the reason. */
+/** Returns the error for a refusal. `what` names the request, and the server's message is the reason. */
 export async function refusalError(what: string, response: Response): Promise<Error> {
   const message = `${what} returned ${response.status}: ${await refusalOf(response)}`;
   return response.status === 401 ? new ApiError('Unauthorized', message) : new Error(message);

@@ -24,7 +24,10 @@ export function admit<T extends ApiObject>(
   return Object.freeze({ ...options, model: descriptor, hooks: Object.freeze(bound) });
 }
 
-/** An instance of a class may have other fields. */
+/**
+ * Returns a problem for each field that is not a hook. An instance of a class may have other fields, so it has no such
+ * problem.
+ */
 function strangersOf(hooks: object): readonly string[] {
   const prototype: unknown = Object.getPrototypeOf(hooks);
   if (prototype !== Object.prototype) return [];

@@ -254,7 +254,7 @@ describe('the settings of a plugin', () => {
       expect(values()).to.equal(heard[1]);
     });
 
-    it('while it starts reach it as well', async () => {
+    it('during the start of the plugin reach it as well', async () => {
       add('mail', mailSettings, async (context) => {
         listening(context);
         await server.client.patch(kind, 'mail', { type: 'merge', patch: { spec: { port: 26 } } });

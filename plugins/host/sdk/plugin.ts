@@ -25,13 +25,16 @@ export interface PluginSchemeManager {
  * The controllers of a plugin. Controllers that `start` adds work once all its kinds are indexed; later ones at once.
  */
 export interface PluginControllers {
-  /** Throws when there is one of that name, and once the plugin has stopped. */
+  /** Adds a controller. Throws when there is one of that name, and once the plugin has stopped. */
   add(definition: ControllerDefinition): void;
   /** Stops a controller, whose runs have 30 s to end; resolves at once when there is none of that name. */
   remove(name: string): Promise<void>;
 }
 
-/** The HTTP endpoints of a plugin (spec 4.3). Served once the plugin is Started, 503 before; removed when it stops. */
+/**
+ * The HTTP endpoints of a plugin (spec 4.3). They respond with 503 until the plugin is Started, and are removed when it
+ * stops.
+ */
 export interface PluginEndpoints {
   /**
    * Adds a router, a controller's class, or an instance of one. A controller without `@ApiVersion` is ignored, with a warning.
@@ -60,12 +63,12 @@ export interface PluginContext<S extends object = SettingsValues> {
   readonly extensions: PluginExtensions;
   readonly events: PluginEvents;
   /**
-   * In process. A verb on a kind that is being indexed waits until it is served. Label keys that it adds or changes
-   * need a prefix other than the service's (422; spec 2.5). The same holds for the clients of the plugin's
-   * controllers.
+   * The client of the plugin, which calls the server in its process. A verb on a kind that is being indexed waits until
+   * the kind is served. Label keys that the client adds or changes need a prefix other than the service's (422; spec
+   * 2.5). The same holds for the clients of the plugin's controllers.
    */
   readonly client: Client;
-  /** Adds the plugin's name to each line. */
+  /** A logger that adds the plugin's name to each line. */
   readonly logger: Logger;
   /**
    * Aborts when the plugin stops or fails, after its controllers have ended. All other work of the plugin must end
@@ -76,18 +79,18 @@ export interface PluginContext<S extends object = SettingsValues> {
 
 /** A plugin as an object; see {@link definePlugin}. */
 export interface PluginDefinition<S extends object = SettingsValues> {
-  /** Registered, and indexed, before `start` is called. */
+  /** The kinds of the plugin. They are registered and indexed before `start` is called. */
   readonly models?: readonly Model[];
   readonly controllers?: readonly ControllerDefinition[];
   /** Routers, controllers' classes, or instances of them. */
   readonly endpoints?: readonly Endpoint[];
   /** Hooks made by `admit`. They apply before the first write to a kind of `models`. */
   readonly admission?: readonly Admission[];
-  /** Has 30 s. An error or a time-out fails only this plugin. */
+  /** Called when the kinds are indexed. It has 30 s; an error or a time-out fails only this plugin. */
   start?(context: PluginContext<S>): unknown;
   /**
-   * Called when `start` has succeeded, even after the host has given it up. Has 30 s; the host removes kinds and
-   * controllers itself.
+   * Called when the plugin stops, if `start` has succeeded, even after the host had given it up. It has 30 s. The host
+   * itself removes kinds and controllers.
    */
   stop?(): unknown;
 }
@@ -122,12 +125,12 @@ export class BasePlugin<S extends object = SettingsValues> implements PluginCont
     this.signal = context.signal;
   }
 
-  /** Register kinds and controllers here. Has 30 s. An error or a time-out fails only this plugin. */
+  /** Register kinds and controllers here. It has 30 s; an error or a time-out fails only this plugin. */
   async start(): Promise<void> {}
 
   /**
-   * Called when `start` has succeeded, even after the host has given it up. Has 30 s; the host removes kinds and
-   * controllers itself.
+   * Called when the plugin stops, if `start` has succeeded, even after the host had given it up. It has 30 s. The host
+   * itself removes kinds and controllers.
    */
   async stop(): Promise<void> {}
 }

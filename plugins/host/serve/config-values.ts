@@ -148,7 +148,7 @@ export class ConfigValues {
     );
   }
 
-  /** `90s`, `30m` or `24h`: from a second to a year. */
+  /** Returns the milliseconds of a time such as `90s`, `30m` or `24h`, from a second to a year. */
   durationMs(option: ServeOptionName): number | undefined {
     const found = this.text(option);
     if (found === undefined) return undefined;

@@ -39,7 +39,7 @@ export interface ServeConfig extends Pick<
   readonly authenticationConfig?: string;
   readonly serviceAccountIssuer?: string;
   readonly clientCa?: string;
-  /** Absent: plain HTTP. Paths are as given. */
+  /** Absent for plain HTTP. Paths are as given. */
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
   /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. When absent, there are none. */
@@ -50,7 +50,7 @@ export interface ServeConfig extends Pick<
   readonly webhookHosts?: readonly string[];
   /** Absent options have the server's defaults. */
   readonly retention: Partial<Retention>;
-  /** Absent: the server's default. */
+  /** Absent for the server's default. */
   readonly eventTtlMs?: number;
   /** Absent: requests are not audited. */
   readonly audit?: AuditOptions;

@@ -19,7 +19,7 @@ interface LogContext {
 
 export interface ServeLog {
   readonly logger: Logger;
-  /** Absent: the log is JSON. */
+  /** The log for people; absent when the log is JSON. */
   readonly pretty: PrettyLog | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 
 export interface HintOptions {
-  /** Requests need the token; the hints name its variable and never the token itself. */
+  /** True when requests need the token. The hints name its variable, and never contain the token itself. */
   readonly token: boolean;
   /** The certificate file of the authority, for curl's --cacert. */
   readonly caFile: string | undefined;

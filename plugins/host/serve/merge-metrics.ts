@@ -20,7 +20,9 @@ export function mergeMetrics(texts: readonly (readonly [process: number, text: s
   return ordered.flatMap(([, { head, series }]) => [...head, ...series].map((line) => `${line}\n`)).join('');
 }
 
-/** Names of metrics have no brace and no space, and values of labels may have both. */
+/**
+ * Adds the label to a line. The name of the metric ends at the first brace or space; values of labels may have both.
+ */
 function labelled(line: string, number: number): string {
   const [name = ''] = /^[^{ ]+/.exec(line) ?? [];
   const rest = line.slice(name.length);

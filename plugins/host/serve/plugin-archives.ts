@@ -28,13 +28,13 @@ export interface PluginArchivesParts {
 /** The group of the paths, which is not below the group of any plugin. */
 const groupVersion = `${publicGroup('plugins.internal')}/v1`;
 
-/** A package with its bundled dependencies; larger ones are installed by the command line. */
+/** The largest upload: enough for a package with its bundled dependencies. The command line installs larger ones. */
 const maxUploadBytes = 64 * 1024 * 1024;
 
-/** Long enough for an upload over a slow line, and for npm. */
+/** The time limit of an installation: long enough for an upload over a slow line, and for npm. */
 const deadlineMs = 300_000;
 
-/** The longest stop of a plugin, and the interval of looking whether it is over. */
+/** The longest time that a stop of a plugin takes, and the interval at which this is checked. */
 const stopMs = 65_000;
 const pollMs = 100;
 

@@ -120,7 +120,7 @@ function isHosts(frame: string): boolean {
   return hostFolders().some((folder) => frame.includes(`${folder}/`));
 }
 
-/** `plugin/controller key`, as far as the line has them. */
+/** Returns `plugin/controller key`, as far as the line has these fields. */
 function subjectOf({ plugin, controller, key }: JsonObject): string {
   const place = [plugin, controller].filter((part) => typeof part === 'string').join('/');
   return [place, key].filter((part) => typeof part === 'string' && part !== '').join(' ');

@@ -83,7 +83,7 @@ describe('a group of processes', () => {
     forks[2]?.onExit(1, null);
     stop.abort();
     expect(forks.map(({ received }) => received)).to.deep.equal([[{ type: 'stop' }], [{ type: 'stop' }], []]);
-    // It may not have listened to messages yet.
+    // A process that did not listen yet may have missed the message, so it gets another one.
     forks[1]?.onListening();
     expect(forks[1]?.received).to.have.lengthOf(2);
     forks[0]?.onExit(0, null);

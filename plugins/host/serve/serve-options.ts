@@ -53,7 +53,7 @@ export type ServeOptionName =
   | 'console'
   | 'hints';
 
-/** The options, as the help lists them. No import, so that `--help` loads nothing. */
+/** The options, in the order of the help. This file imports nothing, so that `--help` loads no other files. */
 export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   database: {
     kind: 'text',

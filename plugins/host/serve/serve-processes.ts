@@ -23,7 +23,7 @@ export async function serveProcesses(config: ServeConfig, exit: (code: number) =
     try {
       return await runProcesses(config, { logger: log.logger, exit, owner });
     } finally {
-      // The streams end with their processes.
+      // Only now, when no process is left: each has a stream to this database.
       await owner.close();
     }
   } catch (error) {
@@ -45,7 +45,7 @@ async function openOwner({ database, databaseOrigin }: ServeConfig): Promise<Dat
 interface RunParts {
   readonly logger: Logger;
   readonly exit: (code: number) => void;
-  /** Absent: each process opens the database. */
+  /** Absent when each process opens the database itself. */
   readonly owner?: DatabaseOwner;
 }
 

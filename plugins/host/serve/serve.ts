@@ -44,7 +44,7 @@ interface DevelopedPlugin {
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
-  /** Served besides the plugins of the options. */
+  /** A plugin in development, which is served besides the plugins of the options. */
   readonly development?: DevelopedPlugin;
 }
 
@@ -76,7 +76,7 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
 
 interface ServeParts extends Pick<RunServeOptions, 'exit'> {
   readonly development: DevelopedPlugin | undefined;
-  /** Absent: this process serves alone. */
+  /** Absent when this process serves alone. */
   readonly member: ServingProcess | undefined;
 }
 
@@ -213,7 +213,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
     environment: process.env,
   });
   logger.info({ url: server.url }, 'listening');
-  // The banner contains the same message.
+  // At a terminal, the banner contains the same message.
   if (config.auth === 'open' && pretty === undefined)
     logger.warn({}, 'auth is open: every request from this machine may do everything');
   const stopped = new Promise<void>((resolve) => {

@@ -47,7 +47,7 @@ export class ServingProcess {
     }
   };
 
-  /** Sets the function that gives others the metrics of this process. */
+  /** Sets the function that returns the metrics of this process, for requests to another process. */
   measures(measure: () => string): void {
     this.#measure = measure;
   }
@@ -88,7 +88,7 @@ export class ServingProcess {
 export function servingProcess(clock: Clock): ServingProcess | undefined {
   const number = process.env[processVariable];
   if (number === undefined || process.send === undefined) return undefined;
-  // Removed, because a program that a plugin starts is not part of the server.
+  // The variable is removed, because a program that a plugin starts is not part of the server.
   delete process.env[processVariable];
   const send = (message: FromServing): void => {
     if (process.connected) process.send?.(message);

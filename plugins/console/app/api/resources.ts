@@ -75,7 +75,10 @@ export const groupOf = (apiVersion: string): string =>
 export const keyOf = ({ group, plural }: Pick<Resource, 'group' | 'plural'>): string =>
   group === '' ? plural : `${plural}.${group}`;
 
-/** Groups that every server has: people look for their own kinds first. */
+/**
+ * True for groups that every server has. The console lists their kinds last, since people look for their own kinds
+ * first.
+ */
 export function isBuiltIn({ group }: Pick<Resource, 'group'>): boolean {
   return group === '' || group.endsWith('.k8s.io') || group.endsWith('.homeostat.internal');
 }

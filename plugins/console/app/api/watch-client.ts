@@ -17,7 +17,7 @@ export type WatchState =
   | { readonly kind: 'live' }
   /** The connection is lost, and the next attempt follows after a pause. */
   | { readonly kind: 'lost'; readonly failure: ApiFailure }
-  /** The server refuses the watch, which is not tried again. */
+  /** The server refuses the watch. There is no further attempt. */
   | { readonly kind: 'refused'; readonly failure: ApiFailure };
 
 export interface FollowOptions {
@@ -39,7 +39,7 @@ export interface WatchParts {
   readonly clock: Clock;
   /** Returns a number from 0 to 1, which spreads the attempts of many pages. */
   readonly random: () => number;
-  /** Runs once, soon: in a browser, before the next frame. */
+  /** Runs the function once, soon: in a browser, before the next frame. */
   readonly batch: (run: () => void) => void;
 }
 
@@ -49,7 +49,8 @@ const longestPauseMs = 10_000;
 
 /**
  * Lists a kind and follows its changes until the signal aborts. A lost connection is opened again at the last revision;
- * when the server no longer has that history (410), the kind is listed again. Never rejects: the state has the problem.
+ * when the server no longer has that history (410), the kind is listed again. Never rejects: a problem is reported as a
+ * state.
  */
 export async function follow(parts: WatchParts, options: FollowOptions): Promise<void> {
   await new Follower(parts, options).run();
@@ -92,7 +93,7 @@ class Follower {
     });
     if (signal.aborted) return;
     const list = isObject(body) ? body : {};
-    // The list contains earlier changes.
+    // The list contains these earlier changes, so they are dropped.
     this.#waiting.length = 0;
     this.#revision = isObject(list.metadata) ? textOf(list.metadata.resourceVersion) : '';
     onList(list, this.#hasListed);
@@ -143,7 +144,8 @@ class Follower {
   /** Resolves with false when another attempt makes no sense. */
   async #recover(failure: ApiFailure): Promise<boolean> {
     const { clock, random } = this.#parts;
-    // When the server has forgotten the list, this is a later chunk of one that began long ago.
+    // The server no longer has the revision of the watch, so the kind is listed again. If there is no revision yet, the
+    // 410 is for a chunk of a list that began long ago, and the watch is refused.
     if (failure.status === 410 && this.#revision !== undefined) {
       this.#revision = undefined;
       return true;
@@ -189,7 +191,7 @@ async function* linesOf(response: Response, onData: () => void): AsyncGenerator<
       yield* lines.filter((line) => line.trim() !== '');
     }
   } finally {
-    // The connection ends with its reader.
+    // Cancelling the reader closes the connection.
     void reader.cancel().catch(() => undefined);
   }
 }

@@ -72,7 +72,7 @@ export function shownAs(value: Json | undefined): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** `spec.items[0].name`, as the server writes it; unusual names are in brackets. */
+/** Returns a path as the server writes it, such as `spec.items[0].name`; unusual names are in brackets. */
 export function formatPath(path: Path): string {
   return path
     .map((step, index) => {

@@ -9,13 +9,13 @@ const withStatus = (status: ApiObject['status'], metadata: ApiObject['metadata']
 const condition = (type: string, status: string) => ({ conditions: [{ type, status }] });
 
 describe('the health of an object', () => {
-  it('is bad when a condition that should hold does not, or one that should not hold does', () => {
+  it('is bad when a condition such as Ready is False, or a condition such as Failed is True', () => {
     expect(healthOf(withStatus(condition('Ready', 'False')))).to.equal('failing');
     expect(healthOf(withStatus(condition('Ready', 'True')))).to.equal('ok');
     expect(healthOf(withStatus(condition('DiskPressure', 'True')))).to.equal('failing');
     expect(healthOf(withStatus(condition('DiskPressure', 'False')))).to.equal('ok');
     expect(healthOf(withStatus({ phase: 'Failed' }))).to.equal('failing');
-    // Nothing is known about a type of a plugin's own.
+    // For a type of condition that only a plugin knows, the console cannot tell whether False is bad.
     expect(isBadCondition({ type: 'Painted', status: 'False' })).to.equal(false);
   });
 

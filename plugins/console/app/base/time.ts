@@ -37,7 +37,10 @@ const units: readonly (readonly [seconds: number, name: string])[] = [
   [1, 's'],
 ];
 
-/** `3m`, `2h`, `5d`: the largest whole unit, as kubectl shows ages. A time ahead has a leading `in `. */
+/**
+ * Returns an age in the largest whole unit, as kubectl shows it: `3m`, `2h`, `5d`. The age of a time in the
+ * future starts with "in".
+ */
 export function formatAge(timeMs: number, nowMs: number): string {
   const seconds = Math.round((nowMs - timeMs) / 1000);
   const length = Math.abs(seconds);

@@ -87,7 +87,7 @@ export function AuditFailure(props: Parameters<typeof Failure>[0]) {
   );
 }
 
-/** The search is in the URL, so that a link shows the same. */
+/** The search is in the URL, so that a link shows the same search. */
 function SearchForm({ query, onSearch }: { readonly query: URLSearchParams; readonly onSearch: () => void }) {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -129,7 +129,7 @@ function Entries({ found: { items, isComplete } }: { readonly found: Found }) {
   if (items.length === 0)
     return (
       <Empty title={isComplete ? 'No entry matches' : 'No entry matches among the newest'}>
-        <p>Search for less: for example only a user, and a longer time.</p>
+        <p>Set fewer conditions: for example only a user, and a longer time.</p>
       </Empty>
     );
   return (

@@ -3,7 +3,7 @@ import type { ControllerInfo } from '../state/controllers.ts';
 import { kindOfObject } from '../state/kinds.ts';
 import { objectHref } from '../state/route.ts';
 
-/** The runs of the object of a key: `name`, or `namespace/name`. */
+/** Returns the link to the runs of an object, whose key is `name` or `namespace/name`. */
 export function hrefOfKey({ apiVersion, kind }: ControllerInfo, key: string): string {
   const resource = kindOfObject(apiVersion, kind);
   const at = key.indexOf('/');

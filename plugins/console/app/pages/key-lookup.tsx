@@ -11,9 +11,9 @@ import { hrefOfKey } from './key-href.ts';
 
 interface Found {
   readonly key: string;
-  /** undefined when the key is not in the queue. */
+  /** The state of the key in the queue; undefined when the queue does not have the key. */
   readonly state: JsonObject | undefined;
-  /** The last ones, newest first; undefined when this server does not know the key. */
+  /** The last runs of the key, newest first; undefined when this server does not know the key. */
   readonly runs: readonly JsonObject[] | undefined;
 }
 

@@ -10,7 +10,7 @@ import { hrefOf } from '../state/route.ts';
 import { api, auditEntries, may } from '../state/session.ts';
 import { addressOf, AuditFailure, From } from './audit-page.tsx';
 
-/** The newest entries of the user that are read, the most that the server returns at once. */
+/** The number of the user's newest entries that are read: the maximum that the server returns at once. */
 const readEntries = 500;
 const suggestedAccounts = 200;
 
@@ -77,7 +77,7 @@ function useAccounts(): readonly string[] {
     if (!isAllowed) return;
     const namesIn = (list: unknown): readonly string[] =>
       objectsOf(list).map((each) => `system:serviceaccount:${namespaceOf(each)}:${nameOf(each)}`);
-    // Without them, the name has to be typed.
+    // If the names cannot be read, the person can still type one.
     void api.get('/api/v1/serviceaccounts', { limit: suggestedAccounts }).then(
       (list) => setAccounts(namesIn(list)),
       () => undefined,
@@ -90,9 +90,9 @@ async function readUses(user: string): Promise<Uses> {
   const body = await api.get('/apis/api.audit.internal/v1/entries', { user, limit: readEntries });
   const entries = isObject(body) && isArray(body.items) ? body.items.filter(isObject) : [];
   const uses = new Map<string, TokenUse>();
-  // The newest entry comes first.
+  // The newest entry comes first, so the first one with a token has its last use.
   for (const entry of entries) {
-    // Another user may have acted as this one, with a token of its own.
+    // Another user may have acted as this user: that request does not use this user's token.
     if (!isObject(entry.user) || entry.user.username !== user) continue;
     const id = credentialOf(entry.user);
     const known = uses.get(id);

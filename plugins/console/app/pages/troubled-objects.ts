@@ -35,14 +35,14 @@ export interface KindHealth {
 interface FoundHealth {
   /** undefined until they are read. */
   readonly kinds: readonly KindHealth[] | undefined;
-  /** The worst first. */
+  /** The objects with a problem, the worst first. */
   readonly troubled: readonly Troubled[];
   /** True when a kind has more objects than were read. */
   readonly isPartial: boolean;
   readonly refresh: () => void;
 }
 
-/** The objects of a kind that are read. */
+/** The maximum number of objects that are read of each kind. */
 export const sample = 500;
 
 /** The time between two readings while controllers are at work. */
@@ -50,7 +50,7 @@ const rereadMs = 5000;
 
 /**
  * The health of the objects of all kinds that plugins bring. A kind is read again after its controllers have reported
- * runs. What has been stuck for a minute is found among all objects, by the server.
+ * runs. The server finds the objects that have been stuck for a minute, among all objects.
  */
 export function useHealth(list: readonly ControllerInfo[]): FoundHealth {
   const [byKind, setByKind] = useState<ReadonlyMap<string, KindHealth | undefined>>(new Map());
@@ -93,7 +93,10 @@ function useEnd(): AbortSignal {
 
 const rank: Readonly<Record<Health, number>> = { failing: 0, deleting: 1, progressing: 2, ok: 3 };
 
-/** The first problem of an object is the one that the server has explained. */
+/**
+ * Sorts the problems by severity, with one entry for each object: its first one, which has the server's explanation if
+ * there is one.
+ */
 function worstFirst(all: readonly Troubled[]): readonly Troubled[] {
   const first = new Map<string, Troubled>();
   for (const each of all) if (!first.has(each.key)) first.set(each.key, each);

@@ -29,7 +29,10 @@ export function HealthBadge({ health }: { readonly health: Health }) {
   return <Badge tone={tone}>{text}</Badge>;
 }
 
-/** The time since a moment, with the exact time as its title. Within a sentence, with `ago`. */
+/**
+ * The time since a moment, with the exact time as its title. With `isSentence`, the text fits into a sentence:
+ * `3m ago`.
+ */
 export function Age({ time, isSentence = false }: { readonly time: string; readonly isSentence?: boolean }) {
   const ms = Date.parse(time);
   if (Number.isNaN(ms)) return <span>{time}</span>;

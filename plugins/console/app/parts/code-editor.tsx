@@ -18,7 +18,8 @@ export function CodeEditor({ value, label, onChange, complete, check }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<Editor>();
   const parts = useRef({ onChange, complete, check });
-  // What was typed comes back as the value, perhaps after more was typed; that must not be replaced.
+  // What the person types comes back as `value`, perhaps after the person has typed more. Such an older value must not
+  // replace the newer text.
   const echoes = useRef<string[]>([]);
   parts.current = { onChange, complete, check };
   useEffect(() => {

@@ -18,7 +18,8 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
-  // Its removal closes it, so that none of its events arrives when another dialog is already open.
+  // Escape does not close the dialog itself: `onClose` removes it, and that closes it. So none of its events arrives
+  // when another dialog is already open.
   const cancel = (event: Event): void => {
     event.preventDefault();
     onClose();

@@ -41,7 +41,7 @@ export function SubjectGrants({ subject }: { readonly subject: Subject }) {
   );
 }
 
-/** `get, list: tickets in example.com`. */
+/** Returns a rule as a text such as `get, list: tickets in example.com`. */
 function ruleText({ verbs, apiGroups, resources, resourceNames }: Rule): string {
   if (resources.length === 0) return `${verbs.join(', ')}: paths of the server`;
   const what = resources.includes('*') ? 'all kinds' : resources.join(', ');

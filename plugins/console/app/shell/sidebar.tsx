@@ -48,7 +48,7 @@ function Mark() {
 interface LinkProps {
   readonly href: string;
   readonly text: string;
-  /** Hints that the text leaves out. */
+  /** A hint with details that the text leaves out. */
   readonly title?: string;
 }
 
@@ -62,7 +62,7 @@ function NavLink({ href, text, title }: LinkProps) {
   );
 }
 
-/** An object, and the page that creates one, belong to their kind. */
+/** True for the link of a kind while the page shows an object of the kind, or creates one. */
 function isKindOf(href: string): boolean {
   const [page, key = ''] = route.value.segments;
   return (page === 'objects' || page === 'create') && href === kindHref(key);

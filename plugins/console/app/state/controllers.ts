@@ -31,7 +31,7 @@ export interface ControllerInfo {
   readonly kind: string;
   readonly finalizer: string;
   readonly concurrency: number;
-  /** The number of the shard that it is about; empty for a controller that is not sharded. */
+  /** The number of the shard that the report is about; empty for a controller that is not sharded. */
   readonly shard: string;
   /** Empty before the first report. */
   readonly status: JsonObject;

@@ -13,7 +13,7 @@ const kinds = ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'] a
 /** A role that a binding gives to a subject. */
 export interface Grant {
   readonly subject: { readonly kind: string; readonly namespace: string; readonly name: string };
-  /** The namespace in which it is valid; empty: all. */
+  /** The namespace in which the grant is valid; empty when it is valid in all. */
   readonly namespace: string;
   readonly binding: string;
   readonly role: string;
@@ -23,7 +23,7 @@ export interface Grant {
 
 /** A user, a group or a service account, which may have permissions. */
 export interface Subject {
-  /** The name in requests. */
+  /** The user name that the subject's requests have. */
   readonly user: string;
   readonly groups: readonly string[];
   readonly isNamedBy: (subject: Grant['subject']) => boolean;
@@ -53,7 +53,7 @@ export const bindingKeyOf = ({ namespace }: Grant): string =>
   `${namespace === '' ? 'clusterrolebindings' : 'rolebindings'}.${rbac}`;
 export const roleKeyOf = ({ isClusterRole }: Grant): string => `${isClusterRole ? 'clusterroles' : 'roles'}.${rbac}`;
 
-/** `User ada`, `ServiceAccount default/robot`. */
+/** Returns the subject of a grant as a text such as `User ada` or `ServiceAccount default/robot`. */
 export function subjectOf({ subject: { kind, namespace, name } }: Grant): string {
   return `${kind} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 }

@@ -5,13 +5,16 @@ import type { Resource } from '../api/resources.ts';
 import { objectsOf } from './plugins.ts';
 import { api } from './session.ts';
 
-/** The objects that are read for suggestions, from each end of the order. */
+/** The number of objects that are read from each end of the order, for suggestions. */
 const readAtEachEnd = 100;
 
 /** Longer values are too long to choose from. */
 const maxLength = 80;
 
-/** Some values of an indexed field, in order: those of the objects with the least and the greatest ones. */
+/**
+ * Returns some values of an indexed field, in order: those of the first and of the last objects when sorted by this
+ * field.
+ */
 export async function someValuesOf(resource: Resource, field: string): Promise<readonly string[]> {
   const ends = await Promise.all(
     ['asc', 'desc'].map(async (direction) =>

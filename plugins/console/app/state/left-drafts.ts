@@ -25,7 +25,7 @@ const drafts = new Map<string, LeftDraft>();
 /** The keys of the drafts that are not saved. They are kept, on whatever page the person is, until the browser loads the console again. */
 export const unsaved = signal<ReadonlySet<string>>(new Set());
 
-/** The draft that a form was left with. */
+/** Returns the draft that the person has left without saving it; undefined when there is none. */
 export const leftDraft = (key: string): LeftDraft | undefined => drafts.get(key);
 
 /** Keeps a draft; undefined forgets it. */

@@ -26,7 +26,7 @@ effect(() => {
   localStorage.setItem(themeKey, theme.value);
 });
 
-/** The theme after the present one. */
+/** Returns the theme that follows the present one. */
 export function nextTheme(): Theme {
   return themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? 'auto';
 }

@@ -48,7 +48,7 @@ export interface Contribution {
   readonly title: string;
   /** The path of the ES module below the plugin's assets. */
   readonly module: string;
-  /** The kind of all but a page, as `<plural>.<group>`. */
+  /** The kind to which a panel, a column or an action belongs, as `<plural>.<group>`. */
   readonly kind: string;
   /** The field of a column. */
   readonly path: string;

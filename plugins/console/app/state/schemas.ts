@@ -21,7 +21,10 @@ export function forgetSchemas(): void {
   documents.clear();
 }
 
-/** The fields that a list can be selected and sorted by, as the description of the parameter lists them. */
+/**
+ * Returns the fields by which a list can be selected and sorted. The OpenAPI document lists them in the description of
+ * the parameter.
+ */
 export async function indexedFieldsOf(resource: Resource): Promise<readonly string[]> {
   const fallback = ['metadata.name', 'metadata.creationTimestamp'];
   try {

@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { browserClock } from '../base/time.ts';
 
-/** The value, which changes at most once in a time: pages read again after changes, but not after each of many. */
+/**
+ * Returns the value, which changes at most once in `leastMs`, so that a page does not read again after each of many
+ * changes.
+ */
 export function useThrottled(value: string, leastMs: number): string {
   const [shown, setShown] = useState(value);
   const changedMs = useRef(Number.NEGATIVE_INFINITY);

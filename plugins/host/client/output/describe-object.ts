@@ -95,7 +95,7 @@ function text(title: string, value: string, indent: string): readonly string[] {
   return lines.length === 1 ? [`${title}  ${lines[0]}`] : [title, ...lines.map((line) => `${indent}  ${line}`)];
 }
 
-/** `observedGeneration` becomes `Observed Generation`. */
+/** Returns a name in words: `observedGeneration` becomes `Observed Generation`. */
 function words(name: string): string {
   const spaced = name.replaceAll(/([a-z\d])([A-Z])/g, '$1 $2');
   return spaced.charAt(0).toUpperCase() + spaced.slice(1);

@@ -1,11 +1,11 @@
 import { formatAge } from '@homeostat/controller-runtime/api';
 
-/** Returns how long ago a time was: `5s`; empty without one. */
+/** Returns how long ago a time was: `5s`; empty without a time. */
 export function ageOf(time: string | undefined, nowMs: number): string {
   return time === undefined ? '' : formatAge(Math.max(0, nowMs - Date.parse(time)));
 }
 
-/** Returns how long a time is ahead: `in 5s`, `now`; empty without one. */
+/** Returns how far in the future a time is: `in 5s`, or `now` for a past one; empty without a time. */
 export function untilTime(time: string | undefined, nowMs: number): string {
   if (time === undefined) return '';
   const waitMs = Date.parse(time) - nowMs;

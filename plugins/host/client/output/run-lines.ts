@@ -33,7 +33,7 @@ export function runCells(run: Run): readonly string[] {
   ].map(printable);
 }
 
-/** `event MODIFIED by kubectl-edit`. */
+/** Returns the trigger of a run as a text such as `event MODIFIED by kubectl-edit`. */
 export function triggerText({ type, detail = '', manager }: RunTrigger): string {
   return [type, detail, manager === undefined ? '' : `by ${manager}`].filter((part) => part !== '').join(' ');
 }

@@ -6,7 +6,7 @@ import { print, printable } from './print.ts';
 export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
 export interface TableOptions {
-  /** Shows the columns of lower priority as well. */
+  /** True to show the columns of lower priority as well. */
   readonly isWide: boolean;
   readonly hasNamespaces: boolean;
   readonly hasLabels: boolean;

@@ -6,7 +6,7 @@ const textOf = (lines: readonly string[]): string => lines.map((line) => `${line
 const numbers = (count: number, prefix = ''): string[] =>
   Array.from({ length: count }, (_, at) => `${prefix}${at + 1}`);
 
-/** Applies the hunks, which fails where a kept or removed line is not the one of the text. */
+/** Applies the hunks. Fails when a kept or removed line differs from the line in the text. */
 function patch(before: readonly string[], diff: string): readonly string[] {
   const patched = [...before];
   let [at, shift] = [0, 0];
@@ -28,7 +28,7 @@ function patch(before: readonly string[], diff: string): readonly string[] {
 }
 
 describe('unifiedDiff', () => {
-  it('is empty for equal texts, and has all lines of a new or a deleted one', () => {
+  it('is empty for equal texts, and has all lines of a new or a deleted text', () => {
     expect(unifiedDiff('a\n', 'a\n')).to.equal('');
     expect(unifiedDiff('', 'a\nb\n')).to.equal('@@ -0,0 +1,2 @@\n+a\n+b\n');
     expect(unifiedDiff('a\nb\n', '')).to.equal('@@ -1,2 +0,0 @@\n-a\n-b\n');
@@ -86,7 +86,7 @@ describe('unifiedDiff', () => {
   });
 });
 
-/** Length of the longest common subsequence, by the table. */
+/** Returns the length of the longest common subsequence, by dynamic programming. */
 function longestCommon(before: readonly string[], after: readonly string[]): number {
   let row = after.map(() => 0);
   for (const left of before) {

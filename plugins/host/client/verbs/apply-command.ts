@@ -88,7 +88,10 @@ async function applicationOf(
   return { resource, object, path: objectPath(resource, namespace, name) };
 }
 
-/** The kind may be that of a definition that this command has applied: then it waits until the kind is served. */
+/**
+ * Returns the kind of an object. If the server does not serve it yet, waits for the definitions that this command has
+ * applied, which may declare it.
+ */
 async function resourceOf(
   command: ClientCommand,
   { apiVersion, kind }: GivenObject,
@@ -124,7 +127,7 @@ async function apply(
     return await send(object, command.flags['force-conflicts'] === true);
   } catch (error) {
     if (before === undefined || !isOwnConflict(error, query['fieldManager'])) throw error;
-    // Refused when another manager writes meanwhile.
+    // With the resourceVersion, the server refuses this write if another manager has written in between.
     const { resourceVersion } = before.metadata;
     return send({ ...object, metadata: { ...object.metadata, resourceVersion } }, true);
   }

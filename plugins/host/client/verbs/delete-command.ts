@@ -28,7 +28,7 @@ export async function deleteObjects(command: ClientCommand): Promise<number> {
       for (const item of objectsAt(items)) objects.push(targetOfItem(command, resource, item));
   }
   if (objects.length === 0) note('No resources found');
-  // What a selection has found may be gone meanwhile.
+  // An object that a selection has found may be deleted by another user before this command deletes it.
   const mayBeGone = command.flags['ignore-not-found'] === true || targets.collections.length > 0;
   const leaving: Leaving[] = [];
   const code = await eachItem(objects, async (target) => {

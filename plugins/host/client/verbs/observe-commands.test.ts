@@ -50,7 +50,7 @@ describe('Commands about controllers', () => {
     return runCommand([...args, '--server', server.url]);
   }
 
-  it('why says in sentences what fails, and what keeps a deleted object [spec experience-why]', async () => {
+  it('`why` says in sentences what fails, and what keeps a deleted object [spec experience-why]', async () => {
     const torn = await run('why', 'book', 'torn');
     expect(torn.code, torn.stderr).to.equal(0);
     expect(torn.stdout).to.match(
@@ -66,7 +66,7 @@ describe('Commands about controllers', () => {
     expect(JSON.parse(json.stdout)).to.include({ kind: 'Explanation', state: 'Reconciled' });
   });
 
-  it('why refuses wrong arguments with 2, and an object that is not there with 1 [spec experience-why]', async () => {
+  it('`why` exits with 2 for wrong arguments, and with 1 for an object that does not exist [spec experience-why]', async () => {
     expect(await run('why', 'book', 'absent')).to.deep.equal({
       code: 1,
       stdout: '',
@@ -78,7 +78,7 @@ describe('Commands about controllers', () => {
     expect([format.code, format.stderr]).to.deep.equal([2, 'error: -o: must be text or json, not "yaml"\n']);
   });
 
-  it('runs prints the runs of a controller or of one object, and no control characters of theirs [spec experience-runs]', async () => {
+  it('`runs` prints the runs of a controller or of one object, without control characters [spec experience-runs]', async () => {
     const { code, stdout, stderr } = await run('runs', 'book', 'torn', '--result', 'error', '--limit', '2');
     expect(code, stderr).to.equal(0);
     const [head, ...rows] = stdout.trimEnd().split('\n');
@@ -92,7 +92,7 @@ describe('Commands about controllers', () => {
     expect(none).to.deep.equal({ code: 0, stdout: '', stderr: 'No runs found.\n' });
   });
 
-  it('runs -f prints new runs at once [spec experience-runs]', async () => {
+  it('`runs -f` prints new runs at once [spec experience-runs]', async () => {
     const written: string[] = [];
     const { write } = process.stdout;
     process.stdout.write = (piece: unknown, ...rest: readonly unknown[]) => {
@@ -115,13 +115,13 @@ describe('Commands about controllers', () => {
     }
   });
 
-  it('runs names the results that there are [spec experience-runs]', async () => {
+  it('`runs` lists the possible results when it refuses an unknown one [spec experience-runs]', async () => {
     const { code, stderr } = await run('runs', 'test/book', '--result', 'nonsense');
     expect(code).to.equal(2);
     expect(stderr).to.match(/^error: --result: must be one of success, .*, not "nonsense"\n$/);
   });
 
-  it('runs and queue name the existing controllers', async () => {
+  it('`runs` and `queue` name the existing controllers when they refuse an unknown one', async () => {
     expect((await run('runs', 'bok')).stderr).to.equal('error: there is no controller "bok"; did you mean "book"?\n');
     expect((await run('queue', 'persons')).stderr).to.equal(
       'error: there is no controller "persons"; there are test/book\n',
@@ -132,7 +132,7 @@ describe('Commands about controllers', () => {
     );
   });
 
-  it('queue and top show counts, and the keys that fail [spec experience-queue]', async () => {
+  it('`queue` and `top` show counts, and the keys that fail [spec experience-queue]', async () => {
     const all = await run('queue');
     expect(all.stdout).to.match(/^CONTROLLER +KIND +READY .*\ntest\/book +Book +/);
     expect(all.stdout.trimEnd().split('\n')).to.have.length(2);
@@ -145,7 +145,7 @@ describe('Commands about controllers', () => {
     expect(top.stdout).to.contain('it is not back');
   });
 
-  it('top fits into the terminal, and shows what fails first [spec experience-queue]', async () => {
+  it('`top` fits into the terminal, and shows failing keys first [spec experience-queue]', async () => {
     const { items } = await server.client.list(controllerModel);
     const [book] = items;
     const calm = { ...book!, spec: { ...book!.spec, controller: 'a/calm' } };

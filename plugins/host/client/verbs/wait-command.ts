@@ -37,9 +37,9 @@ export async function waitForObjects(command: ClientCommand): Promise<number> {
 
 interface Departure {
   readonly target: ObjectTarget;
-  /** Undefined waits without an end. */
+  /** The time limit; undefined for a wait without one. */
   readonly timeoutMs: number | undefined;
-  /** The uid of the object that has to be gone: a new one of its name counts as gone. */
+  /** The uid of the object that has to be gone. A new object with its name is not waited for. */
   readonly isGone: string;
 }
 
@@ -123,7 +123,9 @@ function readGoal(given: string): Goal {
   throw new CommandError(`--for: must be condition=TYPE, jsonpath={PATH}=VALUE, create or delete, not "${given}"`, 2);
 }
 
-/** `Ready`, or `Ready=false`. A condition of an older generation does not count. */
+/**
+ * Returns the goal of a condition such as `Ready` or `Ready=false`. A condition of an older generation does not count.
+ */
 function conditionGoal(argument: string): Goal {
   const [type = '', status = 'true'] = argument.split('=');
   return (object) => {
@@ -136,7 +138,7 @@ function conditionGoal(argument: string): Goal {
   };
 }
 
-/** `{.status.phase}=Running`; without a value, any value will do. */
+/** Returns the goal of a path such as `{.status.phase}=Running`; without a value, any value meets it. */
 function pathGoal(argument: string): Goal {
   const [, path = '', value] = /^(\{.*\}|[^=]*)(?:=(.*))?$/s.exec(argument) ?? [];
   const read = jsonPathValues(path.replace(/^\{(.*)\}$/s, '$1'));

@@ -3,9 +3,9 @@ import { textFlag } from '../../serve/text-flag.ts';
 
 /** The backups that `homeostat backup` has to make. */
 export interface BackupPlan {
-  /** The file, or with `keep` the file before the time is put into its name. */
+  /** The path of the file. With `keep`, each backup has its time added to this name. */
   readonly to: string;
-  /** Undefined: one backup. */
+  /** The interval; undefined for a single backup. */
   readonly everyMs: number | undefined;
   /** The number of backups that stay. When undefined, the name has no time, and no backup is removed. */
   readonly keep: number | undefined;
@@ -21,7 +21,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ]);
 
-/** A timer takes 24 days at most. */
+/** The maximum is a week, since a timer of Node takes 24 days at most. */
 const maxEveryMs = 7 * 86_400_000;
 
 /** @throws ConfigError for values that cannot be used */

@@ -31,14 +31,14 @@ interface Editing {
   readonly causes: readonly FieldCause[];
   readonly setRefused: (causes: readonly FieldCause[]) => void;
   readonly setSaved: (object: ApiObject) => void;
-  /** Brings what others changed into the draft. */
+  /** Merges the changes of others into the draft. */
   readonly merge: () => void;
 }
 
-/** The draft of an object, with what the server says about it, and what others change meanwhile. */
+/** The draft of an object, with the server's messages about it, and with the changes that others make meanwhile. */
 function useEditing({ place: { resource }, object: followed }: Props): Editing {
   const [saved, setSaved] = useState(followed);
-  // The watch may show the saved state a moment later.
+  // The watch may show the saved state only a moment later, so the newer one of the two states counts.
   const object = numberOf(saved.metadata.version) > numberOf(followed.metadata.version) ? saved : followed;
   const draft = useDraft(editableOf(object), uidOf(object));
   const checked = useLiveCheck({ resource, draft, stored: object });

@@ -109,7 +109,10 @@ const nameInNamespaceSchema: JsonObject = { type: 'string', description: 'Unique
 const namespaceSchema: JsonObject = { type: 'string' };
 const hidden = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
-/** The name of a new object, and its namespace, if its kind has them: then the draft begins with one. */
+/**
+ * The name of a new object, and its namespace. The initial draft of an object has a namespace only if its kind has
+ * namespaces.
+ */
 function NameFields({ form }: { readonly form: Form }) {
   const { metadata } = form.value;
   const [isNamespaced] = useState(isObject(metadata) && metadata.namespace !== undefined);
@@ -124,7 +127,7 @@ function NameFields({ form }: { readonly form: Form }) {
   );
 }
 
-/** The fields that people write: the name of a new object, labels, and what the kind has. */
+/** The fields that people write: the name of a new object, its labels, and the fields of its kind. */
 function FormFields({ form, isNew }: { readonly form: Form; readonly isNew: boolean }) {
   const { root, resolve } = form.schema;
   const properties = Object.entries(isObject(root.properties) ? root.properties : {});

@@ -19,7 +19,7 @@ export interface FieldProps {
   readonly path: Path;
   readonly label: string;
   readonly isRequired: boolean;
-  /** True for an entry of a list or a map: it stays while its field is empty, and is removed by its button. */
+  /** True for an entry of a list or a map. It stays while its field is empty; only its button removes it. */
   readonly isItem?: boolean;
 }
 

@@ -5,7 +5,10 @@ import type { Json, JsonObject } from '../../base/json.ts';
 import { Description, Problems } from './field-parts.tsx';
 import type { FieldProps } from './field-parts.tsx';
 
-/** The component of the items is passed in, because it renders lists itself. */
+/**
+ * `field` is the component that renders the items. It is a property and not an import, because it renders lists with
+ * this file.
+ */
 interface Props extends FieldProps {
   readonly field: ComponentType<FieldProps>;
 }
@@ -95,7 +98,7 @@ export function MapField({ form, schema, path, label, field: Item }: Props) {
   );
 }
 
-/** A value of the type to begin with. */
+/** Returns the initial value of a new item. */
 function emptyOf(schema: JsonObject): Json {
   const type = textOf(schema.type);
   if (schema.default !== undefined) return schema.default;

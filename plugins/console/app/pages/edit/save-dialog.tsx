@@ -39,7 +39,7 @@ export function SaveDialog({ resource, draft, stored, onClose, onFailure, onSave
     } catch (error) {
       const found = toFailure(error);
       setFailure(found);
-      // A field's problem is shown at the field.
+      // The form shows the problem of a field beside the field, so it receives the failure.
       if (found.causes.length > 0) onFailure(found);
     }
   };

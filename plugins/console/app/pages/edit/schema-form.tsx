@@ -38,7 +38,10 @@ export function Field(props: FieldProps) {
   return <InputField {...props} />;
 }
 
-/** An object in an object. An optional one that is absent is offered, so that forms of recursive kinds end. */
+/**
+ * The fields of an object within an object. For an optional object that is absent, it shows only a button that adds it:
+ * otherwise the form of a recursive kind would have no end.
+ */
 function Group(props: FieldProps) {
   const { form, schema, path, label, isRequired } = props;
   const value = valueAt(form.value, path);

@@ -19,7 +19,7 @@ const offered = (before: string): readonly string[] =>
   completionAfter(before, schema)?.options.map(({ apply }) => apply) ?? [];
 
 describe('the text of an object', () => {
-  it('is completed by the names of fields, where they belong', () => {
+  it('is completed by the names of the fields that are allowed at the place', () => {
     expect(offered('')).to.deep.equal(['kind: ', 'spec: ']);
     expect(offered('kind: X\nspec:\n  sta')).to.deep.equal(['state: ', 'urgent: ', 'parts: ', 'moods: ']);
     expect(offered('spec:\n  parts:\n    - state: open\n      ')).to.deep.equal(['state: ', 'urgent: ']);

@@ -13,12 +13,12 @@ export interface Draft extends LeftDraft {
   readonly setFormat: (format: TextFormat) => void;
   readonly setText: (text: string) => void;
   readonly setField: (path: Path, value: Json | undefined) => void;
-  /** Takes what another writer changed. A text with a mistake is left alone. */
+  /** Merges the changes of another writer. A text with a mistake stays unchanged. */
   readonly merge: (stored: JsonObject, writer: string) => void;
   readonly settle: (conflict: MergeConflict) => void;
   /** Replaces everything by a stored state. */
   readonly restart: (value: JsonObject) => void;
-  /** Forgets the draft, which is saved. */
+  /** Forgets the draft, because it has been saved. */
   readonly forget: () => void;
 }
 

@@ -3,9 +3,9 @@ import { controllerGroup } from '../../state/controllers.ts';
 import type { Patched } from './labels.ts';
 import type { Row } from './row-table.ts';
 
-/** An action on each selected object, by one request. */
+/** An action on selected objects, which sends one request for each object. */
 export interface BulkAction {
-  /** A word for the button, and for `The server would … 3`. */
+  /** The verb on the button, and in sentences such as `The server would delete 3`. */
   readonly verb: string;
   /** `3 deleted`. */
   readonly done: string;

@@ -11,7 +11,7 @@ import type { Row } from './row-table.ts';
 
 interface Result {
   readonly row: Row;
-  /** The reason why it is refused; undefined when it is not. */
+  /** The reason why the server refuses the action on this object; undefined when it accepts it. */
   readonly problem: string | undefined;
 }
 
@@ -26,7 +26,7 @@ interface RunOptions {
 /** Requests under way at one time. */
 const concurrency = 4;
 
-/** Sends the requests one by one, or only asks what would happen, until the signal aborts. */
+/** Sends a request for each row until the signal aborts. A dry run only asks the server what would happen. */
 async function runAll(rows: readonly Row[], options: RunOptions): Promise<void> {
   const { resource, action, isDryRun, onResult, signal } = options;
   const waiting = [...rows].reverse();
@@ -58,11 +58,11 @@ interface Bulk {
   readonly results: readonly Result[];
   readonly refused: readonly Result[];
   readonly allowed: readonly Row[];
-  /** Does what the server allows, and closes the dialog. */
+  /** Runs the action on the objects for which the server accepts it, and closes the dialog. */
   readonly confirm: () => Promise<void>;
 }
 
-/** Tries the action on all rows at once; the person decides then. */
+/** Tries the action on all rows when the dialog opens. The person decides when the results are known. */
 function useBulk({ resource, action, rows, onClose }: Props): Bulk {
   const [results, setResults] = useState<readonly Result[]>([]);
   const [step, setStep] = useState<Step>('trying');
@@ -94,9 +94,12 @@ function useBulk({ resource, action, rows, onClose }: Props): Bulk {
   return { step, results, refused: results.filter(({ problem }) => problem !== undefined), allowed, confirm };
 }
 
-/** Shows by a dry run what an action on the selected objects would do, and then does it. To close it stops what is under way. */
+/**
+ * Shows by a dry run what an action on the selected objects would do, and then does it. Closing the dialog stops the
+ * requests that are under way.
+ */
 export function BulkDialog(props: Props) {
-  // Rows change while the dialog is open.
+  // The rows of the list may change while the dialog is open; the dialog keeps the rows that were selected.
   const [rows] = useState(props.rows);
   const { resource, action, onClose } = props;
   const { step, results, refused, allowed, confirm } = useBulk({ ...props, rows });

@@ -37,7 +37,7 @@ describe('the rows of a live list', () => {
     expect([names(rows), rows.total]).to.deep.equal(['bdef', 1002]);
   });
 
-  it('that changed before they were loaded are as the watch brought them, and deleted ones do not come back', () => {
+  it('that changed before they were loaded have the state that the watch reported, and deleted ones do not come back', () => {
     const rows = startTable(false);
     rows.apply([change('MODIFIED', 'g'), change('DELETED', 'h'), change('ADDED', 'i'), change('ADDED', 'z')], 0);
     expect([names(rows), rows.total]).to.deep.equal(['bdf', 1001]);
@@ -63,7 +63,7 @@ describe('the rows of a live list', () => {
     { name: 'Value', type: 'integer', description: '', priority: 0 },
   ]);
 
-  it('that changes move are in order after each batch, also among rows that are new or gone', () => {
+  it('that move because of changes are in order after each batch, even among new and deleted rows', () => {
     const rows = new RowTable();
     rows.setCompare(byValue);
     for (let step = 0; step < 200; step += 1) {
@@ -79,7 +79,7 @@ describe('the rows of a live list', () => {
     expect(rows.rows).to.have.length.above(10);
   });
 
-  it('that changes move are compared with few others, however long the list is', () => {
+  it('that move because of changes are compared with few others, however long the list is', () => {
     const count = 16_384;
     const rows = new RowTable();
     rows.replace(Array.from({ length: count }, (_, value) => rowsOf(valued(`n${value}`, value))).flat());
@@ -97,12 +97,12 @@ describe('the rows of a live list', () => {
       }),
       0,
     );
-    // For each of them: one comparison to see that it moved, 6 to order the batch, and 14 to find its place.
+    // For each row that moves: one comparison to see that it moved, 6 to order the batch, and 14 to find its place.
     expect(comparisons).to.be.at.most(batch * (1 + 6 + 14));
     expect(rows.rows.at(-1)?.name).to.equal('n0');
   });
 
-  it('are out of date when more rows change than are remembered', () => {
+  it('are out of date when more unloaded rows change than the table can remember', () => {
     const rows = startTable(false);
     const many = (count: number): void =>
       rows.apply(

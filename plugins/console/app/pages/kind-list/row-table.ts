@@ -107,12 +107,14 @@ export class RowTable {
   readonly #paths: readonly Path[];
   readonly #rows = new Map<string, Row>();
   /**
-   * The changes of rows that are not loaded yet, by key; undefined for a deleted row. All chunks are as old as the
-   * first one.
+   * The changes of rows that are not loaded yet, by key; undefined for a deleted row. They are kept because every chunk
+   * shows the state at the time of the first one.
    */
   readonly #unloaded = new Map<string, Row | undefined>();
   #order: Row[] = [];
-  /** Rows that have to be moved to another place. They are moved together, because each search for their old places reads all rows. */
+  /**
+   * Rows that have to move to another place. They move together, because a search for their old places reads all rows.
+   */
   readonly #moved = new Set<Row>();
   #compare: Compare | undefined;
   /** True while the server has more rows; changed rows beyond the last loaded one are not shown then. */
@@ -179,7 +181,7 @@ export class RowTable {
 
   /** Rows that are newer than all chunks get their places once the rows around them are loaded. */
   #placeNew(): void {
-    // Rows that change again during the pass are noted again.
+    // The pass works on a copy, because a row that changes again during it is added to #unloaded again.
     const added = [...this.#unloaded.values()].flatMap((row) => (row?.mark === 'new' ? [row] : []));
     for (const row of added) {
       this.#unloaded.delete(row.key);

@@ -160,7 +160,7 @@ function Head({
   );
 }
 
-/** A kind may also have a column of its own with this name. */
+/** The type is checked as well, because a kind may have its own column with this name. */
 const isAge = ({ name, type }: Column): boolean => name === 'Age' && type === 'date';
 
 /** The indexed field by which the server sorts a column; undefined when it has none. */
@@ -246,7 +246,7 @@ function RowView({ row, position, isActive, isSelected, cells, resource, onSelec
 }
 
 function Cell({ column, cell, row }: { readonly column: Column; readonly cell: Json | undefined; readonly row: Row }) {
-  // The server's text is the age at the time of the list.
+  // The text from the server is the age at the time of the list, so the present age is computed here.
   if (isAge(column) && row.created !== '') return <Age time={row.created} />;
   if (cell === null || cell === undefined || cell === '') return <span class="muted">–</span>;
   const text = typeof cell === 'string' ? cell : JSON.stringify(cell);

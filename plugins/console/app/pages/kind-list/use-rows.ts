@@ -19,7 +19,7 @@ import type { ListView } from './list-view.ts';
 import { columnsOf, compareBy, RowTable } from './row-table.ts';
 import type { Column } from './row-table.ts';
 
-/** Objects in a chunk. */
+/** The maximum number of objects in a chunk. */
 const chunkSize = 500;
 /** The maximum number of rows on a page, which limits its memory; the next part replaces them. */
 export const mostRows = 20_000;
@@ -28,7 +28,7 @@ export interface Rows {
   readonly table: RowTable;
   readonly columns: readonly Column[];
   readonly state: WatchState;
-  /** A page of the list could not be read. */
+  /** The reason why a page of the list could not be read. */
   readonly failure: ApiFailure | undefined;
   /** True when the list was read again because the server no longer had the changes in between. */
   readonly isRelisted: boolean;
@@ -57,7 +57,7 @@ type Shown = Pick<Rows, 'columns' | 'state' | 'failure' | 'isRelisted'>;
 
 const nothing: Shown = { columns: [], state: { kind: 'listing' }, failure: undefined, isRelisted: false };
 
-/** The list of a kind, live. Rendered again after each batch of changes. */
+/** Returns the live list of a kind. The component is rendered again after each batch of changes. */
 export function useRows(resource: Resource, view: ListView): Rows {
   const [, render] = useState(0);
   const [shown, setShown] = useState(nothing);
@@ -166,7 +166,8 @@ class Chunks {
       const rows = this.table.read(body);
       const rest = this.#read(body);
       this.table.append(rows);
-      // A server that does not count the rest of a list tells its length at the end. Otherwise the watch has counted since the first chunk.
+      // If the server does not report how many rows follow, the length of the list is known only after its last chunk.
+      // Otherwise the watch has updated the count since the first chunk.
       if (rest === undefined) this.table.total = this.#offset + this.table.rows.length;
     } finally {
       this.#isLoading = false;

@@ -29,7 +29,7 @@ export function Blocked({ place, object, controllers }: Props) {
       <ul class="rows-list">
         {finalizers.map((finalizer) => {
           const owing = controllers.filter((each) => each.finalizer === finalizer);
-          // Of a sharded controller, one shard has the key.
+          // A sharded controller has an entry for each shard; only one of them has the key.
           const controller = owing.find(({ keys }) => keys.some((each) => each.key === key)) ?? owing[0];
           const entry = controller?.keys.find((each) => each.key === key);
           return <Finalizer key={finalizer} finalizer={finalizer} controller={controller} entry={entry} />;

@@ -16,7 +16,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Asks before a delete, after the server has said by a dry run that it allows it. */
+/** Asks for confirmation of a delete, after a dry run has shown that the server allows it. */
 export function DeleteDialog({ place, object, onClose }: Props) {
   const { resource, namespace, name } = place;
   const [failure, setFailure] = useState<ApiFailure>();

@@ -17,7 +17,7 @@ interface Props {
   readonly controllers: readonly ControllerInfo[];
 }
 
-/** The server's sentences about an object with a problem. */
+/** The server's explanation of an object with a problem, in sentences. */
 export function Explanation({ place, object, controllers }: Props) {
   const [sentences, setSentences] = useState<readonly string[]>([]);
   const { resource, namespace, name } = place;
@@ -34,7 +34,7 @@ export function Explanation({ place, object, controllers }: Props) {
       const isWell = wellStates.has(textOf(found.state));
       setSentences(isWell ? [] : [textOf(found.summary), ...textsIn(found.details)]);
     };
-    // If it cannot be read, the page shows everything else.
+    // If the explanation cannot be read, the page shows everything else.
     read().catch(() => undefined);
     return () => end.abort();
   }, [object.metadata.resourceVersion, JSON.stringify(entries)]);

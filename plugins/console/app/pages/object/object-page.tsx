@@ -66,7 +66,7 @@ export function ObjectPage({ place }: { readonly place: Place }) {
   );
 }
 
-/** Marks the tab with what was typed and not saved. */
+/** A mark on the tab of an editor with changes that are not saved. */
 function Unsaved() {
   return (
     <span class="unsaved" title="Not saved">

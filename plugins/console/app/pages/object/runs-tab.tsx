@@ -26,7 +26,7 @@ interface Props {
 const pausedKey = `${controllerGroup}/paused`;
 const requestKey = `${controllerGroup}/reconcile-requested-at`;
 const keptRuns = 200;
-/** Runs in memory, of all objects of this name. */
+/** The maximum number of runs in memory, for all objects of this name together. */
 const mostRuns = 500;
 
 /** Each reconcile of the object: its reason, its duration, its result, and its writes. */
@@ -53,7 +53,7 @@ export function RunsTab({ place, object }: Props) {
           if (type === 'DELETED') found.delete(nameOf(run));
           else found.set(nameOf(run), run);
         }
-        // The page may stay open for long.
+        // Only the newest runs are kept, because the page may stay open for long.
         return new Map([...found].slice(-mostRuns));
       }),
     onState: setState,
@@ -158,7 +158,7 @@ function RunItem({ run }: { readonly run: ApiObject }) {
   );
 }
 
-/** `event MODIFIED of revision 12 by kubectl`. */
+/** Returns a trigger as a text such as `event MODIFIED of revision 12 by kubectl`. */
 function triggerText({ type, detail, resourceVersion, manager }: JsonObject): string {
   const revision = textOf(resourceVersion) === '' ? '' : ` of revision ${textOf(resourceVersion)}`;
   const writer = textOf(manager) === '' ? '' : ` by ${textOf(manager)}`;

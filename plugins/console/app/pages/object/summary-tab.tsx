@@ -73,7 +73,7 @@ function Conditions({ conditions }: { readonly conditions: readonly Condition[] 
   );
 }
 
-/** The type decides if False is bad; for an unusual type, that is not known. */
+/** Returns the colour of a condition. The type decides whether False is bad; for an unknown type, that is not known. */
 function toneOf(condition: Pick<Condition, 'type' | 'status'>): 'good' | 'bad' | 'quiet' | 'busy' {
   if (isBadCondition(condition)) return 'bad';
   if (condition.status === 'True') return 'good';

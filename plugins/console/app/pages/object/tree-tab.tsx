@@ -131,7 +131,10 @@ async function readFamily({ resource, namespace, name }: Place, object: ApiObjec
   return { owners, owned: treeOf(uidOf(object), items), count: items.length, isComplete };
 }
 
-/** The items by their owner; each of them once, below the owner that comes first, so that objects that own each other end. */
+/**
+ * Returns the items by their owner. Each item appears only once, below the first of its owners; otherwise the tree of
+ * objects that own each other would have no end.
+ */
 function treeOf(root: string, items: readonly ApiObject[]): Family['owned'] {
   const owned = new Map<string, ApiObject[]>();
   const known = new Set([root]);
@@ -152,7 +155,7 @@ const placeOf = (object: ApiObject): string => [textOf(object.kind), namespaceOf
 async function readOwners(namespace: string, object: ApiObject, signal: AbortSignal): Promise<readonly ApiObject[]> {
   const chain: ApiObject[] = [];
   let child = object;
-  // Deeper chains would be a cycle.
+  // A longer chain is taken for a cycle.
   while (chain.length < 10) {
     const [owner] = ownersOf(child);
     const resource = owner === undefined ? undefined : kindOfObject(owner.apiVersion, owner.kind);

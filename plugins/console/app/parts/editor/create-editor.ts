@@ -50,7 +50,9 @@ const highlight = HighlightStyle.define([
 
 const recheck = StateEffect.define();
 
-/** An editor in a shadow root: there, its styles are objects; the page does not allow inline styles. */
+/**
+ * Creates an editor in a shadow root. There, its styles are style sheet objects: the page does not allow inline styles.
+ */
 export function createEditor(host: HTMLElement, options: EditorOptions): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const parent = document.createElement('div');

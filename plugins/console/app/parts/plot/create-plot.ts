@@ -20,7 +20,7 @@ const shownTime = (seconds: number): string =>
 /** The library itself would show years around a single value. */
 const rangeOf = (first: number, last: number): [number, number] => [Math.min(first, last - shortestSeconds), last];
 
-/** A chart in the colours of the theme at the time. */
+/** Creates a chart in the colours that the theme has at the time. */
 export function createPlot(host: HTMLElement, labels: readonly string[]): Plot {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(name).trim();
