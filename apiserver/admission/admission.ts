@@ -42,18 +42,21 @@ export interface DeleteAdmission<T extends ApiObject = ApiObject> extends Admiss
 }
 
 /**
- * Hooks with which a plugin changes or refuses writes of a kind. `onCreate` and `onUpdate` may change the object in place or
- * return another one. Of metadata, they may change labels, annotations, finalizers and owner references; the server restores
- * the rest. Defaults, pruning, the schema and the model's `validate` run afterwards. A hook refuses a write by throwing
- * `invalid(…)` (422), or an ApiError BadRequest, Forbidden, Invalid, ServiceUnavailable or TooManyRequests. Any other error
- * is a bug of the hook: the client gets a 500, the log names the plugin, and nothing is stored. A hook may be called more
- * than once for one write.
+ * Hooks with which a plugin changes or refuses writes of a kind. `onCreate` and `onUpdate` may change the object in
+ * place or return another one. In metadata, they may change only labels, annotations, finalizers and owner references;
+ * the server restores the rest. Defaults, pruning, the schema and the model's `validate` run afterwards. A hook refuses
+ * a write by throwing `invalid(…)` (422), or an ApiError BadRequest, Forbidden, Invalid, ServiceUnavailable or
+ * TooManyRequests. Any other error is a bug of the hook: the client gets a 500, the log names the plugin, and nothing
+ * is stored. A hook may be called more than once for one write.
  */
 export interface AdmissionHooks<T extends ApiObject = ApiObject> {
   onCreate?(call: CreateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;
   /** Called for every update, patch, apply and status write of an existing object, even when it changes nothing. */
   onUpdate?(call: UpdateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;
-  /** Called for every request to delete an object; not when the object ends with its last finalizer, which is an update. */
+  /**
+   * Called for every request to delete an object. It is not called when an update removes the last finalizer, which
+   * then deletes the object.
+   */
   onDelete?(call: DeleteAdmission<T>): void | Promise<void>;
 }
 

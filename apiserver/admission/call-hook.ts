@@ -24,8 +24,9 @@ export type HookSubject = Pick<UpdateAdmission, 'object' | 'dryRun' | 'warn' | '
 };
 
 /**
- * Reasons with which a hook may refuse a write. Clients act on the others (NotFound, Conflict ...) as statements about the
- * object that is being written; from a hook they come from a request that the hook made itself.
+ * Reasons with which a hook may refuse a write. Any other reason (NotFound, Conflict ...) that a hook throws comes from
+ * a request that the hook made itself, and clients would take it as a statement about the object that is being written.
+ * So it counts as a failure of the hook.
  */
 const refusals: ReadonlySet<StatusReason> = new Set<StatusReason>([
   'BadRequest',

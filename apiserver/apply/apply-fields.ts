@@ -43,10 +43,10 @@ export type Applied =
   | { readonly conflicts?: undefined; readonly content: Fields; readonly managedFields: ManagedFields };
 
 /**
- * Merges an applied object into the live content, and returns the result with its managed fields; or the conflicts, unless
- * `force` is set. The manager owns the fields that it applies. A field that it applied before and now leaves out is removed,
- * unless another manager owns it. The manager's own entry keeps its time: the defaults are filled in later, and only
- * then it is known whether anything has changed.
+ * Merges an applied object into the live content, and returns the result with its managed fields; or the conflicts,
+ * unless `force` is set. The manager owns the fields that it applies. A field that it applied before and now leaves out
+ * is removed, unless another manager owns it. The manager's own entry keeps its time: the defaults are filled in later,
+ * and only then is it known whether anything has changed.
  */
 export function* applyFields(
   live: LiveFields,

@@ -23,11 +23,12 @@ export interface Manager {
 }
 
 /**
- * The maximum number of entries of updates that an object keeps; beyond it the oldest are merged. Kubernetes' number.
+ * The maximum number of entries of updates that an object keeps; beyond it the oldest entries are merged. The number is
+ * that of Kubernetes.
  */
 const maxUpdateManagers = 10;
 
-/** The manager of merged entries. Kubernetes' name. */
+/** The manager of merged entries, with the name that Kubernetes gives it. */
 const mergedManager = 'ancient-changes';
 
 /** Returns the fields of an entry. Stored entries need no check: they were checked when they were written. */
@@ -35,7 +36,10 @@ export function fieldsOfEntry(entry: ManagedFieldsEntry | undefined): FieldSet {
   return (entry?.fieldsV1 as FieldSet | undefined) ?? leaf;
 }
 
-/** Returns the entry of a manager. An applier has one for all versions, an updater one for each version. */
+/**
+ * Returns the entry of a manager. A manager that applies has one entry for all versions; a manager that updates has one
+ * entry for each version.
+ */
 export function entryOf(entries: ManagedFields, by: Manager): ManagedFieldsEntry | undefined {
   return entries.find((entry) => isEntryOf(entry, by));
 }
@@ -155,7 +159,7 @@ function restOf(entry: ManagedFieldsEntry, { by }: WriteChanges, { changed, remo
   return difference(isEntryOf(entry, by) ? fields : difference(fields, changed), removed);
 }
 
-/** An entry that loses nothing stays the same; one without fields is left out. */
+/** Adds an entry with its remaining fields: the entry itself if it has lost none, and nothing if no field remains. */
 function keep(kept: ManagedFieldsEntry[], entry: ManagedFieldsEntry, rest: FieldSet): void {
   if (rest === fieldsOfEntry(entry)) kept.push(entry);
   else if (!isEmptySet(rest)) kept.push({ ...entry, fieldsV1: rest });
@@ -195,7 +199,7 @@ export function* capUpdates(entries: ManagedFields): Steps<ManagedFields> {
   return [...kept, ...merged].sort(compareEntries);
 }
 
-/** Returns one entry with the fields of all of them, which are of one version; its time is that of the last. */
+/** Merges entries of one version into an entry with the fields of all of them, and the time of the last. */
 function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFieldsEntry> {
   const last = inBounds(same.at(-1));
   if (same.length === 1) return last;
@@ -231,7 +235,9 @@ export interface TrackedWrite {
   readonly now: string;
   /** True when the fields may be many: the work is then done in steps. */
   readonly isLong: boolean;
-  /** Default: fields have the same names in all versions. */
+  /**
+   * Returns the changes with the field names of another version. Default: fields have the same names in all versions.
+   */
   readonly changesIn?: ChangesIn | undefined;
 }
 
@@ -257,9 +263,9 @@ export function* trackUpdate(entries: ManagedFields, states: States, write: Trac
 }
 
 /**
- * Returns the managed fields of an apply whose result was changed by hooks. The applier still owns all fields that it applied,
- * so that it can apply the same again. It owns the hooks' other changes by an update, so that its next apply does not remove
- * them.
+ * Returns the managed fields of an apply whose result was changed by hooks. The applier still owns all fields that it
+ * applied, so that it can apply the same again. The fields that hooks added go to the entry of the applier's updates,
+ * so that its next apply does not remove them.
  */
 export function* trackAdmitted(entries: ManagedFields, states: States, write: TrackedWrite): Steps<ManagedFields> {
   const { by, now } = write;

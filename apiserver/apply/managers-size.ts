@@ -11,8 +11,8 @@ import type { ManagedFields } from './managed-fields.ts';
 const bytesAround = 5;
 
 /**
- * Checks that the managed fields alone are not larger than an object may be. Writing them as JSON is one step, which would take
- * long for a set that is several times larger.
+ * Checks that the managed fields alone are not larger than an object may be. It counts in steps, before they are
+ * written as JSON: that is a single step, which would take long for a set that is several times larger.
  * @throws ApiError RequestEntityTooLarge
  */
 export function* checkManagersSize(entries: ManagedFields): Steps<void> {

@@ -42,8 +42,8 @@ function* mergeMaps(live: Fields, applied: Fields, shape: Shape, pace: Pace): St
 }
 
 /**
- * Merges two lists. The applied items are in the order of the applied list; the others keep their places between the live
- * ones. A list with an applied item twice stays as it is, and validation refuses it.
+ * Merges two lists. The applied items are in the order of the applied list; the others keep their places between the
+ * live ones. An applied list that has an item twice is returned unchanged, and validation refuses it.
  */
 function* mergeLists(
   live: readonly unknown[],

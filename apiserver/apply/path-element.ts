@@ -3,7 +3,7 @@ import { canonicalJson, type Identity } from '../schema/judge/distinct.ts';
 
 /**
  * Returns the path element of a list's item: its keys, or for a set the item itself. A key that the item lacks has its
- * default value, if there is one; an item of a map that is not an object is named by its value.
+ * default value, if there is one; an item of a list of type map that is not an object is named by its value.
  */
 export function itemElement(item: unknown, identity: Identity, defaultOf: (key: string) => unknown): string {
   if (identity.kind === 'set' || !isJsonObject(item)) return `v:${canonicalJson(item)}`;
@@ -16,7 +16,8 @@ export function itemElement(item: unknown, identity: Identity, defaultOf: (key: 
 }
 
 /**
- * Reads a path element that a client sent, into the one form that is compared; returns undefined when it is malformed.
+ * Reads a path element that a client sent, and returns it in the one spelling in which elements are compared; undefined
+ * when it is malformed.
  */
 export function parseElement(text: string): string | undefined {
   const kind = text.slice(0, 2);

@@ -28,8 +28,8 @@ export class AssetFolder {
   }
 
   /**
-   * Returns the file or folder at a path; undefined when there is none to serve: it is neither a regular file nor a folder, its
-   * name begins with a dot, or a link leads outside.
+   * Returns the file or folder at a path; undefined when the path leads to nothing that may be served: it is neither a
+   * regular file nor a folder, its name begins with a dot, or a link leads outside.
    */
   async find(segments: readonly string[]): Promise<Asset | undefined> {
     if (!segments.every(isServable)) return undefined;

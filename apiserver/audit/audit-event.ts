@@ -149,10 +149,12 @@ function statusJson({ code, reason, message }: AuditedResponse): string {
   return JSON.stringify({ metadata: {}, status: 'Failure', message: text, reason, code });
 }
 
-/** The decisions of one rule are the same object. */
+/** The JSON of each decision: a rule returns the same object for all its decisions, so each is written once. */
 const knownDecisions = new WeakMap<Decision, string>();
 
-/** The annotations of the request come first; the others have names of their own. */
+/**
+ * Returns the annotations of the request, followed by the server's own, whose names differ from those of the request.
+ */
 function annotationsJson({ decision, annotations, stage, latencyMs }: AuditMoment): string {
   let json = annotations === undefined ? '' : JSON.stringify(annotations).slice(1, -1);
   if (decision !== undefined) json += `${json === '' ? '' : ','}${decisionJson(decision)}`;

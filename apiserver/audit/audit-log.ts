@@ -24,7 +24,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes entries in batches, one at a time. Entries that cannot be written are counted, and logged once. */
+/** Writes entries in batches, one batch at a time. Entries that cannot be written are counted, and logged once. */
 export class AuditLog {
   readonly #parts: AuditLogParts;
   readonly #written: Counter;

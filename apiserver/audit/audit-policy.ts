@@ -82,7 +82,10 @@ export class AuditRules {
     }));
   }
 
-  /** `user` is undefined for a request whose credential was refused. */
+  /**
+   * Returns the decision of the first rule that matches. `user` is undefined for a request whose credential was
+   * refused.
+   */
   decide(user: UserInfo | undefined, attributes: Attributes): AuditDecision {
     for (const { rule, decision } of this.#rules) if (matches(rule, user, attributes)) return decision;
     return unaudited;

@@ -23,7 +23,10 @@ export interface AuditOptions {
   readonly maxAgeMs?: number | undefined;
   /** The number of rotated files that are kept. Default 10. */
   readonly maxBackups?: number | undefined;
-  /** Refuse a write whose entry cannot be written (503). Default false: it is logged and counted. */
+  /**
+   * True: a write is refused (503) when its entry cannot be written. Default false: the write is executed, and the lost
+   * entry is logged and counted.
+   */
   readonly required?: boolean | undefined;
 }
 
@@ -69,12 +72,12 @@ export class AuditTrail {
     this.#refused = parts.metrics.counter({ name: 'apiserver_audit_requests_rejected_total', help }).of();
   }
 
-  /** `user` is undefined for a request whose credential was refused. */
+  /** Returns which entries a request gets. `user` is undefined for a request whose credential was refused. */
   decide(user: UserInfo | undefined, attributes: Attributes): AuditDecision {
     return this.#rules.decide(user, attributes);
   }
 
-  /** Records a moment soon, without a wait. */
+  /** Adds the entry of a moment, which is written soon; does not wait for it. */
   record(moment: AuditMoment): void {
     this.#log.add(auditLine(moment));
   }

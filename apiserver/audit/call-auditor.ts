@@ -32,7 +32,10 @@ export class CallAuditor {
     this.#uuid = uuid;
   }
 
-  /** Runs a write and records it. Rejects before it with ApiError ServiceUnavailable when a required entry cannot be written. */
+  /**
+   * Runs a write and records it. Rejects with ApiError ServiceUnavailable, before the write, when a required entry
+   * cannot be written.
+   */
   async run<T extends object | undefined>(call: AuditedCall, write: () => Promise<T>): Promise<T> {
     const trail = this.#trail;
     const decision = trail.decide(call.user, call.attributes);
@@ -118,7 +121,7 @@ class BegunCall {
   }
 }
 
-/** The name of the object of a result: a creation may leave it to the server. */
+/** Returns the name of the object of a result, since a creation may leave the choice of the name to the server. */
 function nameOf(answered: unknown): string | undefined {
   const metadata: unknown = typeof answered === 'object' && answered !== null ? Reflect.get(answered, 'metadata') : {};
   const name: unknown = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'name') : undefined;

@@ -4,7 +4,10 @@ export const maxBodyLength: number = 64 * 1024;
 /** The text that {@link recordedJson} returns for a body that is too large. */
 export const omittedBody = '';
 
-/** Returns the JSON of a body, or {@link omittedBody} for a body that is too large, which is given as undefined. */
+/**
+ * Returns the JSON of a body, or {@link omittedBody} when the body is too large. Callers may pass undefined for a body
+ * that they know to be too large.
+ */
 export function recordedJson(value: unknown, omitManagedFields: boolean): string {
   if (value === undefined) return omittedBody;
   const json = JSON.stringify(omitManagedFields ? withoutManagedFields(value) : value);
@@ -25,7 +28,10 @@ export interface RecordedBodies {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-/** Returns the bodies of an entry, of JSON: undefined for one that is not wanted, and {@link omittedBody}. */
+/**
+ * Returns the bodies of an entry, from the results of {@link recordedJson}; undefined for a body that the entry must
+ * not contain. An annotation says that a body was too large.
+ */
 export function recordedBodies(sent: string | undefined, answered: string | undefined): RecordedBodies {
   return {
     ...(sent === undefined || sent === omittedBody ? {} : { requestObject: sent }),

@@ -87,7 +87,7 @@ export class Grants {
     const ofParent = anyParent === undefined ? undefined : this.#byResource.get(anyParent);
     const count = (own?.length ?? 0) + (any?.length ?? 0) + (ofParent?.length ?? 0);
     if (count === 0) return undefined;
-    // Does not put the lists into another list first, since most decisions are made here.
+    // The lists are not joined into one first, which would take time: most decisions are made here.
     const decide = (): Decision | undefined =>
       search(own, question) ?? search(any, question) ?? search(ofParent, question);
     return count < fewRules ? decide() : this.#remember(question, decide);

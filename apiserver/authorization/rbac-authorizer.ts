@@ -106,7 +106,8 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   /**
-   * Returns the rules that a user has in a namespace, each once; `namespace` undefined: those for the whole cluster.
+   * Returns the rules that a user has in a namespace, each once; when `namespace` is undefined, the rules for the whole
+   * cluster.
    */
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[] {
     if (isMaster(user)) return fullAuthority;

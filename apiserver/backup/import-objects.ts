@@ -13,7 +13,7 @@ import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinis
  */
 const revisionGap = 1_000_000;
 
-/** Limits of one commit, unless the store has its own; the first one that is reached ends it. */
+/** Limits of one commit, unless the store has its own; the first limit that is reached ends the commit. */
 const batchLimits: BatchLimits = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024 };
 
 export interface ImportSource {

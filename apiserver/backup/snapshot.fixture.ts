@@ -43,7 +43,7 @@ function readable(row: { readonly key: string; readonly revision: number; readon
   return [row.key, row.revision, text(row.data)];
 }
 
-/** `open` is called before each test, and the store closed after it. */
+/** Declares the tests of snapshots. `open` opens the store, before each test; the store is closed after each test. */
 export function describeSnapshots(open: () => Promise<Store>): void {
   let store: Store;
   beforeEach(async () => {

@@ -56,7 +56,7 @@ export class Snapshot {
       const changes = await this.#store.changes(this.#followed, changesPerPage);
       for (const { key, previous } of changes) {
         if (this.#past.has(key) || compareCodePoints(key, this.#passed) <= 0) continue;
-        // A copy: the bytes are a view of a page, which would stay in memory with it.
+        // The bytes are copied: they are a view of a page, and keeping the view would keep the whole page in memory.
         this.#remember(key, previous && { key, revision: previous.revision, data: previous.data.slice() });
       }
       this.#followed = changes.at(-1)?.revision ?? target;
@@ -72,8 +72,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns the rows of a page as of the revision. `last` is its last key; without it the page is the last
-   * one.
+   * Returns the rows of a page as of the revision. `last` is the last key of the page; it is undefined for the last
+   * page.
    */
   #restored(page: readonly Row[], last?: string): readonly Row[] {
     const rows = page.filter(({ key }) => !this.#past.has(key));

@@ -8,11 +8,11 @@ const keys = Array.from({ length: 20_000 }, (_, at) => `/registry/example.com/pe
 describe('keyHash', () => {
   it('spreads keys that differ in a few characters over all bits', () => {
     const hashes = keys.map((key) => keyHash(key, secret));
-    // Of 20,000 random numbers of 32 bits, 0.05 pairs are equal on average.
+    // Random numbers would pass: of 20,000 random numbers of 32 bits, only 0.05 pairs are equal on average.
     expect(new Set(hashes).size).to.be.above(keys.length - 4);
     for (let bit = 0; bit < 32; bit += 1) {
       const ones = hashes.filter((hash) => (hash >>> bit) & 1).length;
-      // Six standard deviations.
+      // The limit is six standard deviations.
       expect(Math.abs(ones - keys.length / 2)).to.be.below(3 * Math.sqrt(keys.length));
     }
   });

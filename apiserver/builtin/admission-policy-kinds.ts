@@ -45,14 +45,18 @@ const policySpec: JsonSchema = {
     matchConditions,
     variables: {
       ...list({ name: text, expression: text }, ['name', 'expression'], 'name'),
-      description: 'Expressions that others read as variables.<name>.',
+      description: 'Expressions that other expressions read as variables.<name>.',
     },
     validations: {
       ...list({ expression: text, message: text, messageExpression: text, reason: text }, ['expression']),
       description: 'Expressions in CEL that must be true.',
     },
     auditAnnotations: list({ key: text, valueExpression: text }, ['key', 'valueExpression']),
-    failurePolicy: { ...text, default: 'Fail', description: 'Fail or Ignore, for expressions with an error.' },
+    failurePolicy: {
+      ...text,
+      default: 'Fail',
+      description: 'Fail or Ignore: the effect of an expression that has an error.',
+    },
   },
 };
 
@@ -87,7 +91,7 @@ const paramRef: JsonSchema = {
     name: text,
     namespace: text,
     selector: { ...selector, default: undefined },
-    parameterNotFoundAction: { ...text, description: 'Allow or Deny, when there is no such object.' },
+    parameterNotFoundAction: { ...text, description: 'Allow or Deny: the effect when the object does not exist.' },
   },
 };
 

@@ -22,7 +22,7 @@ const maxAuditAnnotations = 20;
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];
 const actions = ['Audit', 'Deny', 'Warn'];
 
-/** Returns the violations of Kubernetes' rules in a policy, except those of the expressions that it has. */
+/** Returns the violations of Kubernetes' rules in a policy, except the rules for its expressions. */
 export function checkPolicy(policy: AdmissionPolicy): readonly FieldViolation[] {
   return [...policyOf(policy)];
 }

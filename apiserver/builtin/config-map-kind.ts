@@ -37,7 +37,7 @@ export const configMapKind: ModelDescriptor = defineModel({
         description: 'Values that are not UTF-8, in base64.',
         additionalProperties: { type: 'string' },
       },
-      immutable: { type: 'boolean', nullable: true, description: 'True: the values can never be changed.' },
+      immutable: { type: 'boolean', nullable: true, description: 'If true, the values can never be changed.' },
     },
   },
   validate: (next, previous) => configMapViolations(next, previous),

@@ -13,11 +13,11 @@ const schema = {
     spec: {
       type: 'object',
       properties: {
-        holderIdentity: { type: 'string', description: 'The holder of the lease; empty: none.' },
+        holderIdentity: { type: 'string', description: 'The holder of the lease; empty when the lease has no holder.' },
         leaseDurationSeconds: {
           type: 'integer',
           minimum: 1,
-          description: 'The time that others wait after renewTime.',
+          description: 'The time after renewTime for which others wait before they take the lease.',
         },
         acquireTime: time,
         renewTime: time,

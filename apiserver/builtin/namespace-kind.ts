@@ -51,7 +51,7 @@ const schema = {
   },
 } as const;
 
-/** Namespaces are segments of DNS names: at most 63 characters. */
+/** The kind of namespaces. Their names are segments of DNS names, so they have at most 63 characters. */
 export const namespaceKind: ModelDescriptor<NamespaceObject> = defineModel({
   gvk: 'v1/Namespace',
   plural: 'namespaces',

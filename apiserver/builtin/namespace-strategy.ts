@@ -8,8 +8,8 @@ import type { NamespaceObject } from './namespace-kind.ts';
 const nameLabel = 'kubernetes.io/metadata.name';
 
 /**
- * The rules of namespaces: a deleted one stays, Terminating, while `spec.finalizers` is not empty, that is until it has
- * no objects.
+ * The rules of namespaces: a deleted namespace stays `Terminating` while `spec.finalizers` is not empty, which means
+ * until it has no objects.
  */
 export const namespaceStrategy: KindStrategy = {
   completeNew: (object) => complete(object, withOwnFinalizer(object)),

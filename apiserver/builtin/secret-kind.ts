@@ -44,7 +44,7 @@ export const secretKind: ModelDescriptor = defineModel({
         description: 'Values as text, for writes only: the server adds them to data, and no response contains them.',
       },
       type: { type: 'string', description: 'The purpose of the values; it cannot be changed. Default Opaque.' },
-      immutable: { type: 'boolean', nullable: true, description: 'True: the values can never be changed.' },
+      immutable: { type: 'boolean', nullable: true, description: 'If true, the values can never be changed.' },
     },
   },
   indexes: [
@@ -151,7 +151,7 @@ function jsonViolations(key: string, data: Values | null = {}): readonly FieldVi
     JSON.parse(Buffer.from(value, 'base64').toString('utf8'));
     return [];
   } catch {
-    // The parser's error would quote the value.
+    // The parser's error is left out, because it would quote the value.
     return [{ field, message: 'Invalid value: "<secret contents redacted>": must be valid JSON' }];
   }
 }

@@ -110,9 +110,7 @@ function canonicalBase64(text: string, refuse: (problem: string) => Error): stri
   return Buffer.from(plain, 'base64').toString('base64');
 }
 
-/**
- * Returns the rules of a kind whose objects one function completes, new and changed ones alike; it has no other rules.
- */
+/** Returns the rules of a kind that has a single rule: a function completes each new or changed object. */
 export function completing(complete: (object: ApiObject, stored?: ApiObject) => ApiObject): KindStrategy {
   return {
     completeNew: (object) => complete(object),

@@ -42,7 +42,7 @@ export const ruleFields: Readonly<Record<string, JsonSchema>> = {
 
 /** How a webhook is called, also for conversions. */
 export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
-  url: { ...text, description: 'https://host[:port]/path. Either this or the service.' },
+  url: { ...text, description: 'The address, https://host[:port]/path. A configuration has either url or service.' },
   service: {
     type: 'object',
     description: 'A service, which the option --service-map of the server maps to an address.',
@@ -51,7 +51,7 @@ export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
   },
   caBundle: {
     type: 'string',
-    // Tools that fill it in later send an empty text, which is no base64 of a custom resource.
+    // Tools that fill in the bundle later send an empty text first, which the format `byte` does not allow.
     anyOf: [{ format: 'byte' }, { maxLength: 0 }],
     description: 'The authorities of the certificate of the webhook: PEM in base64.',
   },
@@ -75,20 +75,23 @@ const webhookFields: Readonly<Record<string, JsonSchema>> = {
     description: 'The writes that are sent to the webhook.',
     items: { type: 'object', properties: ruleFields },
   },
-  failurePolicy: { ...text, default: 'Fail', description: 'Fail or Ignore, for calls that fail.' },
+  failurePolicy: { ...text, default: 'Fail', description: 'Fail or Ignore: the effect of a call that fails.' },
   matchPolicy: { ...text, default: 'Equivalent', description: 'Exact or Equivalent.' },
   namespaceSelector: { ...selector, description: 'Selects the namespaces of objects. Default: all.' },
   objectSelector: { ...selector, description: 'Selects objects by their labels. Default: all.' },
   sideEffects: { ...text, description: 'None or NoneOnDryRun.' },
   timeoutSeconds: { type: 'integer', format: 'int32', default: 10, description: 'From 1 to 30.' },
-  admissionReviewVersions: { ...texts, description: 'The versions of AdmissionReview that it understands: v1.' },
+  admissionReviewVersions: {
+    ...texts,
+    description: 'The versions of AdmissionReview that the webhook understands: v1.',
+  },
   matchConditions,
 };
 
 const reinvocationPolicy: JsonSchema = {
   ...text,
   default: 'Never',
-  description: 'IfNeeded: it is called once more when a later webhook changes the object.',
+  description: 'With IfNeeded, the webhook is called once more when a later webhook changes the object.',
 };
 
 function listOf(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {

@@ -87,7 +87,7 @@ export class AuditedClient extends ForwardingClient implements PluginClient {
     const attributes = attributesOf(model, call);
     const audited = {
       user,
-      // As in the entries of requests, the name of a creation is that of the created object.
+      // The entry of a creation gets the name from the created object, as in the entries of requests.
       attributes: call.verb === 'create' ? { ...attributes, name: undefined } : attributes,
       decision: guard?.decide(attributes),
       uri: uriOf(model, call, options),
@@ -122,7 +122,7 @@ function writeOf(call: WriteCall, options: AnyWriteOptions = {}): Write {
     case 'delete':
       return { verb: 'delete', name: call.name, namespace: options.namespace, options };
     case 'ensure':
-      throw new Error('ensure is no request: it consists of others');
+      throw new Error('ensure is not a request: it consists of other requests');
   }
 }
 
@@ -143,7 +143,7 @@ function uriOf(
   return recordedUri(`/${parts.map(encodeURIComponent).join('/')}`, query.toString());
 }
 
-/** Returns a body as JSON; undefined for one that is too large for an entry, or is no JSON. */
+/** Returns a body as JSON; undefined for a body that is too large for an entry, or that JSON cannot hold. */
 function bodyOf(sent: unknown): unknown {
   try {
     const { value, bytes } = measuredCopy(sent, objectLimits);

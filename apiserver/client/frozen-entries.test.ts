@@ -76,7 +76,7 @@ describe('FrozenEntries', () => {
     expectFormer(frozen);
   });
 
-  it('completes the copy to find an object once the changes since are no longer known', () => {
+  it('completes the copy to find an object when the feed no longer has the changes since the copy began', () => {
     const frozen = freeze();
     change();
     feed.trim(4);

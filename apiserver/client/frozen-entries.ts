@@ -24,13 +24,13 @@ const taken = new WeakMap<Kind, { readonly revision: number; readonly all: Entry
  */
 export class FrozenEntries {
   readonly #kind: Kind;
-  /** The revision of the kind to which all of them belong. */
+  /** The revision of the kind to which all selected objects belong. */
   readonly revision: number;
   readonly #selects: (entry: Entry) => boolean;
   readonly #steps: Steps<void>;
   readonly #byKey = new Map<string, Entry>();
   #entries: readonly Entry[] | undefined;
-  /** Resolves when all of them are selected and sorted. */
+  /** Resolves when all objects are selected and sorted. */
   readonly whole: Promise<void>;
 
   constructor(kind: Kind, selects: (entry: Entry) => boolean) {

@@ -59,7 +59,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   /** The shaped object of each parsed object. */
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
-  /** The last resource of the kind, and its entries when it was closed. */
+  /** The last resource of the kind, and its entries at the end of the last run. */
   #before: Before | undefined;
   /** The resource with whose objects the sink of the present run was opened. */
   #opened: Resource | undefined;
@@ -120,13 +120,14 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     const followed = this.#select(resource);
     const prepared = followed.prepare();
     if (prepared !== undefined) await prepared;
-    // The kind may have closed during the wait, when nothing was subscribed to it.
+    // The kind may have closed during the wait, before this informer subscribed to it.
     if (signal.aborted || resource.isClosed || this.#refusal() !== undefined) return;
     this.#followed = followed;
     // Subscribed in the same turn in which the entries are read, so that no change is missed.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
     this.#tellDifferences(followed, sink);
-    // The indexes of an informer that has lost and regained its permission know these objects.
+    // Filling the indexes is needed only for another resource: after a permission was lost and regained, they still
+    // hold the objects, and the differences were reported above.
     if (this.#opened !== resource) sink.open();
     this.#opened = resource;
     let kept: FrozenEntries | undefined;
@@ -153,7 +154,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // Several informers of a kind that closes each collect its objects.
+    // Collecting the objects takes a turn of its own, because each informer of a kind that closes collects them.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };
@@ -227,7 +228,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #tell(change: FeedChange, { resource, selects }: Followed, sink: BackingSink<T>): void {
     const seen = translate(change, selects);
     if (seen === undefined) return undefined;
-    // A broken object was never among the entries.
+    // A broken object was never among the entries, so handlers do not know it.
     if (seen.type === 'DELETED' && change.previous !== undefined && isBroken(change.previous)) return undefined;
     const state = this.#stateOf(seen.entry, resource);
     if (seen.type === 'ADDED') return sink.added(state);

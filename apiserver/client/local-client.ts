@@ -62,7 +62,7 @@ export interface LocalClientParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly table: ResourceTable;
-  /** Knows the error for kinds that are not served at the moment. */
+  /** Returns the error for a kind that is not served at the moment. */
   readonly absent: { refusalOf(kind: StoredKind): ApiError | undefined };
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
@@ -114,7 +114,8 @@ export class LocalClient implements PluginClient {
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
     this.#check(model, { verb: 'get', name, namespace: options.namespace });
-    // An await takes a turn of the microtasks, which costs as much as the rest.
+    // There is no await unless it is needed: it takes a turn of the microtasks, which costs as much as the rest of a
+    // read.
     const found = this.#resource(model);
     const resource = found instanceof Promise ? await found : found;
     const shown = this.#parts.registry.get(resource, keyFor(name, options), options.resourceVersion);
@@ -285,7 +286,7 @@ export class LocalClient implements PluginClient {
     const { writer = 'service', fieldManager: own = 'homeostat', guard, author } = this.#parts;
     const { fieldManager = own } = options;
     if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
-    // A spread with fields after it would give each result a hidden class of its own.
+    // Object.assign is used, because a spread with fields after it would give each result a hidden class of its own.
     return Object.assign({}, options, { fieldManager, writer, user: guard?.user, author });
   }
 

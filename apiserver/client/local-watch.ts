@@ -28,7 +28,7 @@ interface Place {
   readonly selection: Selection;
   /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
-  /** The iterator over these objects, once it has begun. */
+  /** The next of these objects, when it was taken from the iterator but not reported yet. */
   next?: IteratorResult<Entry> | undefined;
   readonly release: () => void;
   revision: number;
@@ -46,7 +46,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
   #place: Place | undefined;
   #isDone = false;
   #isClosed = false;
-  /** Permissions have changed. */
+  /** True when permissions have changed, so that the watch has to be checked again. */
   #isDoubtful = false;
   #wake: (() => void) | undefined;
 
@@ -158,7 +158,7 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     };
   }
 
-  /** Returns a conversion that has to be fetched before the next event can be shown. */
+  /** Returns the next event; or the conversion that has to be fetched before the event can be shown. */
   #nextOf(place: Place): WatchEvent<T> | PendingConversion | undefined {
     try {
       return this.#nextInitial(place) ?? this.#nextChange(place);
@@ -184,7 +184,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     for (const change of place.resource.feed.since(place.revision)) {
       const seen = translate(change, place.selection.selects);
       const entry = seen === undefined ? undefined : place.resource.show(seen.entry);
-      // Advances the position only now, because a conversion of the object may have to be tried again.
+      // The position is advanced only here: if the conversion above has to be fetched first, this change is tried
+      // again.
       place.revision = change.revision;
       if (seen === undefined || entry === undefined) continue;
       this.#waiting.push({ type: seen.type, object: this.#parts.reader.read<T>(entry) });

@@ -12,7 +12,7 @@ function entryOf(length: number): Entry {
 describe('reading an object once', () => {
   for (const { length, least, most } of [
     { length: 10_000, least: 0, most: 0 },
-    // 400 KB, of which a step reads 16.
+    // 400 KB; a step reads 16 KB.
     { length: 200_000, least: 20, most: 40 },
   ])
     it(`takes ${least} to ${most} pauses for ${2 * length} bytes, and keeps nothing`, () => {
@@ -28,7 +28,7 @@ describe('reading an object once', () => {
       expect(reader.parsed(entry)).to.equal(undefined);
     });
 
-  it('takes the object that is kept', () => {
+  it('returns the object that is already in the cache', () => {
     const reader = new ObjectReader();
     const entry = entryOf(200_000);
     const kept = reader.read(entry);

@@ -39,7 +39,7 @@ export class ObjectReader {
     return withOrigin(yield* decodeSteps<T>(entry.bytes, { freeze: freezeDeep }), entry);
   }
 
-  /** Returns the object of an entry if it is kept; undefined when it would have to be parsed. */
+  /** Returns the object of an entry if it is in the cache; undefined when it would have to be parsed. */
   parsed(entry: Entry): ApiObject | undefined {
     return this.#parsed.peek(entry);
   }

@@ -53,7 +53,9 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     }
   }
 
-  /** Follows the kind until it is served in the other way, or the signal aborts. */
+  /**
+   * Follows the kind with a copy or with the cache, until the kind needs the other of the two, or the signal aborts.
+   */
   async #followAs(asCopy: boolean, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { table, model } = this.#parts;
     const life = new AbortController();
@@ -74,7 +76,7 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     signal.removeEventListener('abort', end);
   }
 
-  /** Follows with another backing. Once that one is complete, handlers are called for what differs. */
+  /** Follows with another backing. Once the new backing is complete, handlers are called for the differences. */
   async #replace(next: InformerBacking<T>, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const known = [...statesOf(this.#backing)];
     let isOpen = false;

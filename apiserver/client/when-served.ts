@@ -2,7 +2,7 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 
-/** Returns a kind once it is served; undefined when the signal aborts before. */
+/** Returns a kind once it is served; undefined when the signal aborts first. */
 export function whenServed(
   table: ResourceTable,
   model: ModelDescriptor,

@@ -14,14 +14,16 @@ export type Owners =
     }
   /** The kind of this owner is not served, so it is unknown whether the owner exists. */
   | { readonly kind: 'unknown'; readonly owner: OwnerReference }
-  /** This owner is stored and cannot be read, so it may be the owner. */
+  /** The object with this owner's name is stored, but cannot be read, so it may be the owner. */
   | { readonly kind: 'broken'; readonly owner: OwnerReference }
   /** This owner is in a namespace and the object is not, so it cannot own the object, which is left alone. */
   | { readonly kind: 'misplaced'; readonly owner: OwnerReference };
 
 type OwnerClass = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'broken' | 'misplaced';
 
-/** Classifies the owners of an object. `find` returns the kind of a reference when it is served. */
+/**
+ * Classifies the owners of an object. `find` returns the kind of a reference; undefined when the kind is not served.
+ */
 export function classifyOwners({ metadata }: ApiObject, find: (owner: OwnerReference) => Resource | undefined): Owners {
   const known: Record<'solid' | 'dangling' | 'waiting', OwnerReference[]> = { solid: [], dangling: [], waiting: [] };
   for (const owner of metadata.ownerReferences ?? []) {

@@ -76,7 +76,7 @@ export class DefaultAccounts {
         this.#queue.add(namespace);
     });
     this.#unsubscribe.set(resource, unsubscribe);
-    // Namespaces without an account can be found only when both kinds are open.
+    // Either kind may be opened last, and namespaces without an account can be found only when both kinds are open.
     const namespaces = isNamespaces ? resource : this.#parts.table.get(namespaceKind);
     for (const { name } of namespaces?.cache.entries() ?? []) this.#queue.add(name);
   }

@@ -11,7 +11,7 @@ import { nextTurn } from '../turns/next-turn.ts';
 /** An hour, as kube-apiserver's `--event-ttl`. */
 export const defaultEventTtlMs = 3_600_000;
 
-/** Time between two searches for expired events, while there are any; shorter when `eventTtlMs` is. */
+/** Time between two searches for expired events, while there are events; a shorter `eventTtlMs` shortens it. */
 const intervalMs = 60_000;
 
 /** Events that are checked, and deleted, in one turn; requests run in between. */
@@ -35,7 +35,7 @@ export interface EventExpiryParts {
 
 /**
  * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. The time of expiry follows from the
- * event itself, so several replicas may delete the same ones. An event that occurs again meanwhile stays.
+ * event itself, so several replicas may delete the same events. An event that occurs again meanwhile stays.
  */
 export class EventExpiry {
   readonly #parts: EventExpiryParts;
@@ -101,7 +101,7 @@ export class EventExpiry {
     return [...this.#followed.keys()].some(({ cache }) => cache.size > 0);
   }
 
-  /** Deletes expired events; returns false when there are more than one pass deletes. */
+  /** Deletes expired events; returns false when there may be more of them than one pass deletes. */
   async #pass(): Promise<boolean> {
     let left = deletedPerPass;
     try {

@@ -30,19 +30,25 @@ export interface GarbageCollectorParts {
   readonly logger: Logger;
 }
 
-/** An object that waits until a kind is served; without a kind's name, until any kind is. */
+/**
+ * An object that waits until the kind of this name is served; when `kind` is undefined, until any further kind is
+ * served.
+ */
 interface Undecided {
   readonly node: Node;
   readonly kind: string | undefined;
 }
 
-/** Objects handled at the same time, so that their writes are committed together and other writers get a share. */
+/**
+ * Objects handled at the same time, so that their writes are committed together, while other writers still get their
+ * share of the commits.
+ */
 const handledAtOnce = 100;
 
-/** The maximum number of objects of a newly served kind that are read in one step: some milliseconds. */
+/** A newly served kind with at most this number of objects is read in one step, which takes some milliseconds. */
 const learnedAtOnce = 5000;
 
-/** Objects of a larger kind that one step reads. */
+/** The number of objects of a larger kind that are read in one step. */
 const learnedPerStep = 1000;
 
 const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;
@@ -149,7 +155,8 @@ export class GarbageCollector {
   }
 
   #onLearned(opened: string): void {
-    // A blocker may be gone, and an unknown dependent may have appeared.
+    // An object that blocked a deletion may be gone, and the newly served kind may have dependents that were unknown
+    // before.
     for (const node of this.#graph.leaving()) this.#queue.add(node);
     for (const [id, { node, kind }] of this.#undecided) {
       if (kind !== undefined && kind !== opened) continue;
@@ -179,7 +186,8 @@ export class GarbageCollector {
       if (this.#undecided.get(id)?.node.resource === resource) this.#undecided.delete(id);
       if (at % learnedPerStep === 0) yield;
     }
-    // No event tells when these owners are deleted.
+    // While the kind is not served, no event tells that one of its objects is deleted, so their dependents wait until
+    // the kind is served again.
     for (const [at, { uid }] of entries.entries()) {
       for (const node of this.#graph.dependentsOf(uid)) {
         if (this.#followed.has(kind)) this.#queue.add(node);
@@ -228,7 +236,7 @@ export class GarbageCollector {
     } catch (error) {
       if (isNotFound(error)) return;
       if (!isConflict(error)) throw error;
-      // Another replica may have changed the object: check it again once this replica knows that change.
+      // Another replica may have changed the object, so it is checked again once this replica knows that change.
       await this.#parts.revisions.reach(undefined);
       this.#queue.add(node);
     }
@@ -240,7 +248,7 @@ export class GarbageCollector {
     if (isReleased && owners?.some((owner) => this.#graph.isOrphaning(owner.uid)) === true)
       return this.#strip(node, decodeObject(entry.bytes), (owner) => !this.#graph.isOrphaning(owner.uid));
     if (uid !== undefined && staysFor(entry)) return this.#letGo(node, uid);
-    // Informers have parsed most objects that controllers create.
+    // Most objects that controllers create are parsed already, by informers.
     if (deletion === undefined && owners !== undefined)
       return this.#judge(node, this.#parts.parsed(entry) ?? decodeObject(entry.bytes));
   }
@@ -282,7 +290,8 @@ export class GarbageCollector {
     try {
       await remove({ uid, resourceVersion });
     } catch (error) {
-      // The kind's own rule does not change, so this is final; a plugin may allow later what it refuses now.
+      // A refusal by the kind's own rule is final, since the rule does not change. A refusal by a plugin is retried,
+      // since the plugin may allow the deletion later.
       if (reasonOf(error) === 'Forbidden' && node.resource.rules.strategy !== undefined) {
         logger.warn({ err: error, object: idOf(node) }, 'an object is not collected, although its owners are gone');
         return;
@@ -318,7 +327,8 @@ export class GarbageCollector {
     const isDependent = (owner: OwnerReference): boolean =>
       owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
     const isAwaited = await this.#parts.unserved.some(isDependent);
-    // A kind that is served by now counts as served, but its dependents are not known yet.
+    // A kind may have been served during the search: it was then skipped as a served kind, but its dependents are not
+    // known yet.
     if (this.#learning.size > 0) return this.#queue.add(node);
     if (isAwaited) {
       this.#undecided.set(idOf(node), { node, kind: undefined });

@@ -101,7 +101,7 @@ export class NamespaceController {
       : (change: FeedChange) => this.#onObject(change);
     this.#unsubscribe.set(resource, resource.feed.subscribe(onChange));
     if (isNamespaces) for (const entry of resource.cache.entries()) this.#note(entry);
-    // Objects of this kind may be the last ones of these namespaces.
+    // The newly served kind may have the last objects of these namespaces.
     for (const name of this.#terminating.keys()) this.#wake(name);
   }
 
@@ -127,7 +127,10 @@ export class NamespaceController {
     this.#terminating.set(name, grace);
   }
 
-  /** Wakes a namespace when one of its objects is deleted, which may be the last, or created, which must be deleted, too. */
+  /**
+   * Wakes a namespace when one of its objects is deleted, since it may be the last object, and when an object is
+   * created, since it must be deleted, too.
+   */
   #onObject({ type, entry }: FeedChange): void {
     const { namespace } = entry;
     if (type !== 'MODIFIED' && namespace !== undefined) this.#wake(namespace);
@@ -158,15 +161,19 @@ export class NamespaceController {
   }
 
   async #empty(name: string): Promise<void> {
-    // A new namespace of that name may exist.
+    // Another replica may have removed the namespace, and a new namespace of that name may exist.
     await this.#parts.revisions.reach(undefined);
     if (!this.#terminating.has(name)) return;
     await this.#deleteContents(name);
-    // Later changes wake it again: an object loses its finalizers, one is created late, or a kind is served.
+    // If objects remain, later changes wake the namespace again: an object loses its finalizers, an object is created
+    // late, or a kind is served.
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
   }
 
-  /** Deletes the objects of a namespace; those that stay with their owners after all others are gone. A refusal does not stop the other kinds. Rejects with the first failure. */
+  /**
+   * Deletes the objects of a namespace. Objects that stay with their owners are deleted after all others are gone. A
+   * refusal does not stop the other kinds. Rejects with the first failure.
+   */
   async #deleteContents(name: string): Promise<void> {
     const failures: unknown[] = [];
     const contents = this.#contents(name);
@@ -235,7 +242,7 @@ function isUndeclared({ deletion }: Entry): boolean {
   return deletion === undefined;
 }
 
-/** Restricts a write to this object, so that a new one of the same name is not written. */
+/** Restricts a write to this object, so that a new object of the same name is not changed. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? {} : { preconditions: { uid } };
 }

@@ -49,7 +49,7 @@ describe('OwnerGraph', () => {
     expect(graph.holds('a')).to.equal(true);
   });
 
-  it('blocks when one of two references to the same owner does', () => {
+  it('blocks the deletion of an owner when one of two references to this owner does', () => {
     const twice: Entry = {
       ...going('b'),
       owners: [

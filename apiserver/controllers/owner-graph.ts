@@ -23,7 +23,7 @@ export function idOf({ resource, key }: Node): string {
   return resource.keyPrefix + key;
 }
 
-/** The owners of the objects of the served kinds, by UID. It knows their places, and holds no object. */
+/** The owners of the objects of the served kinds, by UID. It holds the places of objects, and not the objects. */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Map<string, Dependent>>();
   readonly #leaving = new Map<string, Leaving>();

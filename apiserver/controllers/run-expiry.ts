@@ -8,11 +8,11 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** The records of runs to keep: all that are within each of these bounds. */
+/** The limits for records of runs: a record is kept as long as it is within each of them. */
 interface RunRetention {
   /** Default 24 hours. */
   readonly maxAgeMs: number;
-  /** The newest ones of each controller. Default 1,000. */
+  /** The number of the newest runs of each controller. Default 1,000. */
   readonly maxRuns: number;
   /** Bytes of all records together. Default 64 MiB. */
   readonly maxBytes: number;
@@ -25,7 +25,7 @@ const intervalMs = 30_000;
 /** The number of deletions in one step; other writes run between two steps. */
 const deletedAtOnce = 50;
 
-/** Controllers that have not run for that long are gone: their plugin was removed. */
+/** A controller that has not run for this time counts as gone, since its plugin was probably removed. */
 const stoppedAgeMs = 30 * 86_400_000;
 
 export interface RunExpiryParts {
@@ -36,7 +36,10 @@ export interface RunExpiryParts {
   readonly retention?: RunRetention;
 }
 
-/** Deletes old records of runs, and the objects of controllers that are gone. Several replicas may delete the same ones. */
+/**
+ * Deletes old records of runs, and the objects of controllers that are gone. Several replicas may delete the same
+ * objects.
+ */
 export class RunExpiry {
   readonly #parts: RunExpiryParts;
   readonly #resources = new Map<Resource, () => void>();
@@ -85,7 +88,7 @@ export class RunExpiry {
   async #work(): Promise<void> {
     await this.#pass();
     this.#run = undefined;
-    // Records grow old without a change.
+    // Records expire without a change that would start the next pass, so it is scheduled here.
     if ([...this.#resources.keys()].some(({ cache }) => cache.size > 0)) this.#schedule();
   }
 

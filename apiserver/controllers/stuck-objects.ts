@@ -26,7 +26,7 @@ const patienceMs = 60_000;
  */
 const maxItems = 500;
 
-/** Objects of a kind whose status is read. */
+/** The maximum number of objects of a kind whose status is read. */
 const maxRead = 10_000;
 const readPerTurn = 200;
 
@@ -45,7 +45,8 @@ export async function stuckObjects({
   const failing = controllers.flatMap((controller) => failingOf(controller, nowMs));
   const deleting = resourcesOf(table).flatMap((resource) => deletingOf(resource, controllers, nowMs));
   const behind = await behindOf(table, controllers, nowMs);
-  // The first problem of an object explains the others.
+  // One problem of an object is shown, since it explains the others: a deletion before a failure, and a failure before
+  // an outdated status.
   const first = new Map([...behind, ...failing, ...deleting].map((each) => [idOf(each), each]));
   const items = [...first.values()];
   const oldest = items.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''));

@@ -18,7 +18,7 @@ describe('dependents of kinds that are not served', () => {
       },
     };
     const dependents = new UnservedDependents({
-      // Only the methods that are called.
+      // The store has only the methods that are called.
       store: store as unknown as Store,
       table: table as unknown as ResourceTable,
       log: new UnservedLog(0),

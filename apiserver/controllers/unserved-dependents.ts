@@ -30,7 +30,7 @@ export class UnservedDependents {
     this.#parts = parts;
     parts.table.on(
       'closed',
-      // A failed read rejects for its own callers; the next call reads again.
+      // A failed read needs no handling here: its own callers get the error, and the next call reads again.
       ({ kindNumber }) =>
         void this.#kinds?.numbers.then(
           (numbers) => numbers.add(kindNumber),
@@ -64,7 +64,10 @@ export class UnservedDependents {
     return found;
   }
 
-  /** Returns the kinds of the store. It reads them once, and again after history was lost, when there may be new ones. */
+  /**
+   * Returns the kinds of the store. It reads them once, and again after changes of the history were missed, since there
+   * may be new kinds then.
+   */
   #stored(): Promise<Set<number>> {
     const { losses } = this.#parts.log;
     if (this.#kinds?.losses !== losses) {

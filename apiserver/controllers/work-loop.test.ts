@@ -40,7 +40,7 @@ describe('WorkLoop', () => {
     expect(most).to.equal(100);
   });
 
-  it('handles many items at a time, also when they are added during another', async () => {
+  it('handles many items at a time, also items that are added while another one is handled', async () => {
     const running = new Set<string>();
     const { open, opened } = gate();
     const queue = new WorkLoop(
@@ -71,7 +71,7 @@ describe('WorkLoop', () => {
       },
       many,
     );
-    // 100 items are handled in a step.
+    // 100 items are handled in a step, so 2,000 items take 20 turns.
     for (let at = 0; at < 2000; at += 1) queue.add(`n${at}`);
     while (!queue.isIdle()) {
       await new Promise((resolve) => setImmediate(resolve));
@@ -127,7 +127,7 @@ describe('WorkLoop', () => {
     expect(attempts).to.deep.equal([0, 1000, 3000, 7000]);
   });
 
-  it('delays no other item when one keeps failing, and an item that fails once by one second', async () => {
+  it('does not delay other items when one keeps failing, and delays an item that fails once by one second', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const tried = new Set<string>();

@@ -61,7 +61,7 @@ export class WorkLoop<T> {
     await this.#queue.shutdownWithDrain();
   }
 
-  /** Starts the loop after the present turn, whose other changes may add the same item again. */
+  /** Starts the loop at the end of the present turn, because other changes in this turn may add the same item again. */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -97,7 +97,7 @@ export class WorkLoop<T> {
     } catch (error) {
       if (this.#isStopped) return;
       this.#parts.onFailure(item, error);
-      // It may have been added again meanwhile.
+      // The item may have been added again meanwhile, in a newer form, which stays.
       if (!this.#items.has(id)) this.#items.set(id, item);
       this.#queue.addRateLimited(id);
     }

@@ -19,7 +19,10 @@ export class DefaultCheck {
   readonly #patterns: LinearPatterns;
   readonly #nodes = new SchemaNodes({});
   readonly #sizes = new DefaultSizes();
-  /** The budget of all defaults of a definition together, which is that of one object. */
+  /**
+   * The budget for matching patterns, which all defaults of a definition share; it is as large as the budget of one
+   * object.
+   */
   readonly #matches: PatternMatches;
 
   constructor(shapes: ShapeBuilder, patterns: LinearPatterns) {
@@ -62,7 +65,10 @@ export class DefaultCheck {
   }
 }
 
-/** True for metadata of an embedded resource. A list of names prunes it, so that a default may have other names. */
+/**
+ * True for metadata of an embedded resource. It is pruned to a fixed list of names, and a default may have other names,
+ * so the pruned names are not reported.
+ */
 function isMetadata(path: string): boolean {
   return path.split('.').includes('metadata');
 }

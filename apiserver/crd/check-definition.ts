@@ -95,7 +95,7 @@ function checkConversionWebhook(webhook: DefinitionWebhook, field: string, viola
   if (clientConfig === undefined)
     return violations.required(`${field}.clientConfig`, 'required when strategy is set to Webhook');
   for (const found of checkClientConfig(clientConfig, `${field}.clientConfig`)) violations.add(found);
-  // Absent in definitions of older versions of the API.
+  // The field may be absent, since older versions of the API do not have it.
   if (conversionReviewVersions === undefined || conversionReviewVersions === null) return;
   for (const found of checkReviewVersions(conversionReviewVersions, `${field}.conversionReviewVersions`))
     violations.add(found);

@@ -62,7 +62,8 @@ export function* checkRules(
 }
 
 /**
- * Kubernetes names the schema once when all versions share it, in spec.validation; it is checked once then, too.
+ * Returns the place of each version's schema in messages; undefined for a schema that is not checked again. When all
+ * versions have the same schema, it is checked once, and Kubernetes calls its place spec.validation.
  */
 function placesOf(versions: readonly DefinitionVersion[]): readonly (string | undefined)[] {
   const texts = versions.map(({ schema }) => JSON.stringify(schema?.openAPIV3Schema));

@@ -59,7 +59,9 @@ interface Place {
   readonly isFirstOfAll?: boolean;
   /** True below the apiVersion, kind or metadata of a resource. */
   readonly isMetadata: boolean;
-  /** Counts the schemas in allOf, anyOf, oneOf and not below the same field or items, which share it. */
+  /**
+   * Counts the schemas in allOf, anyOf, oneOf and not, below one field or items. All these schemas share the counter.
+   */
   readonly branches: { count: number };
 }
 
@@ -133,7 +135,7 @@ class SchemaCheck {
     }
     const children = childrenOf(visit);
     if (visit.level === 'root') this.#checkRootMetadata(visit);
-    // The first child is visited first.
+    // The children are added in reverse order, so that the first child is visited first.
     for (const child of children.toReversed()) this.#open.push(child);
   }
 
@@ -160,8 +162,8 @@ class SchemaCheck {
 
   /**
    * Beside fields, Kubernetes allows only `true`, which does not restrict the other fields
-   * (`ValidateCustomResourceDefinitionOpenAPISchema`).
-   * Without fields, it accepts `false` too, and its documentation forbids it; so does this server.
+   * (`ValidateCustomResourceDefinitionOpenAPISchema`). Without fields, Kubernetes accepts `false` too, although its
+   * documentation forbids it; this server refuses it.
    */
   #checkAdditional({ additionalProperties, properties }: DefinitionSchema, field: string): void {
     if (additionalProperties === undefined || additionalProperties === true) return;
@@ -268,7 +270,7 @@ function isGiven(value: unknown, empty: (typeof structuralKeywords)[number][1]):
   return empty === 'undefined' || value === true;
 }
 
-/** The one list of branches that may have types, which Kubernetes knows by its form. */
+/** The one list of branches that may have types. Kubernetes recognizes it by its form. */
 function isIntOrString(branches: DefinitionSchema['anyOf']): boolean {
   return JSON.stringify(branches) === '[{"type":"integer"},{"type":"string"}]';
 }

@@ -35,8 +35,8 @@ const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: t
 const deletedAtOnce = 100;
 
 /**
- * Serves the kinds of CustomResourceDefinitions, sets the status of the definitions, and deletes the objects of a definition
- * that is being deleted. Each server of a database does so, and all write the same.
+ * Serves the kinds of CustomResourceDefinitions, sets the status of the definitions, and deletes the objects of a
+ * definition that is being deleted. Each server of a database does so, and all servers write the same values.
  */
 export class DefinitionController {
   readonly #parts: DefinitionControllerParts;
@@ -84,7 +84,7 @@ export class DefinitionController {
     this.#started = true;
     const { feed } = this.#opened();
     this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
-    // The names of a deleted definition may be free now.
+    // The names of a deleted definition are free now, so the definitions that wait for a name are tried again.
     this.#unsubscribe.push(schemes.on('unregistered', () => this.#conflicting.forEach((name) => this.#enqueue(name))));
     table.on('unconverted', this.#onUnconverted);
     this.#unsubscribe.push(() => table.off('unconverted', this.#onUnconverted));
@@ -144,7 +144,7 @@ export class DefinitionController {
   async #reconcile(name: string): Promise<void> {
     const entry = this.#opened().cache.get(name);
     if (entry === undefined) return this.#forget(name);
-    // A large definition takes several turns, and so do several definitions.
+    // Each definition begins in a turn of its own, so that several definitions do not block the event loop together.
     await nextTurn('background');
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
@@ -158,7 +158,7 @@ export class DefinitionController {
     this.#unconverted.delete(name);
     if (outcome.kind === 'unconverted') {
       this.#unconverted.set(name, outcome.message);
-      // Other replicas may serve the kind, so its status stays, and this one tries again later.
+      // Other replicas may serve the kind, so its status stays, and this replica tries again later.
       throw new Error(outcome.message);
     }
     if (outcome.kind === 'conflict') this.#conflicting.add(name);
@@ -176,8 +176,9 @@ export class DefinitionController {
   }
 
   /**
-   * Deletes the objects, then the kind, then removes the definition's finalizer. Runs again when the last object is gone, and
-   * when one is created meanwhile. Creations require the definition's claim, so memory has every object.
+   * Deletes the objects, then the kind, then removes the definition's finalizer. Runs again when the last object is
+   * gone, and when an object is created meanwhile. Creations require the definition's claim, so memory has every
+   * object.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
@@ -228,7 +229,7 @@ export class DefinitionController {
   async #setStatus(definition: CustomResourceDefinition, status: DefinitionStatus): Promise<void> {
     if (deepEqual(definition.status, status)) return;
     const { apiVersion, kind, metadata } = definition;
-    // A status write does not read the rest of the object.
+    // A status write ignores the rest of the object, so it is left out.
     await this.#parts.registry.update(
       this.#opened(),
       keyOf(definition),
@@ -246,7 +247,7 @@ function hasObjects({ cache }: Resource): boolean {
   return cache.size + cache.broken.size > 0;
 }
 
-/** Restricts a write to this object, so that a new one of the same name is not written. */
+/** Restricts a write to this object, so that a new object of the same name is not changed. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? asService : { ...asService, preconditions: { uid } };
 }

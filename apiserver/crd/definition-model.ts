@@ -54,7 +54,8 @@ const schemaProps = fields({
   oneOf: schemas,
   not: schema,
   externalDocs: free,
-  // Declared only so that these are refused and not dropped.
+  // The following keywords are declared only so that definitions with them are refused; otherwise the keywords would be
+  // dropped.
   id: text,
   $schema: text,
   $ref: text,
@@ -80,7 +81,7 @@ const schemaProps = fields({
 
 const names = fields({
   plural: { ...text, description: 'Path segment; the name of the definition is <plural>.<group>.' },
-  singular: { ...text, description: 'Default the kind in lower case.' },
+  singular: { ...text, description: 'Default: the kind in lower case.' },
   kind: { ...text, description: 'PascalCase.' },
   listKind: { ...text, description: 'Default the kind with List.' },
   shortNames: texts,
@@ -95,7 +96,7 @@ const scale = fields({ specReplicasPath: text, statusReplicasPath: text, labelSe
 const version = {
   name: text,
   served: { ...flag, description: 'Whether the version is offered.' },
-  storage: { ...flag, description: 'True for the one version that objects are stored in.' },
+  storage: { ...flag, description: 'True for the version in which objects are stored; exactly one version has it.' },
   deprecated: flag,
   deprecationWarning: text,
   schema: fields({ openAPIV3Schema: schema }),
@@ -109,7 +110,10 @@ const version = {
 
 const webhook = fields({
   clientConfig: fields(clientConfigFields),
-  conversionReviewVersions: { ...texts, description: 'The versions of ConversionReview that it understands: v1.' },
+  conversionReviewVersions: {
+    ...texts,
+    description: 'The versions of ConversionReview that the webhook understands: v1.',
+  },
 });
 
 const spec = fields(

@@ -3,7 +3,9 @@ import type { Condition, NewCondition } from '@homeostat/controller-runtime/api'
 import type { CustomResourceDefinition, DefinitionNames, DefinitionStatus } from './definition.ts';
 import type { ServingOutcome as Outcome } from './served-definitions.ts';
 
-/** An outcome that is the same on all replicas, and stays. */
+/**
+ * An outcome that is the same on all replicas, and does not change by itself, so that it can be written to the status.
+ */
 type ServingOutcome = Exclude<Outcome, { readonly kind: 'unconverted' }>;
 
 /** Returns the status of a definition; `now` is a time of RFC 3339. */
@@ -13,7 +15,8 @@ export function statusOf(definition: CustomResourceDefinition, outcome: ServingO
   return {
     conditions: conditionsOf(outcome).reduce<readonly Condition[]>(
       (conditions, condition) => setCondition(conditions, condition, now),
-      // An older version set this condition for definitions with rules, because it did not enforce rules.
+      // An older version set this condition for definitions with rules, because it did not enforce rules. The condition
+      // is removed.
       (status?.conditions ?? []).filter(({ type }) => type !== 'FullySupported'),
     ),
     acceptedNames:

@@ -134,7 +134,7 @@ describe('definition vectors', () => {
       readonly options: { readonly AllowValidationPropertiesWithAdditionalProperties?: boolean };
       readonly error: string;
     }
-    // The option is about rules in CEL below allOf, which are not allowed there.
+    // The cases with this option are left out: it is about rules in CEL below allOf, which this server does not allow.
     const cases = load<Structural>('structural-schema').filter(
       ({ options }) => options.AllowValidationPropertiesWithAdditionalProperties !== true,
     );

@@ -12,10 +12,10 @@ export type DefinitionSchema = JsonSchema;
 
 export interface DefinitionNames {
   readonly plural: string;
-  /** The singular name; default the kind in lower case. */
+  /** The singular name. Default: the kind in lower case. */
   readonly singular?: string;
   readonly kind: string;
-  /** The kind of lists; default the kind with `List`. */
+  /** The kind of lists. Default: the kind, followed by `List`. */
   readonly listKind?: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
@@ -27,7 +27,7 @@ export interface DefinitionVersion {
   /** True for exactly one version. */
   readonly storage: boolean;
   readonly deprecated?: boolean;
-  /** The warning of responses in a deprecated version; default Kubernetes' sentence. */
+  /** The warning in responses of a deprecated version. Default: Kubernetes' sentence. */
   readonly deprecationWarning?: string;
   readonly schema?: { readonly openAPIV3Schema?: DefinitionSchema };
   readonly subresources?: {
@@ -41,7 +41,7 @@ export interface DefinitionVersion {
 /** The conversion webhook of a definition. */
 export interface DefinitionWebhook {
   readonly clientConfig?: WebhookClientConfig;
-  /** The versions of ConversionReview that it understands. */
+  /** The versions of ConversionReview that the webhook understands. */
   readonly conversionReviewVersions?: readonly string[] | null;
 }
 

@@ -19,7 +19,8 @@ export function modelOfDefinition(definition: CustomResourceDefinition, convert?
   const storage = versions.find((version) => version.storage);
   if (storage === undefined) throw new TypeError('a valid definition has a version for storage');
   const model = modelOfVersion(definition, storage);
-  // Objects may still be stored in a version that is no longer served: only a webhook can convert them.
+  // Objects may still be stored in a version that is no longer served. Only a webhook can convert them, so with a
+  // webhook the model includes these versions, too.
   const others = versions.filter((version) => (version.served || convert !== undefined) && version !== storage);
   return {
     ...model,
@@ -76,7 +77,9 @@ function modelOfVersion({ spec }: CustomResourceDefinition, version: DefinitionV
   };
 }
 
-/** Returns an index for each selectable field (`spec.size` ...) of any version that the stored version has, too. */
+/**
+ * Returns an index for each selectable field (`spec.size` ...) of any version, if the storage version has this field.
+ */
 function indexesOf(
   { components, kind }: ModelDescriptor,
   versions: readonly DefinitionVersion[],
@@ -127,7 +130,8 @@ export function identityOfModel(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
   const names = [model, ...versions.map((each) => each.model)].map(({ version, served }) => [version, served]);
-  // Informers follow a kind in another way when a webhook converts it.
+  // A model with a webhook cannot replace one without: informers follow a kind in another way when a webhook converts
+  // it.
   const isConverted = versions.some(({ toStorage }) => toStorage !== undefined);
   return JSON.stringify([group, names, kind, plural, singular, scope, types, isConverted]);
 }

@@ -9,7 +9,7 @@ const totalLimit = 100_000_000;
 /** Rules that cost less are not named when the total is too high. */
 const namedFrom = totalLimit / 100;
 
-/** The maximum number of rules that are named then. */
+/** The maximum number of rules that are named when the total is too high. */
 const maxNamed = 4;
 
 /** Adds up the estimated costs of the rules of one schema. */

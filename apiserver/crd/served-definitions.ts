@@ -47,7 +47,7 @@ export class ServedDefinitions {
 
   /**
    * Serves the present state of a definition. When only its schema has changed, watches and objects are not affected.
-   * Rejects when the database fails, whatever the definition contains.
+   * Rejects only when the database fails; no content of a definition makes it reject.
    */
   async serve(definition: CustomResourceDefinition): Promise<ServingOutcome> {
     const { name, uid, generation } = definition.metadata;
@@ -103,7 +103,8 @@ export class ServedDefinitions {
     const known = this.#served.get(name);
     if (known !== undefined && identityOfModel(known.model) === identityOfModel(model)) {
       const next = Object.freeze({ ...model, indexes: known.model.indexes });
-      // Objects may be written in the same turn in which the new model replaces the old one.
+      // The patterns are compiled first, because objects may be written in the same turn in which the new model
+      // replaces the old one.
       await writable(next);
       return schemes.replace(next, owner).descriptor;
     }

@@ -88,8 +88,8 @@ export class BodyCodec {
 
   /**
    * Decodes a body within the limits of objects. `reader` is the response that waits for it.
-   * @throws ApiError BadRequest, RequestEntityTooLarge; for a small body when the source is called. BadRequest when the reader
-   * is gone before the worker begins.
+   * @throws ApiError BadRequest, RequestEntityTooLarge: for a small body, when the source is called. BadRequest also
+   * when the reader disconnects before the worker begins.
    */
   decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): BodySource | Promise<BodySource> {
     if (bytes.length > (format === 'json' ? maxJsonHere : maxOtherHere))
@@ -172,11 +172,12 @@ export class BodyCodec {
     try {
       const worker = (this.#worker ??= this.#start());
       this.#currentWorker = worker;
-      // A copy, which can be transferred to the worker. It is made now, so that requests that wait hold a copy, too.
+      // A copy, which can be transferred to the worker. It is made only now, so that requests that wait do not hold a
+      // copy.
       const bytes = new Uint8Array(request.bytes);
       worker.postMessage({ ...request, bytes }, [bytes.buffer]);
     } catch (cause) {
-      // The system has no thread to spare. The next job may get one.
+      // The system has no thread for the worker, so this job fails. The next job may get a thread.
       this.#settle(({ reject }) => reject(noWorker(cause)));
     }
   }

@@ -22,7 +22,7 @@ const defaultMaxBytes = 64 * 1024 * 1024;
 const refusal = 'the bodies of requests that are under way take too much memory, please try again later';
 
 /**
- * The memory of request bodies, from their arrival until the requests are over. All bodies share one bound; those of
+ * The memory of request bodies, from their arrival until the requests are over. All bodies share one limit; those of
  * one client may take half of it.
  */
 export class BodyMemory {
@@ -33,7 +33,7 @@ export class BodyMemory {
   }
 
   /**
-   * Returns the client of a request, such as the block of its address. Without it, only the bound of all bodies
+   * Sets the client of a request, such as the block of its address. Without a client, only the limit for all bodies
    * applies.
    */
   nameClient(request: IncomingMessage, client: string): void {
@@ -41,10 +41,10 @@ export class BodyMemory {
   }
 
   /**
-   * Counts the bytes of a request's body, which replace those that were counted for it before. A request that is never
-   * {@link release released} keeps them. One that {@link counts} excludes is not counted.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when they and the other bodies exceed the bound, or those of the same
-   * client exceed half of it
+   * Counts the bytes of a request's body, which replace those that were counted for it before. They stay counted until
+   * the request is {@link release released}. A request for which {@link counts} is false is not counted.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when all bodies together exceed the limit, or those of the
+   * same client exceed half of it
    */
   hold(request: IncomingMessage, bytes: number): void {
     if (!this.counts(request) || (bytes < leastCounted && this.#memory.of(request) === undefined)) return;

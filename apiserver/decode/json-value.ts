@@ -3,7 +3,7 @@ export function isIllFormed(text: string): boolean {
   return !text.isWellFormed();
 }
 
-/** True for a JSON value with such a text anywhere, even in a name. */
+/** True for a JSON value that contains a text or a name that UTF-8 cannot hold. */
 export function hasLoneSurrogate(value: unknown): boolean {
   if (typeof value === 'string') return isIllFormed(value);
   if (typeof value !== 'object' || value === null) return false;

@@ -21,7 +21,7 @@ describe('giveTogether', () => {
     for (let number = from; number < to; number += 1) giveTogether(() => given.push(number), Buffer.alloc(1));
   }
 
-  it('gives bodies to their readers at the end of the turn, 16 in each, in the order of their arrival', async () => {
+  it('gives bodies to their readers at the end of the turn, 16 in each turn, in the order of their arrival', async () => {
     arrive(0, 40);
     expect(given).to.deep.equal([]);
     const counts: number[] = [];
@@ -33,7 +33,7 @@ describe('giveTogether', () => {
     expect(given).to.deep.equal(Array.from({ length: 40 }, (_, number) => number));
   });
 
-  it('gives a body that arrives while others wait after these others, and a later body in its own turn', async () => {
+  it('gives a body to its reader after the others that wait when it arrives, and a later body in its own turn', async () => {
     arrive(0, 20);
     await nextTurn();
     arrive(20, 22);
@@ -101,7 +101,7 @@ describe('ServedRequest', () => {
     expect(await answerOf(sent)).to.equal('abc');
   });
 
-  it('an empty body ends at once', async () => {
+  it('ends an empty body at once', async () => {
     const sent = await post(echo, 0);
     sent.end();
     expect(await answerOf(sent)).to.equal('');

@@ -32,15 +32,16 @@ interface ArrivingBody {
 }
 
 /**
- * A request of this server. Its body is taken as it arrives: through the buffer and the events of a stream, which take several
- * turns of the microtasks, it costs as much as parsing it.
+ * A request of this server. It takes the parts of its body directly, as they arrive. A body that is read through the
+ * buffer and the events of a stream needs several turns of the microtasks, which cost as much as parsing the body.
  */
 export class ServedRequest extends IncomingMessage {
   #arriving: ArrivingBody | undefined;
   #isTaken = false;
 
   static {
-    // Node keeps a request until this is true; its types declare a property that no class may override.
+    // Node keeps a request in memory until this property is true. The property is defined here, because Node's types do
+    // not let a class override it.
     Object.defineProperty(this.prototype, 'readableEnded', {
       get(this: ServedRequest): unknown {
         return this.#isTaken || Reflect.get(IncomingMessage.prototype, 'readableEnded', this);
@@ -53,7 +54,7 @@ export class ServedRequest extends IncomingMessage {
    * @throws ApiError 413 over the limit, 503 when the memory of bodies is full
    */
   receive(res: ServerResponse, memory: BodyMemory): Promise<Buffer> {
-    // Node has checked that it is a number.
+    // Node has checked that the header is a number.
     const sent = this.headers['content-length'];
     const length = sent === undefined ? undefined : Number(sent);
     return new Promise((resolve, reject) => {
@@ -167,7 +168,7 @@ function gone(): Error {
   return new Error('the connection was closed, or the response was sent');
 }
 
-/** Larger bodies go to their readers when they have arrived: to handle 16 of them takes longer than a turn should. */
+/** Larger bodies go to their readers when they have arrived: handling 16 of them in one turn would take too long. */
 const largestTogether = 16 * 1024;
 
 /** The number of small bodies that go to their readers in one turn: about a millisecond. */
@@ -182,10 +183,10 @@ interface ArrivedBody {
 const arrived: ArrivedBody[] = [];
 
 /**
- * Gives a body to its reader at the end of the turn of the event loop, together with the others of the turn. Their
- * requests then do the same one after the other, while the processor's caches have its code and data: measured by turns
- * with bodies that are given when they arrive, a create on 64 connections took 0.85 to 0.89 of the time of the main
- * thread.
+ * Gives a body to its reader at the end of the turn of the event loop, together with the others of the turn. So the
+ * same code runs for several requests one after the other, while it and its data are in the processor's caches. A
+ * create on 64 connections took 0.85 to 0.89 of the main thread's time that it takes when each body is given as it
+ * arrives (the two were measured in turns).
  */
 export function giveTogether(resolve: ArrivedBody['resolve'], bytes: Buffer): void {
   if (arrived.push({ resolve, bytes }) === 1) setImmediate(giveArrived);

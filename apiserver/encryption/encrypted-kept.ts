@@ -3,8 +3,8 @@ import type { KeptData, KeptStore, NumberedKind } from '../store/store.ts';
 import type { Encryption } from './encryption.ts';
 
 /**
- * The data that the store keeps about the objects of each kind, encrypted as the objects are. A part that the present
- * configuration would store in another form has a problem in place of its data.
+ * The data that the store keeps about the objects of each kind, encrypted as the objects are. `read` adds a `problem`
+ * to a part that cannot be decrypted, or is not encrypted as the present configuration requires.
  */
 export class EncryptedKept implements KeptStore {
   readonly #stored: KeptStore;

@@ -18,7 +18,7 @@ import type { Encryption, KindEncryption } from './encryption.ts';
 /** Finds the keys, once the database is open and before anything is read from it. */
 export type OpenEncryption = (store: Pick<Store, 'names' | 'numberOf'>) => Promise<Encryption>;
 
-/** A row that has to be written again. Its data is readable unless it has a problem. */
+/** A row that has to be written again. Its data is decrypted, unless the row has a `problem`. */
 export interface OutdatedRow extends Row {
   /** The number of its kind. */
   readonly kind: number;
@@ -29,7 +29,7 @@ const plainText: KindEncryption = { key: undefined, readsPlain: true };
 /**
  * A store whose objects are encrypted on their way to another store, and decrypted on their way back: the present
  * objects, their log, and the states before changes. A row that cannot be decrypted is returned in its stored form,
- * with the problem.
+ * with the reason (`problem`).
  */
 export class EncryptedStore implements Store {
   /** The store without decryption: it returns the stored bytes. */
@@ -98,9 +98,9 @@ export class EncryptedStore implements Store {
   }
 
   /**
-   * The rows that a write would store differently now (they have another key, or are in plain text), in pages by key.
-   * The data that is kept about their kinds has the same outdated form, and is deleted, with their snapshots: otherwise a kind that is
-   * not served would keep it for ever.
+   * Yields the rows that a write would store differently now (they have another key, or are in plain text), in pages by
+   * key. Deletes the kept data and the snapshots of their kinds, which have the same outdated form: a kind that is not
+   * served would otherwise keep them for ever.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     const dropped = new Set<number>();

@@ -27,8 +27,8 @@ export type Unsealed = { readonly data: Uint8Array } | { readonly data?: undefin
 const plainText: KindEncryption = { key: undefined, readsPlain: true };
 
 /**
- * Knows which kinds are encrypted and with which keys. The vault always is: with the first key, unless an entry names
- * it.
+ * Knows which kinds are encrypted and with which keys. The vault is always encrypted: with the first key, unless an
+ * entry names the vault.
  */
 export class Encryption {
   readonly #entries: readonly EncryptionEntry[];

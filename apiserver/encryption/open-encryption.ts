@@ -12,13 +12,14 @@ import type { Environment } from './encryption-config.ts';
 import { keyBytes } from './sealed-bytes.ts';
 
 /**
- * The prefix of keys' names among the names that the database numbers: all keys that ever encrypted something in it.
+ * The database keeps a numbered list of names. The names of keys have this prefix there: every key that has ever
+ * encrypted something in the database.
  */
 const keyNamePrefix = 'encryption-key:';
 
 /**
- * Reads the configuration at a path; without one, returns the other way to find keys. Rejects with EncryptionConfigError,
- * naming the file and the line.
+ * Returns the encryption of the configuration at a path; without a path, returns `otherwise`. Rejects with
+ * EncryptionConfigError, naming the file and the line.
  */
 export async function encryptionOf(path: string | undefined, otherwise: OpenEncryption): Promise<OpenEncryption> {
   if (path === undefined) return otherwise;
@@ -61,8 +62,8 @@ export interface ExportedForm {
 }
 
 /**
- * Finds the keys for an import: those of `encryption.key` beside the database. When the file has no Secrets in plain text, none
- * are needed, and no key is made: the key of the exported database will be copied.
+ * Finds the keys for an import: those of `encryption.key` beside the database. When the export has no Secrets in plain
+ * text, no key is needed, and none is created: the key of the exported database will be copied.
  */
 export function importEncryption(database: string, { keys, plainKinds }: ExportedForm): OpenEncryption {
   const needsKey = plainKinds.some((kind) => withoutKeys.isOutdated(withoutKeys.of(kind), new Uint8Array()));
@@ -80,7 +81,7 @@ const withoutKeys = new Encryption([
 
 /**
  * Finds the keys as a server does, but creates no key and writes nothing to the database. Without `encryption.key`,
- * encrypted objects have a problem.
+ * encrypted objects are returned in their stored form, with a `problem`.
  */
 export function readingEncryption(database: string, config: string | undefined): OpenEncryption {
   const path = config ?? defaultKeyFile(database);
@@ -102,7 +103,10 @@ export const processEncryption: OpenEncryption = async () => {
   return keyOfProcess;
 };
 
-/** Returns the file beside a SQLite file, or in `./data` for other databases; undefined for a database in memory. */
+/**
+ * Returns the path of `encryption.key`: beside a SQLite file, or in `./data` for other databases; undefined for a
+ * database in memory.
+ */
 function defaultKeyFile(database: string): string | undefined {
   const location = parseDatabaseUrl(database);
   if (location.engine === 'memory') return undefined;
@@ -166,7 +170,10 @@ async function noteKeys(store: Names, names: readonly string[]): Promise<void> {
   for (const name of names) await store.numberOf(keyNamePrefix + name);
 }
 
-/** Two servers may start on the same new database with different keys; the first one stays. */
+/**
+ * Two servers may start on the same new database with different keys; the key of the first server stays, and the second
+ * server is refused.
+ */
 async function refuseSecondKey(store: Names, encryption: Encryption, path: string): Promise<void> {
   const known = await knownKeys(store);
   const numbered = await Promise.all(

@@ -20,7 +20,7 @@ const tagBytes = 16;
 
 /**
  * The beginning of all encrypted bytes, and the beginning of those of this algorithm, as Kubernetes writes them. No
- * JSON begins like it.
+ * JSON begins with these bytes.
  */
 const anyMarker = Buffer.from('k8s:enc:');
 const marker = Buffer.from('k8s:enc:aesgcm:v1:');
@@ -68,7 +68,7 @@ export function unseal({ name, secret }: EncryptionKey, place: string, sealed: U
   try {
     return Buffer.concat([decipher.update(sealed.subarray(start + nonceBytes, end)), decipher.final()]);
   } catch {
-    // The library's own error would say no more than that the tag differs.
+    // The library's own error is dropped: it says only that the tag differs.
     return undefined;
   }
 }

@@ -24,7 +24,10 @@ const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly 
   endpoints: { shared: { inAll: unlimited, ofOne: 1000 }, alone: { inAll: unlimited, ofOne: 10_000 } },
 };
 
-/** The maximum seats of one request: an identity that shares the server must be able to get them. */
+/**
+ * The maximum seats of one request: as many as an identity may have while it shares the server, so that it can get
+ * them.
+ */
 export const maxCost = 4;
 
 /** The maximum number of objects that a list may read without being `bulk`. */

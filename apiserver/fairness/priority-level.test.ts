@@ -83,7 +83,7 @@ describe('a priority level', () => {
     for (const identity of ['a', 'b', 'c']) expect(served.get(identity), identity).to.be.within(28, 32);
   });
 
-  it('keeps requests behind a request that needs more seats waiting, so that it is not starved', async () => {
+  it('makes later requests wait behind one that needs more seats, so that it is not starved', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 4 });
     await bench.send('a', 4);
     await bench.send('b', 1, { cost: 3 });

@@ -36,7 +36,10 @@ export interface PriorityLevelParts {
   readonly name: string;
   /** The limits while several identities send requests. */
   readonly shared: SeatLimits;
-  /** The limits while only one identity sends requests, which may have more than its share among several. */
+  /**
+   * The limits while only one identity sends requests. It may then have more seats than its share among several
+   * identities.
+   */
   readonly alone: SeatLimits;
   readonly contention: Contention;
   readonly clock: Clock;
@@ -136,7 +139,7 @@ export class PriorityLevel {
     return flow;
   }
 
-  /** Returns the seats of a request. */
+  /** Gives back the seats of a request. */
   leave(flow: Flow, cost: number): void {
     flow.inUse -= cost;
     this.#inUse -= cost;
@@ -195,7 +198,7 @@ export class PriorityLevel {
     return best;
   }
 
-  /** Removes the first request of a flow. The turn of this flow is then the last. */
+  /** Removes the first request of a flow, and moves the flow to the end of the order. */
   #shift(flow: Flow): void {
     flow.queue.shift();
     this.#queued -= 1;

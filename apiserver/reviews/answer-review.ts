@@ -71,7 +71,7 @@ export function answerReview(
   return answer(spec, context);
 }
 
-/** Each audience costs a look at the token. */
+/** The maximum number of audiences, because the token is checked once for each of them. */
 const maxAudiences = 32;
 
 async function answerToken({ token, audiences = [] }: ReviewSpec, { authenticator }: ReviewContext): Promise<object> {

@@ -108,7 +108,7 @@ describe('compileSchema', () => {
     expect(metadata).to.deep.equal({ name: 'a', version: 3, ownerReferences: [{ uid: 'u' }] });
   });
 
-  it('does not apply a closed schema, or one for all other fields, to the envelope', () => {
+  it('applies neither a closed schema nor a schema for all other fields to the envelope', () => {
     const object = { apiVersion: 'a/v1', kind: 'K', metadata: { name: 'a' }, other: { x: 1 } };
     const open = compile({ type: 'object', additionalProperties: { type: 'object', properties: {} } });
     expect(open.prune(structuredClone(object))).to.deep.equal(['other.x']);

@@ -29,8 +29,8 @@ export interface ObjectSchema {
    */
   prune(object: object): readonly string[];
   /**
-   * Returns every violation, at most 100, in Kubernetes' words; does not change the object. The matches of patterns are bounded:
-   * 30 ms.
+   * Returns every violation, at most 100, in Kubernetes' words; does not change the object. An object counts as too
+   * complex if matching its patterns takes more than 30 ms.
    */
   validate(object: object): readonly FieldCause[];
   /** True for an object without a violation that can be validated at once. Where it is false, {@link judge} decides. */
@@ -43,7 +43,7 @@ export interface ObjectSchema {
 
 type SchemaOfModel = Pick<ModelDescriptor, 'components' | 'schemaName'>;
 
-/** Compiled schemas by their frozen components and their name: a process may have many servers. */
+/** Compiled schemas by their frozen components and their name, shared by all servers of the process. */
 const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
 
 /**

@@ -6,8 +6,8 @@ type Fields = Record<string, unknown>;
 
 /**
  * Fills in defaults and removes nulls, in place, as Kubernetes does: an absent field gets its default; null counts as
- * absent where the schema does not say `nullable`, and is removed when there is no default. Nulls in lists without a default stay.
- * One object at a time.
+ * absent where the schema does not say `nullable`, and is removed when there is no default. A null in a list stays if
+ * its items have no default. Handles one object at a time.
  */
 export class DefaultFiller {
   readonly #root: Shape;

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { compileSchema } from './compile-schema.ts';
 
 /**
- * Kubernetes' pruning of structural schemas, written down as plainly as possible: the value that remains, and the
- * paths of the removed fields. Metadata is not covered: it is pruned by its names.
+ * Kubernetes' pruning of structural schemas, written down as plainly as possible: the value that remains, and the paths
+ * of the removed fields. Metadata is not covered, because it is pruned by fixed names of fields and not by the schema.
  */
 class PlainPruning {
   readonly removed: string[] = [];
@@ -121,7 +121,7 @@ describe('Pruner', () => {
     expect(object).to.deep.equal({ list: [{ a: 'x', job_name: 'y', o: {} }] });
   });
 
-  it('keeps them in lists of lists', () => {
+  it('keeps unknown fields in lists of lists that preserve them', () => {
     const list: JsonSchema = { type: 'array', items: { type: 'array', items: item }, ...preserved };
     const schema = compileSchema({ schemaName: 'R', components: { R: { type: 'object', properties: { list } } } });
     const object = { list: [[{ b: 1 }], { c: 2 }] };

@@ -196,7 +196,8 @@ describe('schema vectors', () => {
     for (const { name, schema, input, errors } of load<Case>('listtype')) {
       it(name, () => {
         const causes = compileBelow(schema).validate({ root: input });
-        // The lists hold items of other types than declared, which the recording ignored.
+        // The lists hold items of other types than declared, too. The recording ignored those violations, so only these
+        // are compared.
         const ofLists = causes.filter(({ message }) => /^Duplicate|list of type map$/.test(message));
         expect(places(ofLists)).to.deep.equal(places(errors));
       });
@@ -214,7 +215,7 @@ describe('schema vectors', () => {
       readonly unknownFields?: readonly string[];
     }
     const cases = load<Case>('objectmeta-coerce')
-      // The recording has no schema with its cases of validation.
+      // The recorded cases of validation lack their schema, so they cannot be repeated.
       .filter(({ op }) => op !== 'validate')
       // Wrong types are violations here; they are not dropped, so that no data is lost silently.
       .filter(({ dropInvalidFields }) => dropInvalidFields !== true)

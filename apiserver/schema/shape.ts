@@ -151,7 +151,7 @@ class LazyShape implements Shape {
     this.defaultLength = JSON.stringify(this.defaultValue)?.length ?? 0;
   }
 
-  /** Read when they are first used. */
+  /** The schemas below are read when this is first used. */
   get below(): ShapesBelow {
     return (this.#below ??= shapesBelow(this.#sources, this.#builder));
   }

@@ -38,7 +38,7 @@ describe('service accounts and replicas', () => {
     return { status: response.status, body: (await response.json()) as Answer['body'] };
   }
 
-  it('accept the tokens that the other has issued, at once, and share the keys', async () => {
+  it('accept at once the tokens that the other replica has issued, and share the keys', async () => {
     const [one, two] = servers;
     for (const [index, [issuing, asked]] of (
       [

@@ -26,7 +26,7 @@ export interface ApiServerOptions {
   readonly database?: string;
   /** Address to listen on. Default 127.0.0.1. Any but a loopback address needs {@link tls}, or {@link insecure}. */
   readonly host?: string;
-  /** Default 8700; 0 takes a free one. */
+  /** The port to listen on; 0 takes a free one. Default 8700. */
   readonly port?: number;
   /**
    * `required`: every request except health checks needs a credential, and may do what roles allow its user. `open`: every
@@ -249,7 +249,10 @@ function hasCredentials(options: ApiServerOptions): boolean {
   return [token, tokenFile, authenticationConfig, clientCa].some((option) => option !== undefined);
 }
 
-/** The share of one client address: watches are connections as well, and must not take all of them. */
+/**
+ * The maximum number of watches of one client address. Watches are connections as well, so they must not take all
+ * connections.
+ */
 function watchShare(maxConnections: number | undefined): number {
   return maxConnections === undefined ? 5000 : Math.min(5000, Math.ceil(maxConnections / 2));
 }

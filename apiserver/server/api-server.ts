@@ -246,7 +246,8 @@ export class ApiServer {
     this.#stopMeasuring();
     await keeper.stop();
     await store.close();
-    // Until then, a kind that is being opened may wait for changes that the stopped follower no longer reads.
+    // A kind that is being opened may wait for changes that the stopped follower no longer reads; closing the store
+    // ends this wait.
     await followed;
   }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Headers of one request, in bytes. */
+/** The maximum size of the headers of one request, in bytes. */
 export const maxHeaderSize: number = 16 * 1024;
 
 /** The time limits of a connection, in milliseconds of real time. */
@@ -13,7 +13,7 @@ export interface ConnectionTimes {
   readonly checkMs: number;
 }
 
-/** Node's defaults check every 30 s and allow 40 s for headers. */
+/** Shorter than Node's defaults, which check every 30 s and allow 40 s for headers. */
 export const connectionTimes: ConnectionTimes = { headersMs: 10_000, requestMs: 60_000, checkMs: 1000 };
 
 /** The minimum number of descriptors left for databases, files and plugins. */

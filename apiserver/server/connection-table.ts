@@ -22,7 +22,7 @@ interface Connection {
 
 export interface ConnectionLimits {
   readonly maxConnections: number;
-  /** The connections of one address on which no request with a valid credential has arrived. */
+  /** The maximum number of connections of one address on which no request with a valid credential has arrived. */
   readonly maxUnknownPerAddress: number;
   /** True for the address of a proxy, whose connections have many clients. */
   readonly isProxy: (address: string) => boolean;
@@ -57,7 +57,10 @@ export class ConnectionTable {
   /** True once the server stops: each request is then the last one of its connection, and is refused. */
   isStopping = false;
   readonly #limits: ConnectionLimits;
-  /** Oldest first, by {@link keyOf}: TLS has another socket than the connection below it. */
+  /**
+   * The open connections, oldest first. The key is that of {@link keyOf}, because TLS has another socket than the
+   * connection below it.
+   */
   readonly #open = new Map<string, Connection>();
   /** Connections that have sent no request, oldest first. */
   readonly #silent = new Set<Connection>();

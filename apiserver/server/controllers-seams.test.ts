@@ -267,7 +267,7 @@ describe('controllers of the server and concurrent writers', () => {
       await pass(async () => isGone(a));
     });
 
-    it('leaves an object that a lagging server creates to the next namespace of the same name', async () => {
+    it('keeps an object that a lagging server creates once the next namespace of the same name exists', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       await createNamespace(a);
@@ -276,7 +276,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['late']);
     });
 
-    it('deletes no objects of the same name in the next namespace of its name', async () => {
+    it('leaves the objects of a new namespace with its name, even when their names are those of deleted objects', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       await createPage(a, 'page');

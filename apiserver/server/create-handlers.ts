@@ -121,7 +121,7 @@ export interface Copies {
   readonly exports: ExportHandler;
   readonly backups: BackupHandler;
   readonly reencryption: ReencryptHandler;
-  /** Cuts off all of them. */
+  /** Cuts off the requests that these handlers are still serving. */
   readonly close: () => void;
 }
 

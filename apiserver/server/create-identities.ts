@@ -19,9 +19,9 @@ import type { Settings } from './api-server-options.ts';
 
 /** All authenticators of a server with these options. */
 export interface Identities {
-  /** undefined: the server has no TLS. */
+  /** undefined when the server has no TLS. */
   readonly certificates: ConnectionAuthenticator | undefined;
-  /** Must be opened before the first request. undefined: there is no administrator file. */
+  /** Must be opened before the first request. undefined when there is no administrator file. */
   readonly administrator: Administrator | undefined;
   readonly tokens: readonly TokenAuthenticator[];
   /** The foreign issuers at which people log in with a browser. */
@@ -47,7 +47,7 @@ export async function createIdentities(settings: Settings, parts: IdentityParts)
   return {
     certificates: settings.tls === undefined ? undefined : new ClientCertificates(settings.clock),
     administrator,
-    // Signed tokens first, because other tokens are recognized by their first letters.
+    // Signed tokens come first, because their authenticator sees in the first letters that another token is not signed.
     tokens: [...signed.tokens, ...own, ...(administrator === undefined ? [] : [administrator]), ...listed.tokens],
     logins: signed.logins,
     followed: [...listed.followed, ...signed.followed],

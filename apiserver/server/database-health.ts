@@ -8,7 +8,7 @@ import { toError } from '../base/to-error.ts';
 /** A failure is remembered for this long, or until the next success: only another attempt can show that it is over. */
 const memoryMs = 10_000;
 
-/** Failures that last until the process is restarted; with `newer`, after an update of the package. */
+/** Failures that last until the process is restarted. After `newer`, the package has to be updated first. */
 const lasting: ReadonlySet<unknown> = new Set(['crashed', 'diverged', 'corrupt', 'newer']);
 
 /** `follow` reads the changes of other writers, which may fail forever although the database's revision can be read. */

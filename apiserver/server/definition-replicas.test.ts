@@ -99,7 +99,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     await heal(async () => (await send(first, path)).status === 404);
   });
 
-  it('are served by all of them, and deleted from all of them', async () => {
+  it('are served by all replicas, and deleted from all of them', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const created = await send(first, definitions, { method: 'POST', body: JSON.stringify(definition) });
     expect(created.status).to.equal(201);

@@ -94,7 +94,7 @@ describe('an encrypted object whose bytes were changed', () => {
       expect((await answerOf(name)).text).to.include(Buffer.from(name).toString('base64'));
   });
 
-  it('is served again with the right key, when another one of that name was tried [slow]', async () => {
+  it('is served again with the right key, when another key of that name was tried [slow]', async () => {
     await server.stop();
     await start('wrong');
     const { status, text } = await answerOf('right');

@@ -176,7 +176,7 @@ describe('connections of a server', () => {
 });
 
 describe('requests that wait behind another one on their connections', () => {
-  it('share a bound of memory by the size of their heads [slow]', async () => {
+  it('share one limit of memory, by which the sizes of their heads are counted [slow]', async () => {
     const responses: ServerResponse[] = [];
     const listener = new HttpListener((_, response) => responses.push(response), { clock: new FakeClock() });
     await listener.listen(address);
@@ -199,8 +199,8 @@ describe('requests that wait behind another one on their connections', () => {
   });
 });
 
-describe('the most connections of a server', () => {
-  it('are fewer than the descriptors of the process, where the system reports them', () => {
+describe('the default limit of connections of a server', () => {
+  it('is below the number of descriptors of the process, where the system reports it', () => {
     const most = defaultMaxConnections();
     if (process.platform === 'linux') expect(most).to.be.a('number').and.be.at.least(1);
     else expect(most).to.equal(undefined);

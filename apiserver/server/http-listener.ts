@@ -20,9 +20,9 @@ import { RequestTurns } from './request-turns.ts';
 import { StalledReaders } from './stalled-readers.ts';
 
 /**
- * The time that a connection may wait for its next request: longer than clients and proxies keep theirs, as with
- * Kubernetes. The server must not close first, since a request may be on its way: with node's default of 5 s, a polling
- * client would get a reset.
+ * The time that a connection may wait for its next request. It is longer than the time for which clients and proxies
+ * keep their connections, as in Kubernetes: the server must not close first, since a request may be on its way. With
+ * Node's default of 5 s, a polling client would get a reset.
  */
 const keepAliveTimeoutMs = 90_000;
 
@@ -59,7 +59,7 @@ export interface ListenerOptions {
   /** HTTPS if given, otherwise plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
-  /** Default: one without limits. */
+  /** Default: a table without limits. */
   readonly connections?: ConnectionTable;
   /** Default 10 s for headers, 60 s for a whole request. */
   readonly times?: ConnectionTimes;
@@ -117,7 +117,10 @@ export class HttpListener {
     return this.#url;
   }
 
-  /** Rejects when the address is taken, or when it is no loopback address and plain HTTP lacks `insecure`. */
+  /**
+   * Rejects when the address is taken, and when plain HTTP would listen on an address other than a loopback one without
+   * `insecure`.
+   */
   async listen({ host, port, insecure }: ListenOptions): Promise<void> {
     if (!isLoopback(host) && this.#tls === undefined && !insecure) {
       throw new Error(

@@ -103,7 +103,7 @@ describe('building the indexes of a kind', () => {
     };
     await add('small', 10);
     const before = await open();
-    // 400 KB, of which a step reads 16.
+    // The object has 400 KB, of which one step reads 16 KB.
     await add('large', 200_000);
     expect(await open()).to.be.above(before + 20);
   });

@@ -190,7 +190,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3));
   });
 
-  it('are correct after later changes, whose values are computed', async () => {
+  it('are correct when objects change afterwards: the next start computes the values of those objects', async () => {
     await start();
     calls = 0;
     await running().client.update({
@@ -300,7 +300,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept for an index that is a function, which is reported when its results vary', async () => {
+  it('are not kept for an index that is a function; the function is reported when its results vary', async () => {
     await start();
     await stop();
     logged = [];

@@ -4,7 +4,7 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
 import { maxHeaderSize } from './connection-limits.ts';
 
-/** The time that a client has to read such a response and to close its side. */
+/** The time that a client has to read the refusal and to close its side. */
 const lingerMs = 2000;
 
 /**
@@ -12,7 +12,7 @@ const lingerMs = 2000;
  * closes the connection. The clock limits how long the client may keep it open.
  */
 export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {
-  // An error that cut off a response arrives here as well, with any code.
+  // An error that cut off a response arrives here as well, with any code. Only errors of HTTP get a response.
   const code = String(error.code);
   const isHttp = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!socket.writable || !isHttp || (socket instanceof Socket && socket.bytesWritten > 0)) {

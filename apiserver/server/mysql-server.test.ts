@@ -2,7 +2,7 @@ import { describeWithMysql, dropDatabases, freshDatabase, mysqlAuthority } from 
 import { describeServer } from './server-restart.fixture.ts';
 
 describeWithMysql('An API server on MySQL', () => {
-  // After the server has stopped.
+  // This hook runs after those of the tests below, so the server has stopped by then.
   after(dropDatabases);
   describe('that restarts', () =>
     describeServer(async () => `mysql:${mysqlAuthority}/${(await freshDatabase()).database}`));

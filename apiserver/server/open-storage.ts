@@ -21,7 +21,7 @@ export interface StorageParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly retention: Retention;
-  /** The processes that share the memory of the machine. */
+  /** The number of processes that share the memory of the machine. */
   readonly processes: number;
   readonly health: DatabaseHealth;
   readonly metrics: Metrics;

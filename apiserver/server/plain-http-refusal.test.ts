@@ -57,7 +57,7 @@ describe('plain HTTP to an HTTPS server', () => {
     expect(answer).to.equal(refusal);
   });
 
-  it('is not waited for: a client that sends nothing, or half a handshake, is disconnected', async () => {
+  it('is expected for a limited time: a client that sends nothing, or half a handshake, is disconnected', async () => {
     const silent = exchange(() => undefined);
     await eventually(() => clock.pendingTimers > 0);
     await clock.advance(timeoutMs);

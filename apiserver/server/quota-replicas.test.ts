@@ -80,7 +80,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(behind, 'c')).to.equal('Forbidden');
   });
 
-  it('takes its turn later after each turn that it has lost', async () => {
+  it('makes a creation wait longer for its turn after each turn that it has lost', async () => {
     const share = 0.41;
     const [firstMs, ...laterMs] = [30, 60, 120, 240].map((ms) => share * ms);
     const waitsMs: number[] = [];

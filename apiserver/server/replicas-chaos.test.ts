@@ -27,7 +27,7 @@ interface Known {
   /** The revision of the last acknowledged state; undefined: the object is absent. */
   revision: number | undefined;
   isBeingDeleted: boolean;
-  /** Deletions that were started. */
+  /** The number of deletions that were started. */
   deletions: number;
 }
 
@@ -119,7 +119,7 @@ async function readAround(server: ApiServer, writers: readonly Writer[], isOver:
     const before = { ...state };
     const found = await server.client.get(Note, name).catch(absent);
     if (found !== undefined) expect(revisionOf(found)).to.be.at.least(before.revision ?? 0);
-    // Only a deletion that was still running before the read explains it.
+    // An object can only be absent if its deletion was running before the read, or was started during the read.
     else if (before.revision !== undefined)
       expect(before.isBeingDeleted || state.deletions > before.deletions).to.equal(true);
   }

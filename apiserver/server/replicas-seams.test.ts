@@ -153,7 +153,7 @@ describe('the parts of a replica together', () => {
     });
   });
 
-  /** Without a server, so there is no garbage collection. */
+  /** Replaces the object in the store, and not through a server, so that no garbage collection notices it. */
   async function replaceOwner(store: ReplicaStore, uid: string): Promise<void> {
     const changes = await database.replica().changes(0, 100);
     const { key, kind, data, revision } = changes.find((change) => change.key.endsWith('/owner')) as Change;
@@ -163,7 +163,7 @@ describe('the parts of a replica together', () => {
     expect(created.outcomes).to.have.nested.property('[0].revision');
   }
 
-  it('a hint that arrives while the database is asked about a wrong one is not lost', async () => {
+  it('no hint is lost that arrives while a wrong hint is compared with the database', async () => {
     const clock = new FakeClock();
     const a = await start();
     const b = await start({ clock });
@@ -347,7 +347,7 @@ describe('the parts of a replica together', () => {
     expect(await live()).to.equal(503);
   });
 
-  it('several writes that are refused because of other unique indexes read these once', async () => {
+  it('several writes that are refused because another replica has other unique indexes read those indexes once', async () => {
     const a = await start();
     const base = Note as ModelDescriptor;
     const indexFunc = simpleAttribute(Note, ({ spec }) => spec.text);

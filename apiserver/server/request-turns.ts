@@ -15,10 +15,10 @@ const bytesOfText = 32;
 
 /**
  * Queues requests that arrive behind another one on their connection (HTTP pipelining). Each starts when the response
- * before it has been sent: started at once, a few kilobytes of requests would make gigabytes of responses.
+ * before it has been sent. If all started at once, a few kilobytes of requests would make gigabytes of responses.
  */
 export class RequestTurns {
-  /** The bytes of queued requests. */
+  /** The bytes of queued requests, by connection. */
   readonly #waiting = new WeakMap<Socket, number>();
   #inAll = 0;
 

@@ -6,7 +6,10 @@ import { startOn } from './api-server.ts';
 import type { ApiServer } from './api-server.ts';
 import type { ApiServerOptions } from './api-server-options.ts';
 
-/** One database in memory for any number of stores: replicas without processes, with exact faults. */
+/**
+ * One database in memory for any number of stores. Tests run replicas on it in one process, and can let exact calls
+ * fail.
+ */
 export class SharedDatabase {
   readonly #store: SqliteStore = createSqliteStore({ memory: true });
   readonly #opened: Promise<OpenedStore>;
@@ -42,9 +45,12 @@ export async function startDeaf(database: SharedDatabase, options: Partial<ApiSe
 /** A store on a {@link SharedDatabase}. */
 export class ReplicaStore implements Store {
   readonly isShared = true;
-  /** True: the store receives no hints. */
+  /** True when the store receives no hints. */
   isDeaf = false;
-  /** The promise that the next calls wait for, or the error with which they fail. */
+  /**
+   * Called before a read of changes, as each of the hooks below is called at its moment. The call of the store waits
+   * for the promise, or fails with its error.
+   */
   beforeChanges: () => Promise<void> = async () => undefined;
   beforeCommit: (batch: readonly Operation[]) => Promise<void> = async () => undefined;
   afterCommit: () => Promise<void> = async () => undefined;

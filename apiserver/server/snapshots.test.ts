@@ -138,7 +138,7 @@ describe('a start from snapshots', () => {
     opened.close();
   }
 
-  /** Leaves a snapshot as the only thing that saves the computation of values. */
+  /** Removes the values that the database keeps, so that only a snapshot can save their computation. */
   function forgetKept(): Promise<void> {
     return inDatabase('DELETE FROM kept');
   }
@@ -284,7 +284,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('is written when the kind is unregistered during the stop, as those of plugins are', async () => {
+  it('finds the file of a kind that was unregistered during the stop, as the kinds of plugins are', async () => {
     const { ino } = await stat(await snapshotFile());
     await start();
     await createThings(objects, objects + 1);
@@ -298,7 +298,7 @@ describe('a start from snapshots', () => {
     expect((await get('')).items).to.have.length(objects + 1);
   });
 
-  it('stays for a kind that is not served, as long as it can be used', async () => {
+  it('keeps the file of a kind that is not served, as long as the file can be used', async () => {
     await startWithoutKind({});
     await createMaps('map');
     await stop();
@@ -381,7 +381,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('never uses the file of another state of the database, as after a restored copy', async () => {
+  it('never uses the file of another state of the database, for example after a copy was restored', async () => {
     await start();
     await running().client.delete(plain, 'thing-10');
     await stop();
@@ -452,7 +452,7 @@ describe('a start from snapshots', () => {
     expect(await readdir(snapshots())).to.deep.equal([]);
   });
 
-  it('lets the stop continue when the file cannot be written', async () => {
+  it('does not keep the server from stopping when the file cannot be written', async () => {
     await rm(snapshots(), { recursive: true });
     await writeFile(snapshots(), '');
     await start();

@@ -5,8 +5,8 @@ import { StalledReaders } from './stalled-readers.ts';
 const KiB = 1024;
 
 /**
- * Takes exactly the bytes that its client reads; over HTTP, reading shows only in steps of the system's buffers, of
- * some megabytes.
+ * A connection that takes exactly the bytes that its client reads. Over HTTP, reading becomes visible only in steps of
+ * some megabytes, because of the system's buffers.
  */
 class Connection {
   bytesWritten = 100_000 * KiB;
@@ -28,7 +28,10 @@ class Connection {
 }
 
 describe('a connection on which a response waits', () => {
-  /** Returns the number of seconds after which it is closed, up to ten minutes; undefined when it stays open. */
+  /**
+   * Returns the number of seconds after which the connection is closed, up to ten minutes; undefined when it stays
+   * open.
+   */
   async function closedAfter(bytesOf: (seconds: number) => number): Promise<number | undefined> {
     const connection = new Connection();
     const clock = new FakeClock();

@@ -14,7 +14,7 @@ import { DatabaseHealth } from './database-health.ts';
 import { openStorage } from './open-storage.ts';
 import type { OpenedStorage } from './open-storage.ts';
 
-/** Keys with a name each; the first one writes. */
+/** Returns an encryption with one key for each name; the first key encrypts new values. */
 export function encryptionWith(...names: readonly string[]): OpenEncryption {
   const keys = names.map((name) => ({ name, secret: createSecretKey(Buffer.alloc(32, name)) }));
   const encryption = new Encryption([{ resources: ['secrets'], providers: keys.map((key) => ({ key })) }]);

@@ -89,7 +89,7 @@ describe('a change by another worker of the same database', () => {
     expect(await other.client.get(plain, 'b')).to.deep.equal(await writer.client.get(plain, 'b'));
   });
 
-  it('is applied with values of its own while the index of the writer is another one', async () => {
+  it('is applied with values that this worker computes while the definition of the writer’s index is another one', async () => {
     const [writer, other] = await start({ definition: 'tag 1' }, { definition: 'tag 2', suffix: '-2' });
     await changeThings(writer);
     expect(await other.namesWith('one-2')).to.deep.equal(['a']);
@@ -97,7 +97,7 @@ describe('a change by another worker of the same database', () => {
     expect(await writer.namesWith('two')).to.deep.equal(['b']);
   });
 
-  it('is applied with values of its own when the index is a function without a definition', async () => {
+  it('is applied with values that this worker computes when the index is a function without a definition', async () => {
     const [writer, other] = await start({}, { suffix: '-2' });
     await changeThings(writer);
     expect(await other.namesWith('one-2')).to.deep.equal(['a']);

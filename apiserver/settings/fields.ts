@@ -23,7 +23,10 @@ export class SettingsFields {
     this.#values = values;
   }
 
-  /** Returns this. @throws SettingsFileError for other keys: a misspelt key must not leave a check out */
+  /**
+   * Returns this.
+   * @throws SettingsFileError for keys that are not among `known`, so that a misspelt key cannot leave a check out
+   */
   withKeys(known: readonly string[]): this {
     for (const name of Object.keys(this.#values)) {
       if (!known.includes(name)) throw this.mistake(name, `is not known here; known are ${known.join(', ')}`);

@@ -19,7 +19,7 @@ export interface FollowedFileParts {
 /** A part that is started with the server, and stopped with it. */
 export interface Followed {
   start(): void;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no work is under way any more. */
   stop(): Promise<void>;
 }
 

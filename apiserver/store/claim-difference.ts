@@ -29,11 +29,11 @@ export function* claimDifference(
     if (stale.get(id)?.key !== key) set.push(row);
     stale.delete(id);
   }
-  // A claim that goes to another holder is in `set`, so there is no row left to drop.
+  // A claim that goes to another holder is in `set`, which overwrites its row. So its row need not be dropped.
   return { set, drop: [...stale.values()] };
 }
 
-/** Claims in one statement. */
+/** The maximum number of claims in one statement. */
 const claimsPerStatement = 5_000;
 
 interface ColumnsOfClaims {

@@ -387,7 +387,7 @@ describe('GroupCommit outcomes', () => {
     const group = new GroupCommit(store, { onError: (error) => expect.fail(String(error)) });
     const applied: number[] = [];
     const submitted = Array.from({ length: 9 }, (_, at) => {
-      // Without data SQLite refuses it.
+      // SQLite refuses an operation without data.
       const data = at === 5 ? {} : { data: new Uint8Array([at]) };
       return group.submit(operation(`/${at}`, data), (revision) => applied.push(revision));
     });

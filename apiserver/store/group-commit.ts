@@ -33,15 +33,16 @@ type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 const enough = 32;
 
 /**
- * The number of batches that are written but whose results are not delivered yet, besides the one that is being
+ * The maximum number of batches that are written but whose results are not delivered yet, besides the one that is being
  * written.
  */
 const maxUnanswered = 2;
 
 /**
- * The number of operations of a larger batch that are settled in one turn. Each sends a response, and starts the request that
- * waits for its seat; and Node.js accepts one connection in a turn. Beside 2,000 clients that write, new connections waited for
- * 2,500 ms (median) when a batch was settled in one turn, 54 ms with 64 in a turn, 14 ms with 16. A turn costs 1 µs.
+ * The number of operations of a larger batch that are settled in one turn. Each settled operation sends its response,
+ * and starts the request that waits for its place, while Node.js accepts only one connection in a turn. Beside 2,000
+ * clients that write, a new connection waited (median) for 2,500 ms when a whole batch was settled in one turn, for 54
+ * ms with 64 operations in a turn, and for 14 ms with 16. A turn costs 1 µs.
  */
 const maxSettled = 16;
 
@@ -222,7 +223,8 @@ export class GroupCommit {
       return this.#onFailed(batch, error);
     }
     this.#inFlight = 0;
-    // The writes that follow a few responses wait for the end of the turn anyway.
+    // A small batch is settled at once: the writes that follow its few responses wait for the end of the turn anyway,
+    // so there is no next batch to send before.
     const isSmall = batch.length < enough && this.#ready.length === 0 && this.#unanswered === 0;
     if (isSmall && this.#options.follow === undefined) {
       this.#answer(batch, committed.outcomes);
@@ -235,7 +237,7 @@ export class GroupCommit {
     this.#answered = this.#answerInTurn(batch, committed, isSmall ? undefined : nextTurn());
   }
 
-  /** With many writers, takes at most half of them: the other half is served while these commit. */
+  /** With many writers, takes at most half of them: the results of the other half are delivered while these commit. */
   #takeBatch(share: number): Entry[] {
     const { maxOperations, maxBytes } = this.#options;
     const limit = Math.min(maxOperations, share);
@@ -246,7 +248,7 @@ export class GroupCommit {
       if (size > maxBytes && count > 0) break;
     }
     this.#queued -= count;
-    // Moves the pointers of the others, of which there are at most 10,000.
+    // This moves the pointers of the remaining entries, of which there are at most 10,000.
     return this.#ready.splice(0, count);
   }
 
@@ -362,7 +364,10 @@ function settleEntry({ submission }: Entry, outcome: Outcome | undefined): boole
   return outcome !== undefined && 'revision' in outcome;
 }
 
-/** The positions of the operations that were written, by their revisions, which is their own order with most stores. */
+/**
+ * Returns the positions of the written operations, in the order of their revisions. With most stores this is the order
+ * of the operations.
+ */
 function inOrder(outcomes: readonly Outcome[]): readonly number[] {
   const positions: number[] = [];
   const revisions: number[] = [];

@@ -1,6 +1,8 @@
 import type { Claim, Operation, RequiredClaim } from './store.ts';
 
-/** Keys start with a slash, claims with a number. */
+/**
+ * Returns the tokens of an operation: its key, which starts with a slash, and its claims, which start with a number.
+ */
 export function tokensOf({ key, kind, unique }: Operation): readonly string[] {
   if (!unique) return [key];
   const claims = [...unique.add, ...unique.remove].map((claim) => tokenOf(kind, claim));
@@ -9,7 +11,7 @@ export function tokensOf({ key, kind, unique }: Operation): readonly string[] {
 
 const requiredTokens = new WeakMap<RequiredClaim, string>();
 
-/** Cached: thousands of creations require the same claim. */
+/** Returns the token of a required claim. It is cached, because thousands of creations require the same claim. */
 export function requiredTokenOf(required: RequiredClaim): string {
   const known = requiredTokens.get(required);
   if (known !== undefined) return known;

@@ -9,7 +9,7 @@ export type PackedItems = readonly Uint8Array<ArrayBuffer>[];
 /** Claims in one part: one to two milliseconds. */
 const itemsPerPart = 2_000;
 
-/** One step per part. */
+/** Packs items into parts, one in each step. */
 export function* packItems(items: readonly unknown[]): Steps<PackedItems> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let from = 0; from < items.length; from += itemsPerPart) {
@@ -20,7 +20,7 @@ export function* packItems(items: readonly unknown[]): Steps<PackedItems> {
   return parts;
 }
 
-/** One step per part. */
+/** Returns the items of the parts, of one part in each step. */
 export function* unpackItems<Item>(parts: PackedItems): Steps<readonly Item[]> {
   const items: Item[] = [];
   for (const part of parts) {

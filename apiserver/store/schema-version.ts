@@ -11,7 +11,7 @@ export interface Schema {
 
 /** The version of a database's tables, and the version of this program. */
 export interface SchemaVersions {
-  /** 0: the database is new. */
+  /** 0 when the database is new. */
   readonly stored: number;
   readonly known: number;
 }

@@ -1,6 +1,6 @@
 import type { StoredKind } from './object-key.ts';
 
-/** Unique value: index number (see {@link Store.numberOf}) and the index's value. */
+/** A unique value: the number of the index (see {@link Store.numberOf}), and the value in the index. */
 export type Claim = readonly [index: number, value: string];
 
 export interface Operation {
@@ -250,9 +250,10 @@ export interface Store {
    */
   startHistory(revision: number): Promise<OpenedStore>;
   /**
-   * Copies the database, while it is in use, into a new file beside it that only its owner can read, and resolves with the path. The
-   * caller deletes the file. The copy has all writes that were acknowledged before the call. A database that is opened from the copy
-   * continues at a later revision, with a new epoch. It is absent where the engine's own tools make copies.
+   * Copies the database, while it is in use, into a new file beside it that only its owner can read, and resolves with
+   * the path. The caller deletes the file. The copy has all writes that were acknowledged before the call. A database
+   * that is opened from the copy continues at a later revision, with a new epoch. This method is absent where the
+   * engine's own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
   /** Absent when the engine cannot keep such data, so that each start computes it. */

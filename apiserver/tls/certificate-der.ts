@@ -69,7 +69,7 @@ export function signCertificate(content: CertificateContent, signingKey: KeyObje
   return encodeSequence(signed, algorithm, encodeBitString(sign('sha256', signed, signingKey)));
 }
 
-/** A name of one common name, and of organizations; in DER. */
+/** Returns a name in DER that consists of a common name and of organizations. */
 export function encodeName(commonName: string, organizations: readonly string[] = []): Buffer {
   const part = (id: string, text: string): Buffer =>
     encodeSet(encodeSequence(encodeObjectId(id), encodeUtf8String(text)));
@@ -82,7 +82,7 @@ export function encodeName(commonName: string, organizations: readonly string[] 
  */
 export function subjectOf(certificate: Buffer): Buffer {
   const [signed = Buffer.alloc(0)] = derMembers(certificate);
-  // The version is left out in certificates of version 1.
+  // A certificate of version 1 has no member for the version, so that member is skipped in all others.
   const members = derMembers(signed).filter((member) => member.at(0) !== 0xa0);
   // Serial number, algorithm, issuer and validity come before it.
   const [, , , , subject = Buffer.alloc(0)] = members;
@@ -109,7 +109,7 @@ export interface LeafUse {
   readonly use: 'clientAuth' | 'serverAuth';
   readonly publicKey: KeyObject;
   readonly authorityKey: KeyObject;
-  /** Host names and addresses; none if it is empty. */
+  /** Host names and addresses. If there are none, the certificate has no names. */
   readonly names: readonly string[];
 }
 

@@ -35,7 +35,7 @@ export class MemoryVault implements Vault {
   }
 
   async reach(): Promise<void> {
-    // All values are here at once.
+    // All values are in memory at once, so there is nothing to wait for.
   }
 
   #tell(name: string): void {

@@ -23,8 +23,8 @@ interface CellCase {
 describe('table-cells.json, as the real server fills cells', () => {
   // The time at which the cases were recorded.
   const nowMs = Date.parse('2026-11-21T06:30:23Z');
-  // The recorded function empties these two, but the real server never calls it for text: it prints the value, as the cases
-  // of table-convert.json show (a list as JSON).
+  // The recorded function returns empty cells for these two in a column of text. The real server does not call it for
+  // text, but prints the value (a list as JSON), as the cases of table-convert.json show.
   const printed: readonly unknown[] = [42, 3.14];
 
   const cases = load<CellCase>('table-cells');
@@ -110,7 +110,7 @@ describe('table-convert.json, as the real server makes tables', () => {
       const { columnDefinitions, rows } = tableOf(vector);
       const { ColumnDefinitions, Rows } = vector.want;
       const shown = columnDefinitions?.map((column) => ({
-        // This server calls it Name, as real servers do on the wire; these cases call it name.
+        // The recorded cases call this column `name`; this server calls it `Name`, as real servers do on the wire.
         Name: column.name === 'Name' ? 'name' : column.name,
         Type: column.type,
       }));

@@ -30,7 +30,7 @@ export function keepConversions(): KeptConversions {
 export interface ConversionWebhookParts {
   readonly kind: string;
   readonly clientConfig: WebhookClientConfig;
-  /** The versions of ConversionReview that it understands. */
+  /** The versions of ConversionReview that the webhook understands. */
   readonly reviewVersions: readonly string[];
   readonly client: WebhookClient;
   readonly places: WebhookPlaces;

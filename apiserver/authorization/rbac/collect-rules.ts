@@ -26,8 +26,8 @@ const asCollector = { writer: 'service', fieldManager: 'clusterrole-aggregation-
 const all = 'all';
 
 /**
- * Writes into each aggregated ClusterRole the rules that it collects, for people who read it; decisions do not wait for it.
- * Replicas that write at the same time write the same.
+ * Writes into each aggregated ClusterRole the rules that it collects, for people who read it; decisions do not wait for
+ * it. Replicas that write at the same time write the same rules.
  */
 export class RuleCollector {
   readonly #parts: RuleCollectorParts;

@@ -6,7 +6,7 @@ export interface DefaultRole {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly rules: readonly PolicyRule[];
-  /** The label of the roles whose rules it collects; absent: it has its own. */
+  /** The label of the roles whose rules this role collects; absent for a role with rules of its own. */
   readonly collects?: string;
 }
 
@@ -75,7 +75,8 @@ export const defaultRoles: readonly DefaultRole[] = [
     name: 'system:discovery',
     rules: [
       paths('/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', '/openapi.json', ...health, ...version),
-      // The documentation shows no more than discovery does; the assets of plugins are pages, without data of users.
+      // All users may read these: the documentation shows no more than discovery does, and the pages of the console and
+      // of plugins contain no data of users.
       paths('/console', '/console/*', '/docs', '/docs/*', '/plugins/*'),
     ],
   },
@@ -92,7 +93,8 @@ export const defaultRoles: readonly DefaultRole[] = [
     rules: [paths('/.well-known/openid-configuration', '/.well-known/openid-configuration/', '/openid/v1/jwks')],
   },
   { name: 'system:monitoring', rules: [paths(...health, ...health.map((path) => `${path}/*`), '/metrics')] },
-  // Not a part of `view`: records show values of objects that their readers may not be allowed to read.
+  // This role is not a part of `view`: records show values of objects that a reader of the records may not be allowed
+  // to read.
   {
     name: 'system:controllers-viewer',
     rules: [rule(read, controllers, ['controllers', 'controllers/status', 'runs'])],

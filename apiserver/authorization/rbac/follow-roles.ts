@@ -15,7 +15,7 @@ interface Reader {
 
 /**
  * Keeps an authorizer equal to the stored roles and bindings: a change counts from the first request after it is in
- * memory. These kinds are served as long as the server runs.
+ * memory. It never stops following these kinds, because they are served as long as the server runs.
  */
 export function followRoles(table: ResourceTable, authorizer: RbacAuthorizer): void {
   const roles: Reader = {

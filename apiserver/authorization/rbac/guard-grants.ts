@@ -47,7 +47,7 @@ function roleProblem(
   const { name, namespace } = next.metadata;
   const { group, version, plural } = resource.model;
   const asked = { isResource: true, verb: 'escalate', group, version, resource: plural, namespace } as const;
-  // A creation names no object.
+  // As in Kubernetes, a creation is decided without the name of the object.
   if (authorizer.decide(user, stored === undefined ? asked : { ...asked, name }).allowed) return undefined;
   const problem = escalationOf(authorizer, { user, namespace, rules: next.rules ?? [] });
   if (problem !== undefined || (!isAggregated(next) && !isAggregated(stored))) return problem;

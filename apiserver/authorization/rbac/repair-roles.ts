@@ -58,8 +58,8 @@ export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>):
 }
 
 /**
- * Returns a stored binding with the missing subjects of the default binding added. A binding of another role is not a
- * default one, and has to be replaced.
+ * Returns a stored binding with the missing subjects of the default binding added. A binding that grants another role
+ * cannot be repaired, and has to be replaced.
  */
 export function repairedBinding(
   stored: BindingObject,

@@ -18,8 +18,8 @@ const maxTries = 5;
 type Repair<T extends ApiObject> = (stored: T, wanted: NewObject<T>) => T | 'replace' | undefined;
 
 /**
- * Makes the default roles and bindings when the server starts, and repairs those that lack something; several replicas may do so
- * at the same time. From then on keeps the rules of aggregated roles.
+ * Makes the default roles and bindings when the server starts, and repairs those that lack something; several replicas
+ * may do so at the same time. After that, it keeps the rules of aggregated roles up to date.
  */
 export class RoleKeeper {
   readonly #parts: RuleCollectorParts;

@@ -18,7 +18,7 @@ export interface CheckScope {
 export interface CheckedCel {
   readonly type: CelType;
   readonly typeOf: (node: CelNode) => CelType;
-  /** The overloads that a call may mean: one, unless types are known at run time only. */
+  /** The overloads that a call may mean: one overload, unless types are known only at run time. */
   readonly overloadsOf: (node: CallNode) => readonly Overload[];
   /** The variables of the scope that the expression reads. */
   readonly references: ReadonlySet<string>;
@@ -43,7 +43,7 @@ class Checker {
   readonly #locals = new Map<string, CelType[]>();
   #bindings: Bindings = noBindings;
   #params = 0;
-  /** The calls of `format` around the node that is being checked: literals in them may mix types. */
+  /** The number of `format` calls around the node that is being checked: literals inside such a call may mix types. */
   #formats = 0;
 
   constructor(scope: CheckScope) {

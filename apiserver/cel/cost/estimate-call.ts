@@ -117,7 +117,10 @@ function product(parts: readonly SizedPart[]): CallEstimate {
 /** The cost of a call that makes a list. */
 const newListCost = 11;
 
-/** A function of lists with a result of this size. Sizes of squares are Kubernetes' own. */
+/**
+ * Returns the estimate of a function that returns a list of this size. As in Kubernetes, the size may be the square of
+ * the real size.
+ */
 function newList(size: CostRange, factor: number): CallEstimate {
   return { cost: plus(scaled(size, factor), fixed(newListCost)), size };
 }
@@ -137,7 +140,7 @@ function slicing(parts: readonly SizedPart[]): CallEstimate {
   return newList(fixed(Math.max(0, to - from)), 1);
 }
 
-/** The costs of comparing the bytes of two addresses. */
+/** Estimates a comparison of the bytes of two addresses. */
 function contained(extra: number): Estimate {
   return (parts) => {
     const { type, size } = at(parts, 1);

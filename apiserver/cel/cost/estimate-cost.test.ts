@@ -29,7 +29,10 @@ const texts: Make = (max) => ({ type: 'array', items: text(max), ...sized('maxIt
 const pair: Make = (max) => ({ type: 'object', properties: { str: text(max), separator: text(max) } });
 const bytes: Make = (max) => ({ type: 'string', format: 'byte', ...sized('maxLength', max) });
 
-/** The estimates of kube-apiserver: without a limit in the schema, and with one. */
+/**
+ * The estimates of kube-apiserver: `open` is that of a schema without a limit, and `bounded` that of a schema with the
+ * limit `max`.
+ */
 const cases: readonly (readonly [rule: string, make: Make, open: number, max: number, bounded: number])[] = [
   ['self.all(x, true)', list('number'), 4_718_591, 10, 32],
   ['self.all(x, true)', list('string'), 3_145_727, 20, 62],
@@ -119,11 +122,11 @@ describe('estimates of costs [spec operators-estimate]', () => {
     expect(costOf('self.transformMap(k, v, v).all(k, true)', map('number')(5))).to.be.lessThan(300);
   });
 
-  it('counts the longest value of an enum as the length of a text', () => {
+  it('use the length of the longest value of an enum as the length of the text', () => {
     expect(costOf("self.contains('A')", { type: 'string', enum: ['A', 'B', 'LongValue'] })).to.equal(2);
   });
 
-  it('bounds the name of an object, whatever its schema says', () => {
+  it('know the maximum length of the name of an object, whatever its schema says', () => {
     const schema: JsonSchema = { type: 'object', properties: { metadata: { type: 'object' } } };
     const type = typeOfSchema(schema, {}, true);
     const variables = new Map([['self', type ?? { kind: 'dyn' as const }]]);

@@ -267,7 +267,7 @@ const truths: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Expressions without a value, and the error. */
+/** Expressions whose evaluation fails, with the error. */
 const failures: readonly (readonly [source: string, message: string])[] = [
   ['9223372036854775807 + 1', 'integer overflow'],
   ['-9223372036854775808 / -1', 'integer overflow'],
@@ -381,7 +381,7 @@ describe('expressions of CEL [spec operators-language]', () => {
     expect([...compiled('numbers.all(x, x > 0) && text != ""').references].sort()).to.deep.equal(['numbers', 'text']);
   });
 
-  it('calculates with integers as 64 bits do, or says that they overflow [spec operators-integers]', () => {
+  it('calculates with integers of 64 bits, and reports an overflow [spec operators-integers]', () => {
     const int = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
     fc.assert(
       fc.property(int, int, fc.constantFrom('+', '-', '*'), (a, b, sign) => {

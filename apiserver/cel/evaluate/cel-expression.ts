@@ -16,7 +16,10 @@ import { parseCel } from '../syntax/parser.ts';
 /** The names that expressions may use. */
 export interface CelScope {
   readonly functions: FunctionTable;
-  /** Variables and their types; evaluations pass the values in the same order. One without a type is not declared. */
+  /**
+   * Variables and their types; evaluations pass the values in the same order. A variable without a type is not
+   * declared.
+   */
   readonly variables: ReadonlyMap<string, CelType | undefined>;
 }
 
@@ -29,8 +32,8 @@ export interface CelExpression {
   /** The maximum cost with values of the declared types, in Kubernetes' units. */
   readonly maxCost: number;
   /**
-   * Evaluates the expression with the values of its variables, of which undefined ones are absent. `meter` counts the
-   * cost of this evaluation.
+   * Evaluates the expression with the values of its variables; undefined stands for an absent variable. `meter` counts
+   * the cost of this evaluation.
    * @throws CelError when it has no value
    * @throws CostLimitError when it costs too much
    */
@@ -85,7 +88,7 @@ function expressionOf(source: string, { root, checked, variables }: Parts): CelE
   };
 }
 
-/** Returns an array that has all slots from the beginning: one that grows takes several times the memory. */
+/** Returns an array that has all slots from the beginning: an array that grows takes several times the memory. */
 function slotsOf(values: readonly (CelValue | undefined)[], count: number): (CelValue | undefined)[] {
   const slots = new Array<CelValue | undefined>(count);
   for (let at = 0; at < values.length; at += 1) slots[at] = values[at];

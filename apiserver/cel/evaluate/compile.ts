@@ -38,7 +38,7 @@ export class Compiler {
     for (const [slot, name] of variables.entries()) this.#slots.set(name, [slot]);
   }
 
-  /** The number of slots of all that was compiled. */
+  /** The number of slots that everything compiled so far needs. */
   get slots(): number {
     return this.#count;
   }

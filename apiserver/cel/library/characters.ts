@@ -16,7 +16,10 @@ export function countCharacters(text: string, meter: CostMeter): number {
   return count;
 }
 
-/** The characters of a text; `undefined` when they are its UTF-16 units, which are faster. */
+/**
+ * Returns the characters of a text; undefined when each character is one UTF-16 unit, so that callers can use the text
+ * itself, which is faster.
+ */
 export function pairedCharacters(text: string, meter: CostMeter): readonly string[] | undefined {
   if (!hasPairs(text, meter)) return undefined;
   meter.add(text.length);

@@ -21,7 +21,7 @@ import { formatDuration, formatTimestamp, parseDuration, parseTimestamp, timesta
 /** A double from here on does not fit into an integer. */
 const tooLarge = 2 ** 63;
 
-/** Cost of reading a time, beyond the one that Kubernetes counts. */
+/** Cost of reading a time, in addition to the cost that Kubernetes counts. */
 const parseCost = 20;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });

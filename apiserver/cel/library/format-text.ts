@@ -16,7 +16,7 @@ import { argumentProblem, readFormat, wrongArgument } from './format-clauses.ts'
 import type { FormatClause } from './format-clauses.ts';
 import { formatDuration, formatTimestamp } from './time-values.ts';
 
-/** The maximum number of digits after the point, as JavaScript prints them; the default of Go. */
+/** Digits after the point: the maximum is JavaScript's, and the default is Go's. */
 const [maxPrecision, defaultPrecision] = [100, 6];
 
 /** `"%s is %d".format([name, age])`, as cel-go prints it in English. @throws CelError */
@@ -113,7 +113,7 @@ function hexOf(value: CelValue, whole: bigint | undefined): string {
   return typeof value === 'string' ? Buffer.from(value).toString('hex') : '';
 }
 
-/** A value by itself. */
+/** Prints an argument of the format. */
 function textOf(value: CelValue, meter: CostMeter): string {
   meter.add(5);
   if (typeof value === 'string') return value;

@@ -31,7 +31,7 @@ class CelFormat extends CelObject implements Comparable {
   }
 }
 
-/** The longest text that is checked; every format is shorter. */
+/** Longer texts are refused without a check, since no format allows them. */
 const maxLength = 65_536;
 
 const checks: Readonly<Record<string, Check>> = {

@@ -21,7 +21,7 @@ const durationForm = /^[+-]?(?:0|(?:(?:\d{1,19}(?:\.\d{0,19})?|\.\d{1,19})(?:ns|
 const durationPart = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g;
 const momentForm = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/i;
 
-/** Reads a duration such as `1h30m`; undefined when the text is none. */
+/** Reads a duration such as `1h30m`; undefined when the text is not a duration. */
 export function parseDuration(text: string): bigint | undefined {
   if (text.length > 256 || !durationForm.test(text)) return undefined;
   let nanos = 0n;
@@ -34,13 +34,13 @@ export function parseDuration(text: string): bigint | undefined {
   return BigInt.asIntN(64, signed) === signed ? signed : undefined;
 }
 
-/** Reads a time of RFC 3339; undefined when the text is none. */
+/** Reads a time of RFC 3339; undefined when the text is not such a time. */
 export function parseTimestamp(text: string): bigint | undefined {
   const match = text.length > 64 ? null : momentForm.exec(text);
   if (match === null) return undefined;
   const [, date = '', time = '', fraction = '', zone = ''] = match;
   const day = Date.parse(`${date}T00:00:00Z`);
-  // Date.parse accepts the 31st of each month.
+  // Date.parse accepts the 31st of each month, and returns a day of the next month.
   if (Number.isNaN(day) || new Date(day).toISOString().slice(0, 10) !== date) return undefined;
   const ms = Date.parse(`${date}T${time}${zone.toUpperCase()}`);
   if (Number.isNaN(ms)) return undefined;

@@ -61,7 +61,9 @@ const opaqueForm = /^([A-Za-z][A-Za-z0-9+.-]*):[^/?][^?]*(?:\?(.*))?$/s;
 const pathForm = /^(\/[^?]*)(?:\?(.*))?$/s;
 const hostForm = /^(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s"#<>[\]^`{|}\\:]*)(?::\d*)?$/;
 
-/** A fragment is read as a part of the path, and dropped once the URL is known to be one. */
+/**
+ * Reads a URL; undefined when the text is not a URL. A fragment must be valid as a part of the path, and is dropped.
+ */
 function parseUrl(text: string): UrlParts | undefined {
   const [before = ''] = text.split('#', 1);
   return partsOf(text) === undefined ? undefined : partsOf(before);

@@ -166,7 +166,10 @@ const table: readonly (readonly [what: string, rule: string, fields: Fields, all
   ],
 ];
 
-/** `==` needs one type: two objects with the same fields have different ones. */
+/**
+ * `==` compares values of one type, and two schemas of objects are two types even when their fields are the same. So
+ * these cases compare with `dyn`.
+ */
 const needsOneType = new Set(['objects', 'lists with keys, whose order does not count']);
 
 describe('rules of schemas', () => {
@@ -193,7 +196,7 @@ describe('rules of schemas', () => {
     expect(() => judge(object({}, 'self.metadata.labels.size() > 0'), {})).to.throw("undefined field 'labels'");
   });
 
-  it('cannot read fields of any form', () => {
+  it('cannot read fields whose schema allows any value', () => {
     const schema = object({ a: { 'x-kubernetes-preserve-unknown-fields': true } }, 'self.a > 1');
     expect(() => refusals(schema, {})).to.throw("undefined field 'a'");
   });
@@ -248,7 +251,7 @@ describe('rules of schemas', () => {
     for (const [rest, message] of messages)
       it(message + JSON.stringify(rest), () => expect(refusals(withRule(rest), { a: 0 })).to.deep.equal([message]));
 
-    it('say what an evaluation ran into', () => {
+    it('name the error of an evaluation', () => {
       expect(refusals(object({ a: integer }, '1 / self.a > 0'), { a: 0 })).to.deep.equal([
         'spec: Invalid value: "object": division by zero evaluating rule: 1 / self.a > 0',
       ]);
@@ -303,7 +306,7 @@ describe('rules of schemas', () => {
       expect(refusals({ type: 'array', items }, [{ k: 'a', v: 0 }], before)).to.deep.equal([]);
     });
 
-    it('leave unchanged values that an older rule let in, with a warning [spec operators-rule-ratcheting]', () => {
+    it('accept a violation in a value that the write does not change, with a warning [spec operators-rule-ratcheting]', () => {
       const schema = object({ o: object({ a: integer }, 'self.a > 0'), b: integer });
       const root: JsonSchema = { type: 'object', properties: { spec: schema } };
       const before = { spec: { o: { a: 0 }, b: 1 } };
@@ -313,7 +316,7 @@ describe('rules of schemas', () => {
       expect(judge(root, { spec: { o: { a: -1 }, b: 1 } }, before).causes).to.have.length(1);
     });
 
-    it('leave the items of an unchanged list, and judge those of a changed one', () => {
+    it('do not judge the items of an unchanged list, and judge all items of a changed list', () => {
       const schema: JsonSchema = {
         type: 'array',
         items: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 0' }] },

@@ -47,8 +47,9 @@ interface Place {
 }
 
 /**
- * Evaluates the rules of a schema on an object, and on everything in it. `previous` is undefined for a new object. Ends with the
- * first evaluation that costs too much. Other requests have a turn at least every few milliseconds, between two rules.
+ * Evaluates the rules of a schema on an object, and on everything in it. `previous` is undefined for a new object.
+ * Stops after the first evaluation that costs too much. Other requests have a turn at least every few milliseconds,
+ * between two rules.
  */
 export function* judgeRules(root: RuleNode, next: object, previous: object | undefined): Steps<RuleVerdict> {
   const judge = new RuleJudge();

@@ -12,7 +12,7 @@ import { validationsOf } from './schema-validations.ts';
 /** The rules of one schema, and of those below it that have some. */
 export interface RuleNode {
   readonly rules: readonly CelRule[];
-  /** Rules that cannot be compiled; every write is refused with them. */
+  /** The problems of rules that cannot be compiled. Every write is refused with these problems. */
   readonly broken: readonly string[];
   readonly read: JsonReader;
   /** The type of the schema, which messages show. */

@@ -11,7 +11,9 @@ const escapes: Readonly<Record<string, string>> = {
   '/': '__slash__',
 };
 
-/** Returns the name by which expressions read a field, such as `x__dash__y`; undefined when they cannot. */
+/**
+ * Returns the name by which expressions read a field, such as `x__dash__y`; undefined when expressions cannot read it.
+ */
 export function escapeField(name: string): string | undefined {
   if (keywords.has(name)) return `__${name}__`;
   if (!/^[A-Za-z_.\-/][A-Za-z0-9_.\-/]*$/.test(name)) return undefined;

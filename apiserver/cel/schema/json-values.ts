@@ -14,7 +14,7 @@ import type { Components } from './schema-source.ts';
  */
 export type JsonReader = (value: unknown) => CelValue;
 
-/** A value of any form. */
+/** Reads a value of which no schema is known. */
 export const readAny: JsonReader = (value) => {
   switch (typeof value) {
     case 'number':
@@ -116,7 +116,7 @@ class JsonFields extends CelMap {
 
   constructor(raw: Readonly<Record<string, unknown>>, fields: Fields, readerOfField: (name: string) => JsonReader) {
     super();
-    // The array has its length from the beginning: one that grows takes several times the memory.
+    // The array has its length from the beginning: an array that grows takes several times the memory.
     this.#values = new Array<CelValue | undefined>(fields.size);
     this.#raw = raw;
     this.#fields = fields;
@@ -193,7 +193,10 @@ class JsonMap extends CelMap {
   }
 }
 
-/** The keys of objects whose keys are data, which may be many: an expression can ask for them in a loop. */
+/**
+ * The keys of objects whose keys are data. They are kept, because there may be many, and an expression can ask for them
+ * in a loop.
+ */
 const knownKeys = new WeakMap<object, readonly string[]>();
 
 function keysOf(raw: Readonly<Record<string, unknown>>): readonly string[] {

@@ -1,6 +1,6 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 
-/** The schemas of a model; those that references point to are found by name. */
+/** The schemas of a model, by the names with which references point to them. */
 export type Components = Readonly<Record<string, JsonSchema>>;
 
 const text: JsonSchema = { type: 'string' };
@@ -15,7 +15,10 @@ const resourceFields: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-/** Follows references; a schema of one reference only, such as a nullable one, takes the fields of its target. */
+/**
+ * Follows references; a schema that consists of one reference, such as a nullable reference, gets the fields of the
+ * target.
+ */
 export function resolveSchema(schema: JsonSchema, components: Components): JsonSchema {
   let found = schema;
   for (let steps = 0; steps < 64; steps += 1) {
@@ -35,7 +38,7 @@ export function asResource(schema: JsonSchema): JsonSchema {
   return { ...schema, type: 'object', properties: { ...schema.properties, ...resourceFields } };
 }
 
-/** True for an object whose fields are declared, unlike a map. */
+/** True for the schema of a map: an object without declared fields, whose keys are data. */
 export function isMapSchema({ additionalProperties, properties }: JsonSchema): boolean {
   return typeof additionalProperties === 'object' && Object.keys(properties ?? {}).length === 0;
 }

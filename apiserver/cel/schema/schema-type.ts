@@ -17,7 +17,10 @@ interface Place {
   readonly depth: number;
 }
 
-/** Returns the type of the values of a schema; undefined for one that expressions cannot read, such as a field of any form. */
+/**
+ * Returns the type of the values of a schema; undefined for a schema whose values expressions cannot read, such as a
+ * field that allows any value.
+ */
 export function typeOfSchema(schema: JsonSchema, components: Components, isRoot: boolean): CelType | undefined {
   return typeOf(isRoot ? asResource(resolveSchema(schema, components)) : schema, {
     components,
@@ -110,7 +113,7 @@ function inside({ components, name, depth }: Place, part: string): Place {
   return { components, name: `${name}.${part}`, depth: depth + 1 };
 }
 
-/** The size of the smallest value in JSON, which bounds how many of them a request can have. */
+/** Returns the size in JSON of the smallest value of a schema, which limits the number of such values in a request. */
 export function leastBytesOf(schema: JsonSchema, components: Components, isRoot: boolean): number {
   const place = { components, name: '', depth: 0 };
   return leastBytes(isRoot ? asResource(resolveSchema(schema, components)) : schema, place);

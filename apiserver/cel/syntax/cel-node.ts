@@ -81,7 +81,7 @@ interface Loop {
   readonly result: CelNode;
 }
 
-/** A name for a value within a body: that of `optMap` for the value of an optional, and that of `sortBy` for its list. */
+/** Gives a value a name within a body. `optMap` names the value of an optional, and `sortBy` names its list. */
 export interface BindNode extends At {
   readonly kind: 'bind';
   readonly variable: string;

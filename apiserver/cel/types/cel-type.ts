@@ -1,4 +1,7 @@
-/** Types of CEL. `object`: fields by name; its keys cannot be computed. `opaque`: a type of a library, by its name. */
+/**
+ * Types of CEL. An `object` has fields by name, and expressions cannot compute its keys. An `opaque` type is a type of
+ * a library, by its name.
+ */
 export type CelType =
   | ScalarType
   | { readonly kind: 'list'; readonly item: CelType; readonly maxSize?: number }

@@ -83,7 +83,7 @@ function isOpen({ kind }: CelType): boolean {
   return kind === 'dyn' || kind === 'error';
 }
 
-/** Replaces the parameters of a type by their types; `isFinal` replaces free ones by `dyn`. */
+/** Replaces the parameters of a type by their types. With `isFinal`, parameters without a type become `dyn`. */
 export function substitute(type: CelType, bindings: Bindings, isFinal = false): CelType {
   const found = resolve(type, bindings);
   const inner = (part: CelType): CelType => substitute(part, bindings, isFinal);

@@ -79,7 +79,7 @@ export type ListIdentity = 'position' | 'value' | readonly string[];
 
 export abstract class CelList extends CelObject {
   abstract readonly length: number;
-  /** `set` and `map` lists are compared and joined as such. */
+  /** Lists of type `set` and `map` are compared in any order, and joined without duplicates. */
   abstract readonly identity: ListIdentity;
 
   /** A getter: a field would be written to each list that is read. */
@@ -154,8 +154,8 @@ export class EntryMap extends CelMap {
   }
 
   /**
-   * Adds an entry; returns false when the key is taken, or its type is not one of keys. Only the code that makes the
-   * map may call it.
+   * Adds an entry; returns false when the map has the key already, or when a key cannot have this type. Only the code
+   * that makes the map may call it.
    */
   add(key: CelValue, value: CelValue): boolean {
     const id = keyOf(key);

@@ -4,7 +4,7 @@ import type { RouteMethod, RouteOptions } from './router.ts';
 
 /** The options of a mapping decorator. */
 export interface MappingOptions extends RouteOptions {
-  /** Path below that of the controller; default none. */
+  /** The path below that of the controller. Default: none. */
   readonly path?: string;
   /** Media types that the method returns; the client must accept one of them (406). Default any. */
   readonly accept?: string | readonly string[];
@@ -29,7 +29,7 @@ export interface ControllerDeclaration {
 
 export type AnyClass = abstract new (...args: never[]) => object;
 
-/** Any function counts as a class: only a class has declarations. */
+/** Any function counts as a class, since only a class can have declarations. */
 export const isClass = (value: unknown): value is AnyClass => typeof value === 'function';
 
 // A symbol of the global registry, since a plugin may bring a second copy of this package.

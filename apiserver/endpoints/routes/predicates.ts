@@ -17,7 +17,7 @@ export interface RequestPredicate {
   mismatch(request: ServerRequest): Mismatch | undefined;
   /** Returns a predicate that holds when both do. */
   and(other: RequestPredicate): RequestPredicate;
-  /** Returns a predicate that holds when one of both does. */
+  /** Returns a predicate that holds when at least one of the two does. */
   or(other: RequestPredicate): RequestPredicate;
   /** Returns a predicate that holds when this one does not. A request that it refuses gets a 404. */
   negate(): RequestPredicate;

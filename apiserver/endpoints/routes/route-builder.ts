@@ -17,8 +17,8 @@ export type RouteArguments =
 const mountLength = 3;
 
 /**
- * Begins a router. `groupVersion` is `<group>/<version>`; the routes are served under `/apis/<group>/<version>`. A router
- * without it can only be a part of another one ({@link RouteBuilder.add}).
+ * Begins a router. `groupVersion` is `<group>/<version>`; the routes are served under `/apis/<group>/<version>`. A
+ * router without `groupVersion` can only be a part of another router ({@link RouteBuilder.add}).
  */
 export function route(groupVersion?: string): RouteBuilder {
   return new RouteBuilder(groupVersion);
@@ -98,7 +98,10 @@ export class RouteBuilder {
     return this.filter(afterFilter(change));
   }
 
-  /** Adds a handler for errors of the routes: for all, or for those that a function selects. It gets no errors of predicates. */
+  /**
+   * Adds a handler for errors of the routes: for all, or for those that a function selects. Errors of predicates do not
+   * reach it.
+   */
   onError(answer: ErrorFunction): this;
   onError(handles: (error: unknown) => boolean, answer: ErrorFunction): this;
   onError(...args: [ErrorFunction] | [(error: unknown) => boolean, ErrorFunction]): this {
@@ -153,7 +156,10 @@ function hasPredicate(
   return typeof rest[0] !== 'function';
 }
 
-/** Checks the deadline of a route. @throws RangeError, naming the route as `where`, for a deadline that is no time. */
+/**
+ * Checks the deadline of a route. @throws RangeError, naming the route as `where`, for a deadline that is not a number
+ * of milliseconds above 0.
+ */
 export function checkDeadline(where: string, { deadlineMs = 1 }: RouteOptions): void {
   const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= 2 ** 31 - 1;
   if (!isTime) throw new RangeError(`deadlineMs of ${where} must be a number of milliseconds above 0`);

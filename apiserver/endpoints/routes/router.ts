@@ -32,13 +32,13 @@ export interface RouteOptions {
   /** Schema of the JSON response; for API documents only. */
   readonly response?: JsonSchema;
   /**
-   * Milliseconds within which the handler must return its response; then the client gets a 504. A stream may last
-   * longer. Default 30,000.
+   * Milliseconds within which the handler must return its response; after that, the client gets a 504. A stream may
+   * last longer. Default 30,000.
    */
   readonly deadlineMs?: number;
   /**
-   * The permission on a resource that a request needs. Default: permission for the path itself, as a `nonResourceURLs` of
-   * RBAC, with the method in lower case as verb.
+   * The permission on a resource that a request needs. Without it, the request needs permission for the path itself
+   * (`nonResourceURLs` in RBAC); the verb is the method in lower case.
    */
   readonly permission?: RoutePermission;
 }

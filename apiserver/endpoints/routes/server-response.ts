@@ -41,7 +41,7 @@ const framing = new Set(['connection', 'content-length', 'keep-alive', 'trailer'
 const empty: ResponseBody = Object.freeze({ kind: 'none' });
 const noHeaders: ResponseParts['headers'] = Object.freeze({});
 
-/** A response. Immutable (frozen): each method returns another one. Its static methods make the first. */
+/** A response. Immutable (frozen): each method returns another response. The static methods make the first one. */
 export class ServerResponse {
   readonly statusCode: number;
   /** The headers by lower-case name. */

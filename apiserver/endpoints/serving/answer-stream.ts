@@ -77,7 +77,7 @@ export class AnswerStream implements Running {
   #fail(error: unknown): void {
     this.#cancel(error instanceof Error ? error : new Error('the response could not be produced', { cause: error }));
     this.#parts.onError(error);
-    // The client must not take a part for the whole.
+    // The connection is cut off, so that the client does not take a part for the whole.
     this.#parts.outgoing.destroy();
   }
 
@@ -116,7 +116,7 @@ export function cancelPieces(pieces: Pieces<unknown>): void {
 }
 
 function readerOf(pieces: Pieces<unknown>): PieceReader {
-  // This does not call return() of its iterator, which would wait for the read that is under way.
+  // A reader is used, because return() of the stream's iterator would wait for the read that is under way.
   if (pieces instanceof ReadableStream) return readableReader(pieces);
   const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   return { next: async () => iterator.next(), cancel: async () => iterator.return?.() };

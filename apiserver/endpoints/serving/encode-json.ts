@@ -8,8 +8,8 @@ const opening = Buffer.from('[');
 const closing = Buffer.from(']');
 
 /**
- * Encodes a value as JSON. It uses the bytes of stored objects as they were read, when the value is one or a list of them, or
- * has such a field. Returns a text when there are none: node sends it in one piece with the head.
+ * Encodes a value as JSON. If the value is a stored object or a list of stored objects, or has such a field, the bytes
+ * that were read are used for these objects. Otherwise it returns a text, which node sends in one piece with the head.
  * @throws TypeError for what JSON cannot hold.
  */
 export function encodeJson(value: unknown, storedBytes: StoredBytes): string | Buffer {

@@ -252,7 +252,7 @@ describe('the endpoints of plugins', () => {
       second.add(router('example.com/v1', '/a/b'));
     });
 
-    it('adds no route of an endpoint with a mistake', () => {
+    it('and an endpoint with a mistake adds none of its routes', () => {
       kinds.push(person);
       const both = route('example.com/v1').GET('/fine', answer).GET('/persons', answer).build();
       expect(() => owner('people').add(both)).to.throw('collides');

@@ -79,7 +79,7 @@ describe('a large JSON body of a request', () => {
       const incoming = new ServedRequest(new Socket());
       incoming.push(JSON.stringify('x'.repeat(bytes)));
       incoming.push(null);
-      // Node sets it at the end of a body.
+      // Node sets `complete` at the end of a body.
       incoming.complete = true;
       const outgoing = new ServerResponse(incoming);
       const user = (): RequestUser => ({ username: 'ada', groups: [] });

@@ -43,7 +43,10 @@ export class Mount {
     this.#byLength.clear();
   }
 
-  /** Returns the entries to try for a path of `length` segments after the version. The length of paths bounds the cache. */
+  /**
+   * Returns the entries to try for a path of `length` segments after the version. The cache stays small, because the
+   * length of paths is limited.
+   */
   candidates(length: number): readonly MountedEntry[] {
     const known = this.#byLength.get(length);
     if (known !== undefined) return known;

@@ -13,7 +13,7 @@ export interface RequestSourceParts {
   /** The query without the question mark. */
   readonly queryString: string;
   readonly bodies: BodyCodec;
-  /** Called when the user is first read. */
+  /** Returns the user; called when the user is first read. */
   readonly user: () => RequestUser;
 }
 
@@ -62,7 +62,10 @@ export class RequestSource {
     return this.#abort.signal;
   }
 
-  /** Aborts the signal of the request, even if it is made later. If this is called again, the first reason stays. */
+  /**
+   * Aborts the signal of the request, even if the signal is created later. If `abort` is called again, the first reason
+   * stays.
+   */
   abort(reason: Error): void {
     this.#aborted ??= reason;
     this.#abort?.abort(reason);

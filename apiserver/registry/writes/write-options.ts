@@ -17,7 +17,10 @@ export interface WriteOptions {
   readonly subresource?: Subresource | undefined;
   /** The values that the stored object must have for a deletion or a patch (409 otherwise). */
   readonly preconditions?: Preconditions | undefined;
-  /** The effect of a deletion on dependents. Default: that of the object's finalizers, otherwise Background. */
+  /**
+   * The effect of a deletion on dependents. Default: the policy that the object's finalizers ask for, otherwise
+   * Background.
+   */
   readonly propagationPolicy?: PropagationPolicy | undefined;
   /** The user who writes. Default: the server itself, which may write everything. */
   readonly user?: WritingUser | undefined;
@@ -38,15 +41,18 @@ export interface WriteOptions {
   readonly annotate?: ((key: string, value: string) => void) | undefined;
   /** True for writes by which the server keeps its own objects in order: no webhook reviews them. Default false. */
   readonly isOwnUpkeep?: boolean | undefined;
-  /** The leader that writes: the commit is refused (409, FormerLeader) unless it holds its lease then. Default none. */
+  /**
+   * The leader that writes; default none. The commit is refused (409, FormerLeader) unless the leader still holds its
+   * lease at that time.
+   */
   readonly leader?: LeaderEpoch | undefined;
 }
 
 export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
-  /** Take fields that have other owners instead of a 409. */
+  /** True: takes over the fields that have other owners. Otherwise such a field leads to a 409. */
   readonly force?: boolean | undefined;
-  /** Keep the values of contested fields instead; called with those fields. */
+  /** If given, a field that has another owner keeps its value, and there is no 409; called with all such fields. */
   readonly onContested?: ((contested: readonly FieldCause[]) => void) | undefined;
   /** Called before an absent object is created; it throws for a user who may only patch. Default: everybody may create. */
   readonly checkCreate?: (() => void) | undefined;

@@ -11,8 +11,8 @@ export interface WriteResult {
   /** Absent for a creation that was not stored (dryRun). */
   readonly resourceVersion?: string;
   /**
-   * `removed`: the object is gone, and `bytes` is its last state. `unshown`: it is marked for deletion in a version
-   * that cannot show it, and `bytes` is the stored form.
+   * `removed`: the object is gone, and `bytes` is its last state. `unshown`: the object is marked for deletion, but the
+   * version of the request cannot show it, so `bytes` is the stored form.
    */
   readonly outcome: 'created' | 'stored' | 'unchanged' | 'removed' | 'unshown';
   readonly warnings: readonly string[];

@@ -1,10 +1,10 @@
 /**
- * The maximum number of schemas that one check applies to values, with other work of the same cost: 20 to 40 ns each,
- * so some 20 to 40 ms.
+ * The maximum work of one check. Applying one schema to a value is one unit, and takes 20 to 40 ns; other work is
+ * counted by its time. So a check takes at most 20 to 40 ms.
  */
 export const maxWork = 1_000_000;
 
-/** The cost of comparing one value within an item with those of all other items. */
+/** The work of comparing one value of an item with those of all other items, in the units of {@link maxWork}. */
 export const workOfComparison = 10;
 
 /**
@@ -12,7 +12,7 @@ export const workOfComparison = 10;
  * itself from several branches of anyOf doubles its work with each level of an object, and would never end otherwise.
  */
 export class CheckBudget {
-  /** True when the check counts. */
+  /** True for a check that spends the budget, which is known when the check is compiled. */
   isUsed = false;
   readonly #units: number;
   #left: number;

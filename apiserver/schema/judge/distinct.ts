@@ -9,7 +9,10 @@ const noFields: Item = Object.freeze({});
 /** Up to this many items are compared in pairs, which needs no memory; longer lists go through a Map. */
 const maxPairwise = 16;
 
-/** Values in objects and lists that are compared in pairs; larger ones go through a Map as well. */
+/**
+ * Up to this many values in the objects and lists of the items, items are compared in pairs; if there are more, they go
+ * through a Map.
+ */
 const maxPairwiseValues = 200;
 
 /** The identity of the items of a list: the whole item (`set`), or some of its fields (`map`). */

@@ -77,7 +77,10 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
   };
 }).schema as fc.Arbitrary<JsonSchema>;
 
-/** True for a reference to itself on the same level, which never ends; the normaliser refuses it, too. */
+/**
+ * True for a schema that refers to itself on the same level, so that a check would never end. The normaliser refuses
+ * it, too.
+ */
 function refersAtOnce(schema: JsonSchema): boolean {
   const { $ref, allOf = [], anyOf = [], oneOf = [], not } = schema;
   return $ref !== undefined || [...allOf, ...anyOf, ...oneOf, ...(not === undefined ? [] : [not])].some(refersAtOnce);

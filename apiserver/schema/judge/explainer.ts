@@ -8,7 +8,10 @@ import type { LinearPatterns } from './linear-pattern.ts';
 import type { InPlace, SchemaNode } from './schema-node.ts';
 import { Violations } from './violations.ts';
 
-/** Cost of the message of a violation, in applied schemas; branches make messages that may not be reported. */
+/**
+ * The cost of the message of a violation, in applied schemas. It counts because branches make messages that may never
+ * be reported.
+ */
 const wordingWork = 200;
 
 /** The violation of a value that would take too long to validate. */
@@ -115,7 +118,8 @@ export class Explainer {
   #visitOne(branches: readonly SchemaNode[], value: unknown, violations: Violations): void {
     const results = branches.map((branch) => this.#branch(branch, value, violations));
     const valid = results.filter((causes) => causes.length === 0).length;
-    // A branch that was not checked has no violations either.
+    // When the budget is spent, a branch that was not checked has no violations, so the number of valid branches is
+    // unknown.
     if (valid === 1 || this.#budget.isSpent) return;
     const found = valid === 0 ? 'none valid' : `${valid} valid alternatives`;
     violations.unfit(`must validate one and only one schema (oneOf). Found ${found}`);

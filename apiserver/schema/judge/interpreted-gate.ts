@@ -25,10 +25,14 @@ export class InterpretedGate {
     this.#patterns = patterns;
   }
 
-  /** True for a value that violates no rule. Rules that would exceed the allowed work of a check are not checked. */
+  /**
+   * True for a value that violates no rule. A value whose check would exceed the allowed work is refused, see
+   * {@link gaveUp}.
+   */
   accepts(value: unknown): boolean {
     this.#budget.reset();
-    // Below `not`, a part that was not checked would count as a success.
+    // Below `not`, a part that was not checked would count as a success, so a check that was cut short refuses the
+    // value.
     return this.#accepts(this.#root, value) && !this.#budget.isSpent;
   }
 

@@ -4,7 +4,10 @@ import { RE2JS } from 're2js';
 import { atOnce } from '../../turns/in-turns.ts';
 import { SlicedPattern } from './sliced-pattern.ts';
 
-/** Texts and patterns of few characters, so that they meet; with a line end, a word's end, pairs and halves of surrogates. */
+/**
+ * Texts and patterns use the same few characters, so that they often match. Among these are the end of a line, the end
+ * of a word, and whole and half surrogate pairs.
+ */
 const characters = fc.constantFrom(
   'a',
   'b',

@@ -5,7 +5,8 @@ import { formats } from './formats.ts';
 type Draft2020 = Readonly<Record<string, unknown>>;
 
 /**
- * The largest integer. Every number is a double: a larger one loses digits, or has more than 64 bits for other readers.
+ * The largest integer that is accepted. Every number is a double, so a larger integer would lose digits, or have more
+ * than the 64 bits that other readers can hold.
  */
 export const maxInteger: number = Number.MAX_SAFE_INTEGER;
 

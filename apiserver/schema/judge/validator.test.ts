@@ -23,7 +23,7 @@ function fieldsOf(count: number): object {
   return Object.fromEntries(times(count, (at) => [`f${at}`, at]));
 }
 
-/** Counts the functions that are made of texts meanwhile. */
+/** Returns how many functions are made from text (`new Function`) during `work`. */
 function functionsMade(work: () => void): number {
   const original = globalThis.Function;
   let made = 0;

@@ -28,14 +28,14 @@ export interface ValidatorParts {
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * The values of a small schema that are interpreted before it is compiled: to compile takes as long as to interpret some thousand
- * values, and many processes see only a few values of a kind.
+ * The number of values that are interpreted before a small schema is compiled. Compiling takes as long as interpreting
+ * some thousand values, and many processes see only a few values of a kind.
  */
 export const valuesBeforeCode = 100;
 
 /**
- * Validates values by a schema. A small schema of an author is compiled to code (ajv) for its hundredth value, which takes
- * milliseconds. A large one, and every schema of a client, is interpreted, for which only the patterns must be compiled.
+ * Validates values by a schema. A small schema of an author is compiled to code (ajv) at its hundredth value, which
+ * takes milliseconds. A large schema, and every schema of a client, is interpreted; only its patterns must be compiled.
  */
 export class Validator {
   readonly #patterns = new LinearPatterns();
@@ -67,7 +67,10 @@ export class Validator {
     this.whenReady = () => preparation.whenDone();
   }
 
-  /** Interprets the first values, then compiles; at once for a value that takes too much work to interpret. */
+  /**
+   * Interprets the first values, then compiles the schema. It is compiled at once for a value that takes too much work
+   * to interpret.
+   */
   #untilCompiled(gate: InterpretedGate, compile: () => ValueGate): ValueGate {
     let count = 0;
     return (value) => {

@@ -17,13 +17,16 @@ import { translateNamed, translateSchema } from './translate-schema.ts';
  */
 const maxReferences = 250_000;
 
-/** The cost, in references, of comparing one value within an item with those of all other items: 30 ms in all. */
+/**
+ * The work of comparing one value of an item with those of all other items, counted as references. The comparisons of
+ * one check take at most 30 ms.
+ */
 const referencesOfComparison = 2.5;
 
-/** True for a value that keeps all the rules, as far as they can be checked with 250,000 references followed. */
+/** True for a value that violates no rule. A value whose check would follow more than 250,000 references is refused. */
 export type ValueGate = (value: unknown) => boolean;
 
-/** The parts that the check of values needs besides the schema; the explainer uses the same. */
+/** The parts that the check of values needs besides the schema. The explainer uses the same parts. */
 export interface CheckParts {
   readonly components: Readonly<Record<string, JsonSchema>>;
   readonly patterns: LinearPatterns;
@@ -63,7 +66,8 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   if (!budget.isUsed) return check;
   return (value) => {
     budget.reset();
-    // Below `not`, a reference that was not followed would count as a success.
+    // Below `not`, a reference that was not followed would count as a success, so a check that was cut short refuses
+    // the value.
     return check(value) && !budget.isSpent;
   };
 }

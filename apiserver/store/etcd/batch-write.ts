@@ -21,8 +21,8 @@ const maxInlineBytes = 64 * 1024;
 const maxRequestBytes = 1.25 * 1024 * 1024;
 
 /**
- * The bytes that a write takes besides its values and three times its key, and the bytes of a reference to staged
- * parts.
+ * The bytes that a write takes in addition to its values and three copies of its key, and the bytes of a reference to
+ * staged parts.
  */
 const bytesPerWrite = 300;
 const bytesPerStaged = 300;
@@ -93,7 +93,7 @@ export function batchWrite(plan: BatchPlan, state: StoredState, { layout, stagin
     operations: [
       ...objects,
       put(layout.log(plan.revision), formatRecord({ commit, changes })),
-      // A claim for another holder is overwritten.
+      // A claim that goes to another holder is overwritten, and so must not be dropped.
       ...plan.dropped.filter((claim) => !taken.has(claimId(claim))).map((claim) => drop(layout.claim(claim))),
       ...plan.taken.map((claim) => put(layout.claim(claim), claim.key)),
       ...(garbage.length > 0 ? [put(layout.garbage(plan.revision), JSON.stringify(garbage))] : []),
@@ -138,7 +138,7 @@ function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, stag
 interface InlineValue {
   readonly name: string;
   readonly size: number;
-  /** The bytes of the transaction without this value. */
+  /** The bytes that the transaction is smaller without this value. */
   readonly saved: number;
 }
 
@@ -146,7 +146,7 @@ function valuesOf({ operation }: PlannedWrite, { objects }: StoredState): Inline
   const { op, data } = operation;
   const values: InlineValue[] = [];
   const size = data?.byteLength ?? 0;
-  // In the object and in the log.
+  // A transaction has data twice, in the object and in the log; for a deletion, it has them in the log alone.
   if (data) values.push({ name: dataName(operation), size, saved: op === 'delete' ? size : 2 * size });
   const before = op === 'create' ? undefined : objects.get(operation.key);
   if (before?.bytes.kind === 'inline') {

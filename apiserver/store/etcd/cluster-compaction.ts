@@ -5,8 +5,8 @@ import type { EtcdLink } from './etcd-link.ts';
 import type { Integer } from './etcd-messages.ts';
 
 /**
- * The age of the states that are dropped, the same as in Kubernetes' API server: other programs on the cluster may read
- * older ones.
+ * States of keys are kept for this time, as by Kubernetes' API server, because other programs on the cluster may read
+ * them.
  */
 const keptMs = 5 * 60_000;
 

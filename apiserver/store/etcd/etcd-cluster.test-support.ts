@@ -14,8 +14,9 @@ import { PeerProxy } from './peer-proxy.test-support.ts';
 const run = promisify(execFile);
 
 /**
- * Below the ephemeral ports of systems, so that no connection gets one by chance. Each worker of mocha has its own, so
- * that no member is started at the port of one that another worker has just stopped.
+ * The ports of members are below the ephemeral ports of systems, so that no connection gets one by chance. Each worker
+ * of mocha has ports of its own, so that it does not start a member at a port that a member of another worker has just
+ * left.
  */
 const portsOfWorker = 340;
 const ports = {
@@ -92,12 +93,12 @@ export class EtcdCluster {
     return this.#members;
   }
 
-  /** The URL of a database, with all members or with these. */
+  /** The URL of a database, with the given members or, by default, all of them. */
   url(prefix: string, members: readonly EtcdMember[] = this.#members): string {
     return `etcd://${members.map(({ endpoint }) => endpoint).join(',')}${prefix}`;
   }
 
-  /** Starts a member, again if it has ended. `args` take the place of those of all members. */
+  /** Starts a member, again if it has ended. If given, `args` replace the arguments that all members get. */
   start(member: EtcdMember, args: readonly string[] = []): void {
     const { scheme = 'http', args: own = [] } = this.#options;
     const client = `${scheme}://${member.endpoint}`;
@@ -140,7 +141,7 @@ export class EtcdCluster {
   async leader(): Promise<EtcdMember> {
     return poll(async () => {
       for (const member of this.#members) {
-        // The format of etcd.
+        // The fields of etcd's response that are read here.
         const status = (await call(member, 'maintenance/status', {}).catch(() => ({}))) as {
           leader?: string;
           header?: { member_id: string };
@@ -174,7 +175,10 @@ export class EtcdCluster {
     for (const { proxy } of this.#members) if (proxy) proxy.delayMs = delayMs;
   }
 
-  /** SIGKILL; resolves when the process has ended. One that this cluster did not start runs on. */
+  /**
+   * Kills a member with SIGKILL, and resolves when its process has ended. A member that this cluster did not start
+   * keeps running.
+   */
   async kill(member: EtcdMember): Promise<void> {
     const child = member.process;
     member.process = undefined;
@@ -306,7 +310,7 @@ async function findEtcd(): Promise<boolean> {
   }
 }
 
-/** The message of tests that need etcd, without it. */
+/** The reason for which tests that need etcd are skipped when it is not installed. */
 export const missingEtcd = 'there is no etcd: install etcd-server and etcd-client of Debian, or etcd and etcdctl';
 
 function peerUrlOf({ proxy, peerPort }: EtcdMember): string {

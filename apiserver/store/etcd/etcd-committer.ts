@@ -25,7 +25,10 @@ export class EtcdCommitter {
     this.#parts = parts;
   }
 
-  /** Takes two round trips: the state that the batch depends on, and the transaction; large values take more. */
+  /**
+   * Takes two round trips: one reads the state that the batch depends on, the other is the transaction. Large values
+   * take more.
+   */
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const { writer, link, layout, uuid } = this.#parts;
     const needs = needsOf(batch);
@@ -48,7 +51,10 @@ export class EtcdCommitter {
     });
   }
 
-  /** Returns the number of changes that are gone: revisions have no gaps between the bound and the present. */
+  /**
+   * Returns the number of changes that are gone. It is the difference of the bounds, because revisions have no gaps
+   * between the bound and the present.
+   */
   async compact(upTo: number, maxRows: number): Promise<number> {
     if (maxRows < 1) return 0;
     const { writer, layout } = this.#parts;

@@ -97,7 +97,7 @@ describe('etcd store, with faults between it and a member', () => {
     });
   }
 
-  it('loses a large value with the transaction that needs it, and writes it again', async () => {
+  it('writes a large value again when the transaction that needs it was lost', async () => {
     const large = { ...create('large', ''), data: new Uint8Array(2e6).fill(1) };
     proxy.breakAt('"op":"create"', 'cut');
     expect(await written(store, large)).to.deep.equal([2]);

@@ -87,7 +87,7 @@ export class EtcdHistory {
   /** `revision` is that of the cluster when the head was read. */
   async #isRestored(connection: EtcdConnection, head: Head, revision: Integer): Promise<boolean> {
     const { raftAppliedIndex } = await connection.call('Maintenance/Status', {});
-    // The index of an entry is set after its effect is visible.
+    // The index of an entry is set after its effect is visible, so it may be one too small here.
     return difference(raftAppliedIndex, revision) + 1 < head.ahead;
   }
 
@@ -116,7 +116,7 @@ export class EtcdHistory {
     return 'changed';
   }
 
-  /** A database must not be inside of another one, whose keys are all below its prefix. */
+  /** Refuses a prefix inside of another database, because all keys below that database's prefix are its own. */
   async #refuseNested(connection: EtcdConnection): Promise<void> {
     const names = this.#parts.layout.prefix.split('/').slice(1, -1);
     for (const at of names.keys()) {

@@ -23,7 +23,7 @@ export function listenForCommits(
   { database, clock, layout, onHead }: ListenOptions,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
 ): ChangeSource {
-  // The other connection reports that the cluster is lost.
+  // Silent, because the store's other connection reports when the cluster is lost.
   const logger: Logger = silentLogger;
   const prepare = async (connection: EtcdConnection): Promise<void> => {
     await watchHead(connection, {
@@ -36,7 +36,7 @@ export function listenForCommits(
         subscription.notice(head.revision);
       },
     });
-    // Reports commits from the time before the watch.
+    // Finds the commits from the time before the watch.
     subscription.look();
   };
   const link = new EtcdLink({ database, clock, logger, prepare });

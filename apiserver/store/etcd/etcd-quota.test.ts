@@ -64,7 +64,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     expect(await written(store, create('c', ''))).to.deep.equal([4]);
   });
 
-  it('fails with full when it is refused, also for a write that another store got ahead of', async () => {
+  it('fails with full when it is refused, also when another store has written before it', async () => {
     exceed('the data', async () => undefined);
     expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'full' });
     const second = await other();

@@ -49,7 +49,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('continues when the next store does not write in time, which is longer where writes take longer', async () => {
+  it('continues when the next store does not write within its time, which is longer where writes take longer', async () => {
     for (const [writeMs, patienceMs] of [
       [1, 50],
       [100, 500],

@@ -89,7 +89,7 @@ export class EtcdTurns {
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();
-    // The stores ahead of this one did not use their turns.
+    // The stores ahead of this one did not use their turns, so they lose their places.
     const others = [...turns.slice(turns.indexOf(id) + 1), ...asking].filter((each) => each !== id);
     return [...new Set(others), id].slice(-maxStores);
   }

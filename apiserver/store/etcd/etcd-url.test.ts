@@ -31,8 +31,8 @@ describe('etcd URLs', () => {
   for (const [url, reason] of [
     ['etcd:secret', 'a member is needed'],
     ['etcd:///secret', 'a member is needed'],
-    ['etcd://secret', 'a prefix such as /homeostat'],
-    ['etcd://secret:2379/', 'a prefix such as /homeostat'],
+    ['etcd://secret', 'a prefix for all keys is needed'],
+    ['etcd://secret:2379/', 'a prefix for all keys is needed'],
     ['etcd://secret,/p', 'not the address of a member'],
     ['etcd://a:secret/p', 'not the address of a member'],
     ['etcd://a:99999/secret', 'not the address of a member'],
@@ -53,7 +53,7 @@ describe('etcd URLs', () => {
     });
   }
 
-  it('are named with members and prefix', () => {
+  it('have a name for messages, of the members and the prefix', () => {
     expect(nameOf(parseEtcdUrl('etcd://a,b:1/p?ca=x', { ETCDCTL_USER: 'me:secret' }))).to.equal('etcd://a:2379,b:1/p');
   });
 });

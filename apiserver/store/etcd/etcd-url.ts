@@ -6,7 +6,7 @@ export interface EtcdDatabase {
   readonly prefix: string;
   /** Paths of PEM files. Undefined when the connections are not encrypted. */
   readonly tls: EtcdTlsFiles | undefined;
-  /** Undefined: no authentication by name. */
+  /** The user that the store logs in as; undefined when it does not log in. */
   readonly user: EtcdUser | undefined;
 }
 
@@ -60,7 +60,7 @@ function endpointOf(text: string): string {
 
 function prefixOf(path: string): string {
   const prefix = decoded(path).replace(/\/+$/, '');
-  if (prefix === '') throw refused('a prefix such as /homeostat is needed, below which all keys are');
+  if (prefix === '') throw refused('a prefix for all keys is needed, such as /homeostat');
   if (prefix.length > maxPrefixLength || !/^(\/[\w.-]+)+$/.test(prefix)) {
     throw refused('a prefix has names of letters, digits, ".", "_" and "-" between slashes');
   }

@@ -14,7 +14,7 @@ import type { EtcdTurns } from './etcd-turns.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The time for which a write is decided again while other stores get ahead of it. */
+/** The time for which a write is decided again while other stores write before it. */
 const patienceMs = 12_000;
 
 /**
@@ -39,8 +39,8 @@ export interface Found {
   /** The values by key. */
   readonly values: ReadonlyMap<string, Buffer>;
   /**
-   * False when the state was read from a member that may lag behind. If the write of the head then succeeds, the member
-   * did not.
+   * False when the state was read from a member that may lag behind. If the head is then written, the state was the
+   * latest one.
    */
   readonly isLatest: boolean;
 }
@@ -90,7 +90,7 @@ export class EtcdWriter {
     this.#parts = parts;
   }
 
-  /** Runs after all earlier ones. */
+  /** Runs a task after all earlier ones. */
   run<Result>(task: () => Promise<Result>): Promise<Result> {
     return this.#queue.run(task);
   }
@@ -128,7 +128,7 @@ export class EtcdWriter {
     const success = all.map((operation) => (mayLag ? serializable(operation) : operation));
     const { responses } = await link.repeat((connection) => connection.call('KV/Txn', { success }));
     const found = this.#found(responses, !mayLag);
-    // The member lags behind what this store knows, or has a restored history.
+    // The revision shows that the member lags behind what this store knows, or has a restored history.
     if (mayLag) return found.head.revision < leastRevision ? this.#read(reads, false) : found;
     history.known.check({ ...found.head, batch: known.batch }, known);
     return found;
@@ -161,7 +161,7 @@ export class EtcdWriter {
     const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid(), turns: turns.next(from, asking) });
     const isShort = reads.length <= maxRepeatedReads;
     const connection = await link.get();
-    // Reads of this store may learn a later revision while the transaction is under way.
+    // The history that is known now: reads of this store may learn a later revision while the transaction is under way.
     const known = history.known.last;
     const startMs = clock.monotonicMs();
     try {
@@ -183,7 +183,8 @@ export class EtcdWriter {
       turns.lost();
       const found = this.#found(responses, true);
       lock.check(found.values.get(layout.exclusive.toString()));
-      // A restored history is noticed at a new connection; another store may have noticed it before.
+      // A restored history is noticed at a new connection. If another store has noticed it before, only the head that
+      // was found shows it.
       history.known.check({ ...found.head, batch: known.batch }, known);
       if (isShort) return found;
     } catch (error) {

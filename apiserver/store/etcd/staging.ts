@@ -8,7 +8,7 @@ import { nested } from './transactions.ts';
 const maxPieceBytes = 512 * 1024;
 const maxRequestBytes = 1024 * 1024;
 
-/** Longer than a write waits, including the look-up of its outcome. In seconds. */
+/** The lifetime of the lease, in seconds. It is longer than a write can take, including the look-up of its outcome. */
 const ttlS = 120;
 
 /**
@@ -31,7 +31,10 @@ export class Staging {
     this.#id = id;
   }
 
-  /** Equal bytes must have the same `name`, so that they are staged once. {@link write} writes them. */
+  /**
+   * Adds a value that {@link write} writes; returns the reference to it. Equal bytes must have the same `name`, so that
+   * they are staged once.
+   */
   add(name: string, data: Uint8Array): StoredBytes & { readonly kind: 'parts' } {
     const known = this.#staged.get(name);
     if (known) return known;

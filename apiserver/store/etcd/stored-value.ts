@@ -10,7 +10,10 @@ export interface StoredObject {
 
 const newline = 0x0a;
 
-/** A line with the revision, and the id and the size of parts if there are any; then the bytes. */
+/**
+ * Returns the stored form of an object: a line with its revision, and with the id and the size of its parts if there
+ * are any; then the bytes.
+ */
 export function formatObject({ revision, bytes }: StoredObject): Buffer {
   if (bytes.kind === 'parts') return Buffer.from(`${revision} ${bytes.id} ${bytes.size}\n`);
   return Buffer.concat([Buffer.from(`${revision}\n`), bytes.data]);
@@ -58,7 +61,7 @@ interface RecordLine {
   }[];
 }
 
-/** A line of JSON that describes the changes; then their bytes, without gaps. */
+/** Returns the stored form of a record: a line of JSON that describes the changes; then their bytes, without gaps. */
 export function formatRecord({ commit, changes }: LogRecord): Buffer {
   const data: Uint8Array[] = [];
   const extent = (bytes: StoredBytes): Extent => {
@@ -82,7 +85,7 @@ export function formatRecord({ commit, changes }: LogRecord): Buffer {
 
 export function parseRecord(value: Buffer): LogRecord {
   const end = value.indexOf(newline);
-  // Only this program writes below the prefix.
+  // The form is not checked, because only this program writes below the prefix.
   const { commit, changes } = JSON.parse(value.toString('utf8', 0, end)) as RecordLine;
   let at = end + 1;
   const bytesOf = ({ size, parts }: Extent): StoredBytes => {

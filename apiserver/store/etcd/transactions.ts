@@ -24,7 +24,10 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
   version: 0,
 });
 
-/** The reads of a transaction without writes. A nested one would go through consensus, and cost as much as a write. */
+/**
+ * Up to this many reads, a transaction without writes has no nested transactions: with them it would go through
+ * consensus, and cost as much as a write.
+ */
 const maxReads = 120;
 
 /** Returns the operations that read several ranges, nested only if there are too many for one list. */

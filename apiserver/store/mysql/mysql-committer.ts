@@ -87,7 +87,8 @@ export class MysqlCommitter {
       }
       for (const part of claimPartsOf(set, claimsChangedAtOnce)) {
         const taken = part.map((row) => ({ ...row, kind }));
-        // A claim for another holder is dropped first; dropping an absent row is no error.
+        // A claim that goes to another holder has to be dropped first. All of them are, because dropping an absent row
+        // is no error.
         await connection.query(...sql.changeClaims({ dropped: taken, taken }));
       }
       await connection.query(next);

@@ -268,7 +268,7 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('delays the other store for seconds when it hangs with the counter locked, and then writes after it [slow]', async () => {
+    it('delays the other store for seconds when it hangs with the counter locked, and then writes after the other store [slow]', async () => {
       // Measured in the server's time, since the server ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();

@@ -41,8 +41,8 @@ const ownLock = (token: string): string => `CONCAT('homeostat-store:', SHA1(${he
 // all places up to the first that is not free.
 const takeAny = places.map((place) => `GET_LOCK(${place}, 0)`).join(' OR ');
 const takeAll = places.map((place) => `GET_LOCK(${place}, ${timeoutS})`).join(' AND ');
-// A store that holds all places releases them together; when many stores hold one place each, any of them may release
-// its place at any time.
+// Looks at all places, waits for the first one, and then looks at all again: a store that holds all places releases
+// them together, but of many stores that hold one place each, any may release its place.
 const takeAnyInTime = `${takeAny} OR GET_LOCK(${places[0]}, ${timeoutS}) OR ${takeAny}`;
 const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).join(', ')}`;
 

@@ -101,7 +101,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       expect(await a.changes(begun.revision, 10)).to.have.lengthOf(1);
     });
 
-    it('not when it is compacted', async () => {
+    it('not a history that is only compacted', async () => {
       const [a, b] = pair();
       await written(a, create('1', ''), create('2', ''));
       await b.compact(2, 10);
@@ -181,7 +181,7 @@ describeWithMysql('MySQL stores that share a database', () => {
 
     it("show 3 readers each of 16 writers' changes once, in order, under a long load [slow]", () => expectOrder(30));
 
-    it('hide nothing that they compact: a reader receives it, or gets an error [slow]', async () => {
+    it('lose no change silently when they compact: a reader receives each change, or gets an error for it [slow]', async () => {
       let last = Infinity;
       let isDone = false;
       let compacted = 0;

@@ -6,7 +6,10 @@ import { int } from './mysql-statements.ts';
 import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The largest object and the row of its change have to fit: 1.5 MiB, twice in the log. */
+/**
+ * A statement must have room for the largest object and for the row of its change: an object has up to 1.5 MiB, and the
+ * log has it twice.
+ */
 const minPacketBytes = 4 * 1024 * 1024;
 
 export interface SessionOptions {
@@ -96,7 +99,8 @@ export function durabilityGap(facts: ServerFacts): string | undefined {
 
 function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
-  // MariaDB names itself, since its numbers continued MySQL's 5.5 with 10.0.
+  // A version of MariaDB contains this name. It has limits of its own, because its numbers continued MySQL's 5.5 with
+  // 10.0.
   const [oldestMajor, oldestMinor] = version.includes('MariaDB') ? [10, 6] : [8, 0];
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }

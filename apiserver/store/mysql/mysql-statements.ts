@@ -80,8 +80,9 @@ export const setCounter = (revision: number): string => `UPDATE counter SET revi
 export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta WHERE name IN (${hex('schema')}, ${hex('upgrading')})`;
 
 /**
- * Returns the counter, the epoch, compactRevision, in hexadecimal the batch that wrote a revision, and the schema
- * version, all of one moment. Not part of {@link lockCounter}, which may read them before it has the lock.
+ * Returns five values of one moment: the counter, the epoch, compactRevision, the batch that wrote a revision (in
+ * hexadecimal), and the schema version. It is not a part of {@link lockCounter}, which may read other values before it
+ * has the lock.
  */
 export const lookAt = (revision: number): string =>
   `SELECT revision, (${getMeta('epoch')}), (${getMeta('compactRevision')}), (${getBatch(revision)}), (${getSchema}) FROM counter WHERE id = 1`;
@@ -89,7 +90,7 @@ export const lookAt = (revision: number): string =>
 export const getMeta = (name: string): string => `SELECT value FROM meta WHERE name = ${hex(name)}`;
 export const setMeta = (name: string, value: string): string =>
   `INSERT INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)}) ON DUPLICATE KEY UPDATE value = ${hex(value)}`;
-/** Keeps an existing value. */
+/** Adds a value to `meta`, unless there is already one of this name. */
 export const addMeta = (name: string, value: string): string =>
   `INSERT IGNORE INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)})`;
 
@@ -100,8 +101,8 @@ export const findGenerations = (kinds: readonly number[]): string[] =>
   kinds.length === 0 ? [] : [`SELECT kind, generation FROM kind_indexes WHERE kind IN (${kinds.map(int).join(', ')})`];
 
 /**
- * Above 200 values the server uses statistics instead of looking them up, above 999 MariaDB turns the list into a
- * table: shorter lists are best.
+ * The maximum number of values in one list. With more than 200, the server uses statistics instead of looking the
+ * values up. With more than 999, MariaDB turns the list into a table.
  */
 const maxListed = 150;
 

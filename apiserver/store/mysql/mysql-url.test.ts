@@ -46,7 +46,7 @@ describe('MySQL URLs', () => {
     });
   }
 
-  it('are named without user and password', () => {
+  it('have a name for messages, without user and password', () => {
     expect(nameOf(parseMysqlUrl('mysql://u:secret@[::1]:3307/db'))).to.equal('mysql://[::1]:3307/db');
   });
 });

@@ -46,13 +46,16 @@ export class ChangeBroadcast {
     const before = this.#sent;
     this.#sent = pages.then(
       async (packed) => before.then(() => this.#send({ after, upTo: revision, pages: packed })),
-      // Processes that need a change ask for it themselves, and get the error then.
+      // If the read fails, the processes that need the changes ask for them, and get the error then.
       async () => before,
     );
     return this.#sent;
   }
 
-  /** Only creations need not be read: the states before other changes are in the database. */
+  /**
+   * Returns the changes of a commit. Only creations need not be read: the states before other changes are in the
+   * database.
+   */
   async #pagesOf(commit: WrittenCommit, after: number): Promise<readonly PackedPage[]> {
     const count = commit.revision - after;
     const page = pageOfCreations(commit);

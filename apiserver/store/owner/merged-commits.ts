@@ -15,7 +15,7 @@ interface Waiting {
 /** A commit that has written something. */
 export interface WrittenCommit {
   readonly operations: readonly Operation[];
-  /** In the same order. */
+  /** The outcomes of the operations, in their order. */
   readonly outcomes: readonly Outcome[];
   /** The last revision. */
   readonly revision: number;

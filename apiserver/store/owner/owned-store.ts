@@ -88,7 +88,7 @@ class OwnedStore implements Store {
   async changes(after: number, limit: number): Promise<readonly Change[]> {
     this.#opened();
     const known = this.#recent.after(after, limit);
-    // Only the database can tell that there are no more.
+    // Otherwise the database is asked, because only it can tell that there are no more changes.
     if (known !== undefined) return known;
     return (await this.#call('changes', { after, limit })).flatMap(unpackChanges);
   }

@@ -13,7 +13,7 @@ export interface OwnerCalls {
   commit: { request: PackedBatch; answer: PackedOutcomes };
   /** Returns the number of the scan. */
   beginScan: { request: { readonly kind?: number | undefined }; answer: number };
-  /** undefined: the scan has ended. */
+  /** undefined when the scan has ended. */
   nextPage: { request: number; answer: PackedPage | undefined };
   endScan: { request: number; answer: void };
   changes: { request: { readonly after: number; readonly limit: number }; answer: readonly PackedPage[] };

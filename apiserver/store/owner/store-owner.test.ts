@@ -91,7 +91,7 @@ describe('the owner of a database', () => {
     expect((await b.changes(0, 2)).map(({ revision }) => revision)).to.deep.equal([1, 2]);
     expect((await b.changes(1, 2)).map(({ revision }) => revision)).to.deep.equal([2, 3]);
     expect(watched.reads, 'read again').to.equal(1);
-    // The changes that it has passed are read from the database.
+    // After this call, the store has forgotten the changes up to 4, and reads them from the database.
     await b.changes(4, 1);
     expect((await b.changes(0, 5)).map(readable)).to.deep.equal(changes.map(readable));
     expect(watched.reads).to.equal(2);

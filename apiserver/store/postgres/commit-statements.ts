@@ -9,7 +9,10 @@ interface CommitParts {
   readonly required?: ReturnType<typeof requiredFrom>;
 }
 
-/** True when an operation's generation is its kind's. The array is built once, from the few that a batch names. */
+/**
+ * True when the generation that an operation names is that of its kind. The array is built once, from the few
+ * generations that a batch names.
+ */
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
 /** $9 has each operation's number among the requirements, $10 and $11 the requirements. */
@@ -140,8 +143,8 @@ export const commit: Statement = { name: 'commit', text: commitText({}) };
 export const commitOfGenerations: Statement = { name: 'commit_generations', text: commitText({ generations }) };
 
 /**
- * The statement for a batch with claims of its own, with parameters $1 to $21; operations with claims usually name a
- * generation.
+ * The statement for a batch that adds or removes claims, with parameters $1 to $21. It includes the parameters of
+ * generations, because operations with claims usually name one.
  */
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
 

@@ -24,7 +24,7 @@ export interface OperationColumns {
 
 /** Generations as columns: the distinct ones of the kinds, and for each operation its number among them, from 1. */
 interface GenerationColumns {
-  /** undefined: not checked. */
+  /** undefined for an operation whose generation is not checked. */
   readonly requirements: readonly (number | undefined)[];
   readonly kinds: readonly number[];
   readonly values: readonly number[];
@@ -35,7 +35,7 @@ interface GenerationColumns {
  * `sets` has the number of the set for each claim.
  */
 interface RequiredColumns {
-  /** undefined: requires none. */
+  /** undefined for an operation that requires no claims. */
   readonly numbers: readonly (number | undefined)[];
   readonly sets: readonly number[];
   readonly kinds: readonly number[];
@@ -87,7 +87,7 @@ export function operationColumns(batch: readonly Operation[]): OperationColumns 
   };
 }
 
-/** undefined when no operation names any. */
+/** Returns undefined when no operation names a generation. */
 function generationColumns(batch: readonly Operation[]): GenerationColumns | undefined {
   const numbers = new Map<string, number>();
   const kinds: number[] = [];
@@ -105,7 +105,7 @@ function generationColumns(batch: readonly Operation[]): GenerationColumns | und
   return kinds.length > 0 ? { requirements, kinds, values } : undefined;
 }
 
-/** undefined when no operation requires any. */
+/** Returns undefined when no operation requires a claim. */
 function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefined {
   const known = new Map<string, number>();
   const rows: { readonly set: number; readonly required: RequiredClaim }[] = [];
@@ -130,7 +130,8 @@ function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefin
 }
 
 /**
- * undefined when no operation has any: most operations change no unique value, and should not pay for those that do.
+ * Returns undefined when no operation has claims: most operations change no unique value, and should not pay for those
+ * that do.
  */
 function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
   const columns = { added: emptyColumn(), removed: emptyColumn(), wanted: [] as Claim[] };

@@ -38,7 +38,10 @@ const findAttributes = `SELECT pg_is_in_recovery() AS standby, current_setting('
 /** SQLSTATE. */
 const unspecificWarning = '01000';
 
-/** Revisions are well below 2^53. Bytes stay in their hexadecimal form until a page of them is packed. */
+/**
+ * The types that are parsed as numbers. These are safe for revisions, which are well below 2^53. Bytes stay in their
+ * hexadecimal form until a page of them is packed.
+ */
 const numeric = new Set([20, 21, 23]);
 const boolean = 16;
 const types = {
@@ -104,7 +107,7 @@ export class PostgresConnection {
     const connection = new PostgresConnection(client, socket);
     try {
       await client.connect();
-      // A pooler accepts logins even while it has no server.
+      // A pooler accepts logins even while it has no server, so the first statements have a time limit as well.
       socket.setTimeout(timeoutMs, () => connection.destroy());
       await connection.execute(sessionSettings);
       await connection.#check(attributes);

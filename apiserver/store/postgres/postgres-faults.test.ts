@@ -12,7 +12,7 @@ import { create, key, rejectionOf, revisionOf, scanned, written } from '../store
 import { type StoreErrorCode, storeErrorCodeOf } from '../store-error.ts';
 import type { Store } from '../store.ts';
 
-/** Expects commits to fail like this in the end; the store may first have to notice a lost connection. */
+/** Expects commits to fail with this code in the end; the store may first have to notice a lost connection. */
 async function failsWith(code: StoreErrorCode, store: Store, clock: FakeClock): Promise<unknown> {
   return eventually(async () => {
     const error = await passTime(clock, rejectionOf(store.commit([create('never', '')])));
@@ -43,7 +43,7 @@ describe('PostgresStore when connections fail', () => {
     const woken: number[] = [];
     const stop = store.subscribe((revision) => woken.push(revision));
     const [first = 0] = await written(store, create('a', '1'));
-    // One that writes, one that reads, one that listens.
+    // The store has a session that writes, one that reads, and one that listens.
     await eventually(async () => (await server.sessions(url)) === 3);
     await server.endSessions(url);
     const [second = 0] = await written(store, create('b', '2'));

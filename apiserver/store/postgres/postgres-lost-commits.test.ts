@@ -152,7 +152,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     await store.close();
   });
 
-  it('fails a batch of which nothing can be written with the actual error', async () => {
+  it('fails with the actual error when nothing of a batch can be written', async () => {
     const { store, proxy } = await server.openThroughProxy();
     proxy.failCommit('before', 'before', 'before');
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ code: 'io' });

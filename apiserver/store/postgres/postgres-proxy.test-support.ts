@@ -43,7 +43,7 @@ export class PostgresProxy {
     return url.href;
   }
 
-  /** Each fault applies to one batch: the next one without a fault. */
+  /** Each fault applies to one batch: the next one that has no fault yet. */
   failCommit(...faults: readonly CommitFault[]): void {
     this.#faults = [...faults];
   }

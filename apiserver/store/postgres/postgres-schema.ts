@@ -42,7 +42,10 @@ export const migrations: readonly string[] = [
   `CREATE TABLE homeostat_indexes (kind integer PRIMARY KEY, generation bigint NOT NULL, indexes text NOT NULL);`,
 ];
 
-/** Throws StoreError `newer` for the result of a statement that reads the version; without a row there is none. */
+/**
+ * Checks the version in `rows`, the result of a statement that reads it; without a row, the database has no version.
+ * Throws StoreError `newer` for that of a newer program.
+ */
 export function checkSchemaRow(rows: readonly { readonly version: number }[], name: string): void {
   checkSchemaVersion({ migrations, version: rows.at(0)?.version ?? 0, name });
 }

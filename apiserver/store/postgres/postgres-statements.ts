@@ -55,7 +55,7 @@ export const getCounter: Statement = {
 };
 /** The channel of a schema: stores in different schemas of one database do not receive each other's notifications. */
 export const channel: string = `'homeostat_' || to_hex(${schemaNumber})`;
-/** Returns the command, in which the channel cannot be an expression. */
+/** Returns the command to listen as text, because the channel in the command itself cannot be an expression. */
 export const listenCommand: string = `SELECT 'LISTEN ' || ${channel} AS command`;
 /**
  * Returns the compaction of this database's history, and the transaction that wrote revision $1, from one snapshot.

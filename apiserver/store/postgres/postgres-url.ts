@@ -44,7 +44,7 @@ export function parsePostgresUrl(url: string): PostgresServers {
   checkPorts(ports, hosts.length);
   if (hosts.length > maxHosts) throw refused(`more than ${maxHosts} hosts`);
   const several = hosts.length > 1;
-  if (several && hosts.includes('')) throw refused('a host of several has no name');
+  if (several && hosts.includes('')) throw refused('one of several hosts has no name');
   const urls = several ? hosts.map((host, at) => urlOf(parts, host, ports[at] ?? ports[0])) : [url];
   if (!urls.every((each) => URL.canParse(each))) throw refused('a host or a user cannot be read');
   return { urls, attributes: attributesOf(parameters.get('target_session_attrs'), several) };
@@ -79,7 +79,7 @@ function checkPorts(ports: readonly string[], hosts: number): void {
 function attributesOf(text: string | undefined, several: boolean): SessionAttributes {
   if (text === undefined) return several ? 'read-write' : 'any';
   const found = sessionAttributes.find((each) => each === text);
-  if (!found) throw refused('target_session_attrs is any, read-write or primary: the store writes');
+  if (!found) throw refused('target_session_attrs must be any, read-write or primary, since the store has to write');
   return found;
 }
 

@@ -104,8 +104,9 @@ export class PostgresWriter {
   }
 
   /**
-   * Sends the operations that are not known to be written until all have an outcome. The outcome of a lost transaction
-   * is looked up first, so that nothing is written twice and every reported outcome is true.
+   * Sends the operations that are not known to be written, again after a lost connection, until all have an outcome.
+   * The outcome of a lost transaction is looked up first, so that nothing is written twice and every reported outcome
+   * is true.
    */
   async #commit(batch: readonly Operation[]): Promise<Committed> {
     const outcomes = new BatchOutcomes(batch);
@@ -189,7 +190,10 @@ export class PostgresWriter {
     return body(connection);
   }
 
-  /** A statement of this program may fail because a newer program has changed the tables. */
+  /**
+   * Returns the error to report for a refused statement: `newer` if it failed because a newer program has changed the
+   * tables.
+   */
   async #refused(connection: PostgresConnection, error: unknown): Promise<StoreError> {
     const refusal = this.#refusal(connection, error);
     if (refusal.code !== 'refused') return refusal;

@@ -110,7 +110,7 @@ describe('the copy of the present objects', () => {
     ['of another kind', 'UPDATE present SET kind = kind + 7'],
     ['of another database', `UPDATE history SET key = key || '-of-another'`],
   ] as const) {
-    it(`is ignored when it is one ${damage}`, async () => {
+    it(`is ignored when it is a copy ${damage}`, async () => {
       const restarts = new Restarts(await connect(undefined));
       for (let name = 0; name < 8; name += 1) restarts.take({ verb: 'write', name, isDelete: false });
       restarts.take({ verb: 'copy' });

@@ -64,7 +64,7 @@ export class PresentObjects {
     return this.#tables.get(kind)?.find(hash, isFound) ?? 0;
   }
 
-  /** Records that the object has another revision now; 0 when it is absent. */
+  /** Records that the object has the revision `to` now instead of `from`; 0 stands for an absent object. */
   move({ kind, hash }: ObjectKey, from: number, to: number): void {
     let table = this.#tables.get(kind);
     if (table === undefined) {

@@ -70,7 +70,8 @@ async function copyDatabase(database: SqlDatabase, path: string, options: Backup
   }
   if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep, progress })))) return;
   signal.throwIfAborted();
-  // In one step, for which writes wait. SQLite writes only into an empty file.
+  // Copies in one step, during which writes wait. SQLite writes only into an empty file, so a part of the first attempt
+  // is removed.
   truncateSync(path);
   database.prepare('VACUUM INTO ?').run(path);
 }
@@ -80,7 +81,10 @@ function nodeSqlite(): NodeSqlite | undefined {
   return process.getBuiltinModule('node:sqlite');
 }
 
-/** Returns false when the copy fails: that of Node 22 sometimes does ("not an error") when a write begins meanwhile. */
+/**
+ * Returns false when the copy fails. The copy of Node 22 sometimes fails ("not an error") when a write begins
+ * meanwhile.
+ */
 async function isCopied(copy: () => Promise<unknown>): Promise<boolean> {
   try {
     await copy();

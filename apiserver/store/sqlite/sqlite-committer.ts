@@ -24,7 +24,7 @@ interface PackedOperation {
   readonly generation: number;
 }
 
-/** Changes that a start reads in a few milliseconds. */
+/** After fewer changes than this, a start reads them in a few milliseconds, so no copy is needed. */
 const fewestChanges = 10_000;
 
 /** The writing side of a database: all transactions run here, one after the other. */
@@ -45,7 +45,8 @@ export class SqliteCommitter {
     this.#statements = prepareStatements(database);
     this.#objects = new PresentObjects(database, secret);
     const { revision } = rowOf(database.prepare<{ readonly revision: number }>(sql.lastRevision));
-    // When all changes are compacted, the last one may be a deletion, whose row no longer exists.
+    // When all changes are compacted, the last one may be a deletion, whose row no longer exists: then the last
+    // revision is the compacted one.
     const compacted = rowOf(database.prepare<{ readonly value: number }>(sql.getMeta), 'compactRevision');
     this.#revision = Math.max(revision, compacted.value);
   }
@@ -117,7 +118,7 @@ export class SqliteCommitter {
     return generation;
   }
 
-  /** Returns the indexes of a kind; for one that was never opened, none under generation 0. */
+  /** Returns the indexes of a kind; for a kind that was never opened, no indexes and generation 0. */
   #indexesOf(kind: number): { generation: number; indexes: string } {
     const row = this.#statements.getMeta.get(`indexes:${kind}`);
     const [generation = '0', indexes = ''] = row?.value.split(' ') ?? [];
@@ -151,8 +152,9 @@ export class SqliteCommitter {
   }
 
   /**
-   * Writes a copy of the present objects. Does nothing when a start with the existing copy is fast, or would read
-   * less than `share` of the objects: so each change pays for only a few bytes of copies.
+   * Writes a copy of the present objects. Does nothing when a start from the existing copy would still be fast, or when
+   * the changes since that copy are fewer than `share` of the objects. So each change pays for only a few bytes of
+   * copies.
    */
   copyObjects(share: number): void {
     const changes = this.#revision - this.#objects.copied;

@@ -49,7 +49,10 @@ async function writeVersionOne(path: string, objects: number): Promise<void> {
   database.close();
 }
 
-/** All objects and changes of such a database, before or after the migration. */
+/**
+ * Returns all objects and changes of a database that was written in version 1, before or after its migration to version
+ * 2.
+ */
 async function contentOf(path: string, version: 1 | 2, after: number): Promise<unknown> {
   const database = await openDatabase(path);
   const present = `SELECT revision FROM history EXCEPT SELECT previous FROM history`;

@@ -80,7 +80,7 @@ describe('SqliteStore', () => {
     expect(modes).to.deep.equal([0o700, 0o600, 0o600]);
   });
 
-  it('restricts a file that others can write to its user, and leaves any other file as it is [slow]', async () => {
+  it('lets only its user access a file that others could write to, and leaves any other file as it is [slow]', async () => {
     const path = freshPath();
     for (const [before, later] of [
       [0o666, 0o600],
