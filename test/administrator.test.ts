@@ -44,7 +44,7 @@ describe('The first administrator [slow]', () => {
   }
 
   function start(args: readonly string[]): ChildProcess {
-    // With the options of V8 that this process has.
+    // The child process gets the options of V8 that this process has.
     const command = [...process.execArgv, script, ...args];
     const child = spawn(process.execPath, command, { cwd: folder, env: { PATH: process.env['PATH'] } });
     running.push(child);

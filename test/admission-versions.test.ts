@@ -73,7 +73,7 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
-  it('converts what they return to the version that is written', async () => {
+  it('converts the objects that hooks return to the version that is written', async () => {
     hooks.onCreate = ({ object }) => {
       object.spec = { ...object.spec, extent: '7 km' };
     };
@@ -103,7 +103,7 @@ describe('admission of a kind in several versions', () => {
     expect(patched.body.spec).to.deep.equal({ extent: '15 km', colour: 'blue' });
   });
 
-  it('leaves an object that they do not change as it was sent, including fields that their version lacks', async () => {
+  it('leaves an object that no hook changes as it was sent, including fields that the version of the hook lacks', async () => {
     hooks.onCreate = () => undefined;
     const created = await server.create(gadgetsV2, newGadgetV2('a'));
     expect(created.metadata).not.to.have.property('annotations');
@@ -121,7 +121,7 @@ describe('admission of a kind in several versions', () => {
     expectRefusal(await server.post(gadgetsV1, newGadgetV1('a')), { reason: 'Invalid', message: /is too far$/ });
   });
 
-  it('refuses what cannot be converted for a hook, as it would be for the store', async () => {
+  it('refuses an object that cannot be converted for a hook, as it refuses one that cannot be converted for the store', async () => {
     const answer = await server.post(gadgetsV2, newGadgetV2('a', { code: 'odd' }));
     expectRefusal(answer, { reason: 'Invalid', message: 'odd ones have no extent' });
   });

@@ -100,7 +100,7 @@ describe('admission by plugins', () => {
   const read = async (name: string): Promise<any> => (await server.get(`${orders}/${name}`)).body;
 
   describe('of the result of a hook', () => {
-    it('a creation stores and returns the fields that it filled in, required ones too, with the defaults of the schema', async () => {
+    it('a creation stores and returns the fields that the hook filled in, required ones too, with the defaults of the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: `slug-of-${object.spec?.title}`, tags: ['new'] };
       };
@@ -109,7 +109,7 @@ describe('admission by plugins', () => {
       expect(await read('a')).to.deep.equal(created);
     });
 
-    it('an object that it returns replaces the one that it received', async () => {
+    it('an object that the hook returns replaces the one that it received', async () => {
       hooks.onCreate = async ({ object }) => ({
         ...object,
         metadata: { ...object.metadata, labels: { 'orders.example.com/kind': 'new' } },
@@ -170,7 +170,7 @@ describe('admission by plugins', () => {
       expect([code, body]).to.deep.equal([200, created]);
     });
 
-    it('a change after it has returned has no effect', async () => {
+    it('a change that the hook makes after it has returned has no effect', async () => {
       let kept: { title?: string } | undefined;
       hooks.onCreate = ({ object }) => {
         kept = object.spec;
@@ -457,7 +457,7 @@ describe('admission by plugins', () => {
       await eventually(async () => (await server.get(`${orders}/owned`)).status === 404);
     });
 
-    it('keeps its object, and no object of another kind, when a namespace is deleted', async () => {
+    it('keeps the object whose deletion the hook refuses when the namespace is deleted, and no other object', async () => {
       await server.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
       const create = async (name: string): Promise<unknown> =>
         server.create(parcels, { apiVersion: 'orders.example.com/v1', kind: 'Parcel', metadata: { name } });

@@ -5,8 +5,8 @@ import { demoPerson, demoPersons, demoVersion } from './support/applied-person.t
 import { TestServer } from './support/test-server.ts';
 import type { Answer } from './support/test-server.ts';
 
-// Intended differences from Kubernetes' responses: sequence, step from 0. A step listed here that does not differ
-// fails.
+// Intended differences from Kubernetes' responses, by sequence and step (from 0). A step listed here that does not
+// differ fails.
 const deviations: Readonly<Record<string, string>> = {
   'set list duplicate in applied 0': 'a list with a duplicate is a 422 that names the field, not a 500',
   'map list (conditions via status) 5':
@@ -41,7 +41,8 @@ describe('server-side apply, as recorded from Kubernetes', () => {
   let server: TestServer;
 
   before(async () => {
-    // Each sequence was recorded within a second: entries of the same time are in the order of their managers.
+    // The clock stands still, because each sequence was recorded within a second, and entries of the same time are in
+    // the order of their managers.
     server = await TestServer.start({ clock: new FakeClock() });
     server.api.schemeManager.register(demoPerson);
     await server.api.whenReady(demoPerson);

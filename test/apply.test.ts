@@ -150,7 +150,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('identifies items by their keys, absent ones by their defaults', async () => {
+  it('identifies items by their keys, and uses the default of an absent key', async () => {
     await apply('a', { spec: { name: 'Ann', ports: [{ port: 1, name: 'one' }] } });
     const answer = await apply('b', {
       spec: {
@@ -184,7 +184,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(entriesOf(changed).find(({ manager }) => manager === 'b')).to.include({ time: '2030-01-01T00:02:00Z' });
   });
 
-  it('takes over what kubectl applied by itself, and keeps its annotation correct', async () => {
+  it('takes over the fields of a client-side apply of kubectl, and keeps the annotation of kubectl correct', async () => {
     const config = { ...object({ spec: { name: 'Ann', age: 1 } }) };
     const annotations = { [lastApplied]: `${JSON.stringify(config)}\n` };
     await server.post(`${demoPersons}?fieldManager=kubectl-client-side-apply`, {
@@ -221,7 +221,7 @@ describe('managedFields of other writes', () => {
     return body.metadata.managedFields as readonly Entry[] | undefined;
   }
 
-  it('are the creator’s, by fieldManager, by User-Agent, or unknown', async () => {
+  it('name the creator by fieldManager, otherwise by User-Agent, otherwise as unknown', async () => {
     const answers = [
       await server.post(`${persons}?fieldManager=me`, person('a')),
       await server.post(persons, person('b'), { headers: { 'user-agent': 'kubectl/v1.32.5 (linux)' } }),

@@ -234,7 +234,7 @@ rules:
   });
 
   it('has logins and logouts: who tried, from where, with which code, and never a password [slow]', async () => {
-    // The clock stands still: five wrong passwords may take longer to check than the sixth has to wait.
+    // The clock stands still, because checking five wrong passwords may take longer than the delay of the sixth login.
     const clock = new FakeClock();
     await start({}, { clock });
     const headers = { authorization };

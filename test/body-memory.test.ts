@@ -86,13 +86,13 @@ describe('bodies of requests under way', () => {
   }
 
   for (const path of [persons, endpoint])
-    it(`share a bound by their Content-Length: beyond it 503 and Retry-After (${path})`, async () => {
+    it(`share a limit by their Content-Length: beyond it, requests get 503 with Retry-After (${path})`, async () => {
       for (let index = 0; index < tooMany; index += 1) open(path, `Content-Length: ${3 * MiB}`);
       await eventually(async () => (await inFlight()) === tooMany - 1);
       await expectFull();
     });
 
-  it('of one client address take half of the bound', async () => {
+  it('of one client address take at most half of the limit', async () => {
     const refused: string[] = [];
     const address = '10.0.0.1';
     for (let index = 0; index < tooMany; index += 1) {

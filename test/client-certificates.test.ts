@@ -62,7 +62,7 @@ describe('client certificates', () => {
     return answerOf(response);
   }
 
-  it('of the authority of the server name user and groups', async () => {
+  it('that the authority of the server has issued name a user and groups', async () => {
     const answer = await ask(await issue('ann', ['system:masters', 'staff']));
     expect(answer.status, answer.text).to.equal(201);
     expect(answer.body.status.userInfo).to.deep.equal({
@@ -88,7 +88,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('count before a token, and a token counts without one', async () => {
+  it('take precedence over a token, and a token counts without a certificate', async () => {
     const bearer = { authorization: `Bearer ${admin}` };
     const { body } = await ask(await issue('ann', ['system:masters']), bearer);
     expect(body.status.userInfo.username).to.equal('ann');

@@ -79,7 +79,7 @@ describe('compression [compat compression]', () => {
     expect(watch.headers).not.to.have.property('content-encoding');
   });
 
-  it('lets clients keep responses: 304 by the tag that came with the compressed one', async () => {
+  it('responds with 304 to the ETag of a compressed response, so that clients can keep it', async () => {
     const path = '/docs/swagger-ui-bundle.js';
     const { headers } = await ask(path, gzip);
     expect(headers['content-encoding']).to.equal('gzip');

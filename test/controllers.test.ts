@@ -94,7 +94,7 @@ for (const way of ['in process', 'over HTTP']) {
       await server.client.create(model, { ...fields, metadata: { name, ownerReferences } });
     };
 
-    it('never writes its status to a new object of the same name: that is a conflict, without an error or a used retry', async () => {
+    it('never writes its status to a new object of the same name: the write is a conflict, logs no error and uses no retry', async () => {
       const outcomes: unknown[] = [];
       run(
         controller(Person, {
@@ -115,7 +115,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('finds a new object of the name of a dependent, or of an object that it finalizes, without an error', async () => {
+    it('finds a new object with the name of a former dependent, or of an object that it finalizes, without an error', async () => {
       let runs = 0;
       run(
         controller(Person, {

@@ -71,7 +71,7 @@ describe('checkConvergence, without drawn faults [slow]', () => {
   });
 });
 
-describe('checkConvergence, with permanent failures without faults', () => {
+describe('checkConvergence, for controllers that fail permanently even without faults', () => {
   const failing = (error: () => Error) =>
     controller(Guest, {
       async reconcile({ status, object }) {
@@ -80,16 +80,16 @@ describe('checkConvergence, with permanent failures without faults', () => {
       },
     });
 
-  it('is refused', async () => {
+  it('rejects', async () => {
     const error = await failureOf({ controllers: [failing(() => new Error('no cards left'))], scenario: arrive });
     expect(error.message).to.match(
       /^the run without faults ended with permanent failures\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
     );
-    // With its stack, which test runners print.
+    // The cause is the thrown error with its stack, which test runners print.
     expect(error.cause).to.have.property('message', 'no cards left');
   });
 
-  it('is refused also when the object is deleted later, which hides the failure', async () => {
+  it('rejects even if the object is deleted later, which hides the failure', async () => {
     const error = await failureOf({
       controllers: [failing(() => new Error('no cards left'))],
       async scenario({ client, settle }) {
@@ -321,7 +321,7 @@ describe('the report of checkConvergence', () => {
   });
 
   it('names only the faults that the failure needs, each as simple as it may be [slow]', async () => {
-    // These draw two or three faults each, with late failures and caches that lag.
+    // Each of these seeds draws two or three faults, with late failures and caches that lag.
     for (const seed of [5, 34, 37]) {
       const { faults } = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: [seed] });
       expect(faults, `seed ${seed}`).to.have.length(1);

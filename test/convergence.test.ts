@@ -222,7 +222,7 @@ describe('checkConvergence', () => {
     expect(error.message).to.include('Badge bob: should not exist');
   });
 
-  it('gives controllers the verbs that are methods of others', async () => {
+  it('gives controllers verbs that are methods of other verbs, such as condition.summary', async () => {
     const kinds = new Set<string>();
     const asks = controller(Person, {
       owns: [Badge],

@@ -32,7 +32,10 @@ describeTwoServers('two replicas, while one still stores objects in the former s
   const widgetDefinition = (storage: 'v1' | 'v1beta1'): { readonly spec: object } =>
     convertedDefinition({ storage, clientConfig: clientConfig('/convert') });
 
-  /** The definition of another kind. A replica handles one definition after the other, and waits for the webhook of this one. */
+  /**
+   * The definition of another kind. A replica handles one definition after the other; a webhook that does not respond
+   * for this kind delays the definition of Widget.
+   */
   function gadgetDefinition(storage: 'v1' | 'v1beta1'): object {
     const { spec, ...rest } = convertedDefinition({ storage, clientConfig: clientConfig('/gadgets') });
     const names = { plural: 'gadgets', kind: 'Gadget' };

@@ -92,7 +92,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect(hooks.asked).to.have.length(2);
   });
 
-  it('labels and annotations may change, name, uid and the rest of metadata may not [spec operators-conversion-results]', async () => {
+  it('a webhook may change labels and annotations; it may not change name, uid and the rest of metadata [spec operators-conversion-results]', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     const changed = (metadata: object): void =>
       hooks.on('/convert', (request) => ({
@@ -145,7 +145,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     ['ends the connection', (_request, response) => void response.destroy(), /: EOF$/],
   ];
   for (const [what, answer, message] of useless) {
-    it(`a webhook that ${what} fails reads in the other version, writes in it, and nothing else [spec operators-conversion-failures]`, async () => {
+    it(`when a webhook ${what}, reads and writes in the other version fail, and nothing else [spec operators-conversion-failures]`, async () => {
       await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
       hooks.on('/convert', typeof answer === 'function' ? (answer as Webhook) : () => answer);
       expectRefusal(await server.get(`${betaWidgets}/a`), { reason: 'InternalError', message });

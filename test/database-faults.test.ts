@@ -43,7 +43,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
   const write = (): Promise<Answer> => server.post(path, person(`p-${(written += 1)}`));
   const ready = async (): Promise<string> => (await server.get('/readyz')).text;
 
-  /** Checks that it responds without a restart, and has every acknowledged write and no other. */
+  /** Checks that the server responds without a restart, and has every acknowledged write and no other. */
   async function expectRecovery(acknowledged: number): Promise<void> {
     await eventually(async () => (await write()).status === 201, { timeoutMs: 15_000 });
     await eventually(async () => (await ready()) === 'ok');
@@ -79,7 +79,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('refuses writes when its disk is full, keeps its data, and continues when there is room', async () => {
+  it('refuses writes when the disk of PostgreSQL is full, keeps its data, and continues when there is room', async () => {
     const before = await count();
     await admin.query(`CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$`);
@@ -91,7 +91,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('is waited for when it refuses all connections, and found again [slow]', async () => {
+  it('waits for PostgreSQL when it refuses all connections, and finds it again [slow]', async () => {
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
     // Simulates a state in which all connections are taken, which the superuser of a test cannot cause in another
@@ -154,7 +154,7 @@ describe('an API server whose etcd is in trouble [slow]', () => {
   const count = async (): Promise<number> => (await server.get(`${path}?resourceVersion=0`)).body.total as number;
   const ready = async (): Promise<string> => (await server.get('/readyz')).text;
 
-  /** Checks that it responds without a restart, and has every acknowledged write and no other. */
+  /** Checks that the server responds without a restart, and has every acknowledged write and no other. */
   async function expectRecovery(acknowledged: number): Promise<void> {
     await eventually(async () => (await write()).status === 201, { timeoutMs: 15_000 });
     await eventually(async () => (await ready()) === 'ok');

@@ -214,7 +214,7 @@ describe('/debug/controllers', () => {
     }
   });
 
-  it('asks for the plugin where two have a controller of one name', async () => {
+  it('asks for the plugin when two plugins have a controller of the same name', async () => {
     const person = controller(Person, { name: 'same', reconcile() {} });
     const other = controller(machine, { name: 'same', reconcile() {} });
     server = await startTestServer({

@@ -96,7 +96,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     ]);
   });
 
-  it('leave what an older schema let in, until it changes [spec operators-rule-ratcheting]', async () => {
+  it('accept a stored value that breaks a new rule, until the value changes [spec operators-rule-ratcheting]', async () => {
     await establish(server, withRules([]));
     await server.create(widgets, newWidget('a', { size: 1 }));
     const { body } = await server.get(`${definitions}/widgets.shop.example.com`);
@@ -180,7 +180,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     }
   });
 
-  it('cannot read a former item that cannot be found again [spec operators-rule-checked]', async () => {
+  it('cannot use oldSelf for items that cannot be matched with the former ones [spec operators-rule-checked]', async () => {
     const items = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > oldSelf' }] };
     const { body } = await server.post(definitions, withRules([], { list: { type: 'array', maxItems: 10, items } }));
     expect(messages(body)).to.deep.equal([

@@ -24,7 +24,10 @@ const maxStallMs = 50;
 
 const text = { type: 'string' };
 
-/** With a text that does not repeat, it never has the same set of states twice. */
+/**
+ * A pattern that reaches another set of states at each letter of a text that does not repeat, so a cache of states does
+ * not help.
+ */
 const endless = '^(a|b)*a(a|b){900}$';
 
 /** Letters a and b in an order that does not repeat, equal in each run. */
@@ -44,7 +47,7 @@ function listOf(items: Schema): Schema {
 const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const values = times(90_000, (at) => `v${at}`);
 
-/** Each with a definition that is refused, or with a spec for its first object. */
+/** Definitions that are refused, and others with a spec for their first object. */
 const hostile: readonly (readonly [name: string, definition: object, spec?: Schema])[] = [
   ['1.2 MB and 10,505 schemas', largeDefinition(10_505, 72), { f0: { f0: { f5: 'text', f6: 1 } } }],
   ['55,000 schemas', largeDefinition(55_000, 0), { f0: { f0: { f5: 'text', f6: 1 } } }],

@@ -102,7 +102,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     ]);
   });
 
-  it('keep objects, uids and the versions that were stored when another becomes the storage version', async () => {
+  it('keep objects, uids and status.storedVersions when another version becomes the storage version', async () => {
     const { metadata } = await server.create(widgets, newWidget('a', { port: 1 }));
     const versions = [widgetVersion({ storage: false }), widgetVersion({ name: 'v2' }), betaVersion];
     expect((await server.patch(path, { spec: { versions } })).status).to.equal(200);

@@ -130,7 +130,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(refused.body.details.causes[0].field).to.equal('spec.f0.f3[0].f0.f6');
   });
 
-  it('are served no longer when a name becomes that of another kind, and take their objects with them', async () => {
+  it('are not served while one of their names belongs to another kind, and delete their objects when they are deleted', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const names = { plural: 'gadgets', kind: 'Gadget', singular: 'gadget' };

@@ -45,7 +45,7 @@ describe('the check of dependencies', () => {
     expect(await check(() => undefined)).to.include({ code: 0, stdout: '' });
   });
 
-  it('refuses a licence that must not be shipped, and accepts one of several', async () => {
+  it('refuses a licence that must not be shipped, and accepts a choice of licences of which one may be shipped', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/copied'] = { version: '1.0.0', license: 'GPL-3.0-only' };
       packages['node_modules/silent'] = { version: '1.0.0' };
@@ -59,7 +59,7 @@ describe('the check of dependencies', () => {
     ]);
   });
 
-  it('refuses such a licence in what a build puts into our packages, also of packages that it needs', async () => {
+  it('refuses a licence that must not be shipped in code that a build puts into our packages, and in the packages that this code needs', async () => {
     const { code, stdout } = await check(({ packages }) => {
       for (const name of ['preact', '@marijn/find-cluster-break', 'swagger-ui-dist', 'vite', 'mocha'])
         packages[`node_modules/${name}`] = { ...packages[`node_modules/${name}`], license: 'GPL-3.0-only' };

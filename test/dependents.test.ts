@@ -86,7 +86,7 @@ describe('the dependents of an object', () => {
     return garden;
   }
 
-  it('are its own ones and theirs, nearest first, each with its owner and the parts that tell its health', async () => {
+  it('are the objects that it owns and their dependents, nearest first, each with its owner and the parts that tell its health', async () => {
     await plant('kew');
     const conditions = [{ type: 'Ready', status: 'False', reason: 'Dry', message: 'w'.repeat(2000), other: 'hidden' }];
     const status = { phase: 'Dry', observedGeneration: 1, secretNumber: 7, conditions };
@@ -131,7 +131,7 @@ describe('the dependents of an object', () => {
     expect((await ask('/apis/gardens.example.com/v1/gardens/large/dependents', {}, {})).status).to.equal(405);
   });
 
-  it('go when they are deleted', async () => {
+  it('disappear when they are deleted', async () => {
     await plant('small');
     await server.client.delete(Tree, 'small-oak');
     await server.settle();

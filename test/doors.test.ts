@@ -56,7 +56,7 @@ describe('the table of imports', () => {
     expect(reported['apiserver/registry/planted.ts']).to.match(/^apiserver\/registry may not import koa\./);
   });
 
-  it('refuses them as types, as re-exports, as import() and as files of workers [slow]', async () => {
+  it('refuses unlisted imports as types, as re-exports, as import() and as files of workers [slow]', async () => {
     const from = '../decode/planted.ts';
     const forbidden = {
       'apiserver/store/lazy.ts': `export const planted = import('${from}');\n`,

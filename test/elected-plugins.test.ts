@@ -44,7 +44,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     return eventually(() => greetingOf(client, name), { timeoutMs: 15_000, describe: `a greeting of ${name}` });
   };
 
-  it('work in one replica, and within the lease in another when that one is killed [slow]', async () => {
+  it('work in one replica; when it is killed, they work in another one within the duration of the lease [slow]', async () => {
     const start = async (name: string): Promise<Client> => {
       const replica = await KillableServer.run(program, database.url, name);
       replicas.push(replica);

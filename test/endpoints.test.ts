@@ -127,7 +127,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/a`), { reason: 'NotFound' });
     });
 
-    it('only for hosts that are the server’s, and writes of its own pages', async () => {
+    it('only for the server’s own hosts, and for writes of its own pages', async () => {
       serve((b) => b.POST('/a', () => ServerResponse.ok()));
       const headers = { origin: 'http://evil.example.com' };
       expectRefusal(await server.post(`${base}/a`, {}, { headers }), { reason: 'Forbidden' });
@@ -190,7 +190,8 @@ describe('endpoints of plugins over HTTP', () => {
         ),
       );
       const generated = await server.get(`${persons}?sort=name,asc`);
-      // If the server serialized the objects again, both texts would be equal; they are not.
+      // The texts would also be equal if the server serialized the objects again, so the test records what is
+      // serialized.
       const { stringify } = JSON;
       const written: unknown[] = [];
       JSON.stringify = (value: unknown, ...rest: never[]): string => {
@@ -300,7 +301,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('fail', () => {
-    it('with the Status of an ApiError, of whichever copy of the package', async () => {
+    it('with the Status of an ApiError, from whichever copy of the package it comes', async () => {
       const foreign = (fields: object): Error => Object.assign(new Error('foreign'), { name: 'ApiError', ...fields });
       serve((b) =>
         b
@@ -493,7 +494,7 @@ describe('a server that stops', () => {
     owned.add(
       route('api.example.com/v1')
         .GET('/sse', () => ServerResponse.ok().sse(events()))
-        // Longer than any generated path: for those another check would respond first.
+        // The path is longer than any generated path, because another check would respond to those first.
         .GET('/a/path/of/its/own', async () => {
           begun += 1;
           return new Promise((resolve) => (answer = resolve));

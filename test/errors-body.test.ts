@@ -199,7 +199,7 @@ const wrongShapes: readonly Case[] = [
     body: { preconditions: { uid: 5 } },
     ...badRequest,
   },
-  // If it counted as absent, the request would delete any object.
+  // An empty precondition must not count as absent: the request would then delete any object of this name.
   ...['uid', 'resourceVersion'].map((field) => ({
     claim: `a precondition with an empty ${field}`,
     method: 'DELETE',

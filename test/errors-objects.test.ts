@@ -307,7 +307,7 @@ describe('errors: objects', () => {
       );
     });
 
-    it('refuses a precondition before it finds that nothing would change', async () => {
+    it('refuses a PUT with an old version even when it would change nothing', async () => {
       await expectRefused('PUT', ann, conflict, { body: person('ann', { slug: 'ann' }, { version: 7 }) });
     });
 
@@ -488,7 +488,7 @@ describe('errors: objects', () => {
   });
 
   describe('application/problem+json', () => {
-    it('carries the same as RFC 9457', async () => {
+    it('carries the same information in the form of RFC 9457', async () => {
       const headers = { accept: 'application/problem+json' };
       const answer = await server.post(persons, person('x', { age: 151 }), { headers });
       expect(answer.status).to.equal(422);

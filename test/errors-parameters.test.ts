@@ -228,7 +228,7 @@ describe('errors: parameters', () => {
     });
   });
 
-  it('refuses a continue token of another selection, with a resourceVersion, and with a match', async () => {
+  it('refuses a continue token of another selection, or together with resourceVersion or resourceVersionMatch', async () => {
     await server.create(persons, person('bob'));
     const { body } = await server.get(`${persons}?limit=1`);
     const token = encodeURIComponent(body.metadata.continue as string);

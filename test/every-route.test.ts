@@ -21,13 +21,14 @@ interface Asked {
 
 /** Requests to pages, by the middleware of the server that handles them. A new middleware needs a line here. */
 const pages: Readonly<Record<string, readonly Asked[]>> = {
-  // These do not respond themselves, or run before the authorization.
+  // These middlewares do not respond themselves, or run before the authorization.
   aroundRequests: [],
   guardRequests: [],
   pageHeaders: [],
-  // These run before the authentication, since users log in here. The test of open paths covers them.
+  // These routes run before the authentication, since users log in here. The test of open paths covers them.
   loginRoutes: [],
-  // The kinds of discovery, and the routes of plugins, are tested below. These are read with the permission to get the object.
+  // The paths here need the permission to get the object. The kinds of discovery, and the routes of plugins, are tested
+  // below.
   resourceRoutes: [
     ofObject('clusterroles/admin/history'),
     ofObject('clusterroles/admin/explanation'),

@@ -25,7 +25,10 @@ function read(text: string): Exported {
   return { objects, proved: reader.end() };
 }
 
-/** Letters of 1 MB: the system's buffers of a connection are 4 MiB to send, and 6 MiB to receive. */
+/**
+ * The number of letters of 1 MB: more than fit into the system's buffers of a connection, which are 4 MiB to send, and
+ * 6 MiB to receive.
+ */
 const letterCount = 16;
 
 /** The kinds that have objects on every server. */

@@ -8,7 +8,7 @@ const packages = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/cr
 const notSource = /\/(dist|node_modules)\/|\.(test|contract|fixture|test-support)\.ts$|(^|\/)index\.ts$/;
 const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|enum) (\w+)/gm;
 
-/** The engines have the same statements in their own dialects. */
+/** The folders of the engines may export equal names: each has the same statements in its own dialect. */
 const dialects = /\/store\/(etcd|mysql|postgres|sqlite)\//;
 
 /** A draft is the object that a write proposes, in the registry and, as plugins know it, in their admission hooks. */

@@ -13,10 +13,10 @@ const writers = 24;
 /** Acknowledged writes before and after the event. */
 const writesAround = 250;
 
-/** Created when all else is done. */
+/** The name of the object that is created last, when everything else is done. */
 const lastName = 'last';
 
-/** Bytes of each object that is there, by name. */
+/** The bytes of each existing object, by name. */
 type Present = ReadonlyMap<string, string>;
 
 describe('an API server on a PostgreSQL primary with a synchronous standby [slow]', () => {
@@ -57,7 +57,8 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     await checkClaims(server, load, present);
     const before = await list(server);
     await server.stop();
-    // The server's memory equals the database.
+    // Another server, which loads everything from the database, shows the same objects: so memory was equal to the
+    // database.
     server = await startServer(database);
     expect(await list(server)).to.deep.equal(before);
   }
@@ -81,7 +82,7 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
       await cluster.primary.kill();
       // The standby applies the data that the primary has sent.
       cluster.standby.thaw();
-      // Longer than writers wait.
+      // The primary stays down for longer than writers wait.
       await load.isRefused();
       await cluster.standby.promote();
     });
@@ -146,7 +147,7 @@ function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, 
   const seen = byName(changes.map(({ type, object }) => ({ type, name: object.metadata.name as string })));
   for (const [name, writes] of possible) {
     const wanted = writes.map(({ op }) => types[op]);
-    // The last one's outcome may be unknown; then the present objects decide.
+    // The outcome of the last write may be unknown; then the existing objects decide.
     const last = writes.at(-1)!;
     if (last.outcome === 'unknown' && !isStateAfter(last, present.get(name))) wanted.pop();
     expect(seen.get(name)?.map(({ type }) => type) ?? [], name).to.deep.equal(wanted);

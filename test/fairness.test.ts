@@ -105,7 +105,7 @@ describe('users who share a server', () => {
     for (const watch of [...watches, other]) watch.close();
   });
 
-  it('get 429 on one connection too many without a credential from their address; known ones do not count', async () => {
+  it('get 429 on the first connection above the limit of their address for connections without a credential', async () => {
     const sockets: Socket[] = [];
     const connect = async (): Promise<Socket> => {
       const socket = server.connect();

@@ -59,7 +59,7 @@ describe('garbage collection across SIGKILL [slow]', () => {
       const owner = await send(url + thingsPath, 'POST', thing('owner'));
       const names = Array.from({ length: dependents }, (_, at) => `d${at}`);
       await Promise.all(names.map(async (name) => send(url + thingsPath, 'POST', thing(name, owner))));
-      // The event is the first changed or deleted dependent.
+      // The server is killed when the first dependent is changed or deleted.
       let killed: Promise<void> | undefined;
       const onEvent = ({ object }: { object: ThingJson }): void => {
         if (object.metadata.name !== 'owner') killed ??= server?.kill();

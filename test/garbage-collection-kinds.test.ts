@@ -68,7 +68,7 @@ describe('garbage collection across namespaces and kinds', () => {
     for (const namespace of ['one', 'two']) await remove(`${lettersIn(namespace)}/owner`, 'Background');
   });
 
-  it('an object in no namespace is never collected because of an owner in one, and that owner does not wait for it', async () => {
+  it('a cluster-scoped object is never collected because of an owner in a namespace, and that owner does not wait for it', async () => {
     const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
     const other = (await server.create(machines, newMachine('other'))) as Owner;
     await server.create(machines, ownedBy(owner, newMachine('kept')));
@@ -100,7 +100,7 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
-  it('Foreground: the owner waits even if such a kind had no objects when its server first looked', async () => {
+  it('Foreground: the owner waits even if the kind that is not served had no objects at an earlier collection', async () => {
     const fresh = await TestServer.start();
     const deleted = async (name: string): Promise<number> => {
       await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);

@@ -8,7 +8,7 @@ interface Case {
   readonly objects: readonly string[];
   /** The steps, and the state after everything has settled. */
   readonly steps: readonly (readonly [step: string, left: readonly string[]])[];
-  /** These occur in this order among the changes (`~`) and ends (`-`). */
+  /** The changes (`~`) and deletions (`-`) that must occur in this order, possibly with others in between. */
   readonly order?: readonly string[];
 }
 
@@ -275,7 +275,7 @@ describe('garbage collection', () => {
   }
 });
 
-/** Ends and last changes occur one after the other. */
+/** Returns true when the deletions, and the last change of each changed object, occurred in the given order. */
 function inOrder(history: readonly string[], order: readonly string[]): boolean {
   const places = order.map((each) => (each.startsWith('~') ? history.lastIndexOf(each) : history.indexOf(each)));
   return places.every((place, at) => place >= 0 && place > (places[at - 1] ?? -1));

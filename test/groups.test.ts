@@ -72,7 +72,7 @@ describe('groups of plugins', () => {
     expect(await refusalOf('x.homeostat.internal', 'svc.example.net')).to.equal(undefined);
   });
 
-  it('are refused in other spellings of the reserved ones', async () => {
+  it('are refused when they are other spellings of reserved groups', async () => {
     for (const group of ['x.Homeostat.Internal', 'x.homeostat.internal.', '.homeostat.internal', 'internal']) {
       expect(await refusalOf(group), group).to.include('group:');
     }

@@ -19,14 +19,14 @@ const seed = 20_300_101;
 /** Requests at the same time. */
 const width = 16;
 
-/** The permitted growth of memory: filled caches, and history. */
+/** The permitted growth of memory, for caches that fill and for history. */
 const maxGrowthBytes = 48 * 1024 * 1024;
 
 const deleted: HostileRequest = { method: 'DELETE', path: things };
 
 /**
- * The limit for a stall. Other processes slow this one down by varying amounts, which takes a tenth of a second to
- * measure, and only matters for a stall that is too long otherwise.
+ * Returns the limit for a stall. It is higher when other processes slow this one down. Measuring that takes a tenth of
+ * a second, so it is only done for a stall that exceeds the usual limit.
  */
 function limitFor(stallMs: number): number {
   return stallMs <= maxStallMs ? maxStallMs : maxStallMs * machineSlowness();
@@ -62,8 +62,8 @@ describe('hostile requests [slow]', () => {
     return stallMs;
   }
 
-  it(`gives ${count} random ones a documented response, and none delays the others`, async function random() {
-    // In seconds, on an idle machine.
+  it(`get a documented response, and none of ${count} random ones delays the others`, async function random() {
+    // The test takes seconds on an idle machine, and much longer on a busy one.
     this.timeout(600_000);
     const requests = randomRequests(count, seed);
     for (let from = 0; from < requests.length; from += width) {
@@ -103,7 +103,7 @@ describe('hostile requests [slow]', () => {
   }
 
   for (const [number, large] of largeRequests.entries()) {
-    it(`is not delayed by ${large.name}`, async () => {
+    it(`do not block the event loop: ${large.name}`, async () => {
       const stallMs = await leastStallOf(large, `large-${number}`);
       expect(stallMs).to.be.at.most(limitFor(stallMs));
       await server.send(deleted);
@@ -111,13 +111,13 @@ describe('hostile requests [slow]', () => {
     });
   }
 
-  describe('of 20,000 objects', () => {
+  describe('for 20,000 objects', () => {
     before(() => server.call('fill', 20_000));
 
     after(() => server.send(deleted));
 
     for (const large of listRequests) {
-      it(`is not delayed by ${large.name}`, async () => {
+      it(`do not block the event loop: ${large.name}`, async () => {
         const stallMs = await leastStallOf(large, 'list');
         expect(stallMs).to.be.at.most(limitFor(stallMs));
         await expectAlive();
@@ -125,7 +125,7 @@ describe('hostile requests [slow]', () => {
     }
 
     for (const first of firstRequests) {
-      it(`is not delayed by ${first.name}, while its index is made`, async () => {
+      it(`do not block the event loop while their index is made: ${first.name}`, async () => {
         const reindex = (): Promise<void> => server.call('reindex');
         const stallMs = await leastStallOf(first, 'first', reindex);
         expect(stallMs).to.be.at.most(limitFor(stallMs));
@@ -133,7 +133,7 @@ describe('hostile requests [slow]', () => {
     }
   });
 
-  it('gives back the memory that they took', async () => {
+  it('keep no memory after their responses', async () => {
     expect((await server.call('heldBytes')) - heldAtStart).to.be.below(maxGrowthBytes);
   });
 });

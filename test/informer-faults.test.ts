@@ -14,7 +14,7 @@ const shortHistory = { retention: { maxBytes: 8_000 } };
 
 type Fault = (network: FaultyNetwork, random: () => number) => void;
 
-/** How each begins; `up` and `listen` end all of them. */
+/** The beginning of each fault; `up` and `listen` end every fault. */
 const faults: Readonly<Record<string, Fault>> = {
   'a cut in the middle of a line': ({ proxy }, random) => proxy.cutAfter(Math.ceil(random() * 2_000)),
   'silence without an end': ({ proxy }) => proxy.deaden(),

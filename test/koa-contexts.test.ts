@@ -35,7 +35,7 @@ describe('a server whose requests all have koa’s own context', function () {
     const files = suites.map((suite) => `test/dist/${suite}.test.js`);
     const preload = ['koa-contexts', 'tiers', 'cheap-passwords'].flatMap((name) => ['--require', `./.ci/${name}.js`]);
     const options = ['--no-config', ...preload, '--timeout', '10000', '--exit', '--reporter', 'dot'];
-    // With the options of V8 that this process has.
+    // The child process gets the options of V8 that this process has.
     const mocha = [...process.execArgv, 'node_modules/mocha/bin/mocha.js', ...options, ...files];
     // Slow tests of these suites are about times and memory, and run only with lean contexts.
     const env = { ...process.env, CI: '', HOMEOSTAT_TEST_SLOW: '' };

@@ -15,7 +15,7 @@ describe('homeostat kubeconfig', () => {
 
   afterEach(async () => rm(folder, { recursive: true }));
 
-  it('writes a file that its owner alone can read, and another in its place only when forced', async () => {
+  it('writes a file that only its owner can read, and replaces an existing file only when forced', async () => {
     const server = await SecureServer.start();
     const output = server.kubeconfig;
     expect((await stat(output)).mode & 0o777).to.equal(0o600);
@@ -55,7 +55,7 @@ describe('homeostat kubeconfig', () => {
     expect(ipv6.stdout).to.include('server: http://[::1]:8700\n');
   });
 
-  it('warns that a token is lost on kubectl without TLS', async () => {
+  it('warns that kubectl does not send the token without TLS', async () => {
     const { code, stdout, stderr } = await command(['kubeconfig'], { HOMEOSTAT_TOKEN: token });
     expect(code).to.equal(0);
     expect(stdout).to.include(`token: ${token}`);

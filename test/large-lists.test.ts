@@ -57,7 +57,7 @@ describe('large lists', () => {
     expect(load(yaml.text)).to.deep.equal(json.body);
   });
 
-  it('are the same in YAML as in JSON when nothing is selected, and when little is', async () => {
+  it('are the same in YAML as in JSON when no object is selected, and when few are', async () => {
     for (const selected of ['spec.weight=99', 'metadata.name=letter-7', 'metadata.name in (letter-7,letter-8)']) {
       const path = `${letters}?fieldSelector=${encodeURIComponent(selected)}`;
       const [json, yaml] = await Promise.all([server.get(path), server.get(path, { accept: 'application/yaml' })]);
@@ -92,7 +92,7 @@ describe('large lists', () => {
       const { body } = await server.get(`${letters}?${query}&limit=500&continue=${token}`);
       found.push(...(body.items as readonly Item[]).map(nameOf));
       token = (body.metadata.continue as string | undefined) ?? '';
-      // Concurrent changes are not in it.
+      // The next chunk must not show this change, because all chunks are of one revision.
       await server.patch(`${inDefault}/letter-${found.length}`, { spec: { weight: 3 } });
     } while (token !== '');
     expect(found).to.deep.equal(wanted);

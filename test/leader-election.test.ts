@@ -155,7 +155,7 @@ describe('leader election', () => {
       header = `default/lock/${body.metadata.uid}/${body.spec.leaseTransitions}`;
     };
     const leader = (): object => ({ headers: { 'homeostat-leader': header } });
-    /** Every way to write, each on an object of its own, and the code that is the response. */
+    /** Writes in every way, each time to an object of its own, and returns the status codes of the responses. */
     const writeAll = async (): Promise<number[]> => {
       const names = ['put', 'patch', 'apply', 'delete', 'some'].map((verb) => `${verb}-${(number += 1)}`);
       for (const name of names)

@@ -327,7 +327,7 @@ describe('lists', () => {
       });
     }
 
-    it('report what remains when there is no selector, and end without a token', async () => {
+    it('report the number of remaining objects when there is no selector, and end without a token', async () => {
       await server.delete(machines);
       for (let i = 0; i < 3; i += 1) await server.create(machines, newMachine(`m${i}`));
       const first = await list('limit=1', machines);
@@ -348,7 +348,7 @@ describe('lists', () => {
       expect([...namesOf(first), ...namesOf(rest)]).to.deep.equal(['c0', 'c1', 'c2', 'c3', 'c4', 'c5', 'c6']);
     });
 
-    it('belong to one namespace', async () => {
+    it('accept a token only for the kind and namespace of its list', async () => {
       const token = tokenOf(await list('limit=1', path)) ?? '';
       expectRefusal(await list(`limit=1&continue=${token}`, namespaced('other')), { reason: 'BadRequest' });
       expectRefusal(await list(`limit=1&continue=${token}`, letters), { reason: 'BadRequest' });
@@ -389,7 +389,7 @@ describe('lists', () => {
       }
     });
 
-    it('of a single object: not older than it', async () => {
+    it('of a request for a single object returns a state that is not older', async () => {
       const { metadata } = await server.create(path, newLetter('single'));
       const { status, body } = await server.get(`${path}/single?resourceVersion=${metadata.resourceVersion}`);
       expect([status, body.metadata.name]).to.deep.equal([200, 'single']);

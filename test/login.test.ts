@@ -101,7 +101,7 @@ describe('People who log in', () => {
         }),
     ],
   ] as const) {
-    it(`are out once ${what} [slow]`, async () => {
+    it(`are logged out once ${what} [slow]`, async () => {
       await start();
       await addUser('ada');
       const cookie = await cookieOf('ada');
@@ -441,7 +441,7 @@ describe('People who log in', () => {
     });
   }
 
-  it('find both schemes in the documents', async () => {
+  it('find the security scheme in both OpenAPI documents', async () => {
     await start();
     const document = (await (await admin('GET', '/openapi.json')).json()) as object;
     expect(document).to.have.nested.property('components.securitySchemes.BearerToken.scheme', 'bearer');

@@ -45,7 +45,7 @@ describe('GET /metrics', () => {
     expect((await server.get('/')).body.paths).to.include('/metrics');
   });
 
-  it('has series that are known beforehand at 0: kinds, watchers, commits that failed', async () => {
+  it('has series from the start, with the value 0 if nothing was counted: kinds, watchers, failed commits', async () => {
     expect(await valueOf('apiserver_storage_objects{resource="letters.people.example.com"}')).to.equal(0);
     expect(await valueOf('apiserver_storage_objects{resource="namespaces"}')).to.equal(1);
     expect(await valueOf('apiserver_registered_watchers{resource="letters.people.example.com"}')).to.equal(0);
@@ -103,7 +103,7 @@ describe('GET /metrics', () => {
     await eventually(async () => (await valueOf(series)) === 0);
   });
 
-  it('counts those of a kind in any of its versions', async () => {
+  it('counts the watches of a kind in any of its versions', async () => {
     server.api.schemeManager.register(gadget);
     await server.api.whenReady(gadget);
     const watch = await server.watch(`${gadgetsV1}?watch=true`);
@@ -151,7 +151,7 @@ describe('/metrics of a server with a token', () => {
 
   after(() => server.stop());
 
-  it('needs it, and a Host that is known', async () => {
+  it('needs the token, and a known Host', async () => {
     const headers = { authorization: `Bearer ${token}` };
     expect((await fetch(`${server.url}/metrics`)).status).to.equal(401);
     expect((await fetch(`${server.url}/metrics`, { headers })).status).to.equal(200);

@@ -59,7 +59,7 @@ function misbehave({ spec, metadata }: Booking): void {
   if (spec.guest === 'mutates metadata') (metadata.labels as Record<string, string>)['example.com/x'] = 'y';
 }
 
-/** Returns the given value, which may be anything. */
+/** Returns a kind whose `validate` returns the given value, which may be anything. */
 function answering(kind: string, answer: () => unknown): ModelDescriptor {
   return defineModel({
     group: 'bookings.example.com',
@@ -138,7 +138,7 @@ describe("a model's own validation", () => {
 
   const seenBy = (at: number) => calls.at(at);
 
-  /** Checks that it is refused with one cause, and not stored. */
+  /** Checks that the object is refused with one cause, and not stored. */
   async function expectNothingStored(
     work: () => Promise<Answer>,
     expected: Parameters<typeof expectRefusal>[1],
@@ -183,7 +183,7 @@ describe("a model's own validation", () => {
     await expectNothingStored(() => server.put(status, { ...booking('a'), status: { phase: 'Held' } }), expected);
   });
 
-  it('receives the object as it would be stored, and the stored one, or none', async () => {
+  it('receives the object as it would be stored, and the stored object if there is one', async () => {
     await server.create(bookings, booking('a', {}, { labels: { 'example.com/x': 'y' } }));
     await server.patch(`${bookings}/a`, { spec: { to: 3 } });
     expect(calls).to.have.length(2);
@@ -214,7 +214,7 @@ describe("a model's own validation", () => {
     expect((await server.get(`${bookings}/a`)).status).to.equal(404);
   });
 
-  it('cannot change what it is shown', async () => {
+  it('cannot change the objects that it receives', async () => {
     for (const guest of ['mutates', 'mutates metadata']) {
       const labels = { 'example.com/x': 'x' };
       await expectNothingStored(() => server.post(bookings, booking('a', { guest }, { labels })), {

@@ -78,7 +78,7 @@ describe('namespaces [compat namespaces]', () => {
     }
   });
 
-  it('exist before the objects in them: a 404 names the namespace', async () => {
+  it('must exist before the objects in them: otherwise a 404 names the namespace', async () => {
     const refusal = {
       reason: 'NotFound',
       message: 'namespaces "absent" not found',
@@ -92,7 +92,7 @@ describe('namespaces [compat namespaces]', () => {
     expect(failed).to.include({ reason: 'NotFound' });
   });
 
-  it('default cannot be deleted, nor can all of them at once', async () => {
+  it('cannot be deleted all at once, and the namespace default cannot be deleted at all', async () => {
     expectRefusal(await server.delete(`${namespaces}/default`), {
       reason: 'Forbidden',
       message: 'this namespace may not be deleted',
@@ -220,7 +220,7 @@ const clockOfTwo = hurriedClock(10);
 describeTwoServers(
   'namespaces of two servers on one database',
   (servers) => {
-    it('have one default, even if both made it at once', async () => {
+    it('have one namespace default, even if both create it at once', async () => {
       const [a, b] = await Promise.all(servers.map(async (server) => server.get(`${namespaces}/default`)));
       expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
     });

@@ -20,7 +20,7 @@ describe('a person in a person', () => {
     otherPerson: { spec: { name: 'B', otherPerson: { spec: { name: 'C', ...innermost } } } },
   });
 
-  it('is judged three deep, and the refusal names the whole path [spec 2.7-other-person]', async () => {
+  it('is validated three levels deep, and the refusal names the whole path [spec 2.7-other-person]', async () => {
     const answer = await server.post(persons, person('a', within({ age: 151, gender: 'X', tags: [1] })));
     const field = 'spec.otherPerson.spec.otherPerson.spec';
     expectRefusal(answer, {
@@ -33,7 +33,7 @@ describe('a person in a person', () => {
     });
   });
 
-  it('is pruned and filled in three deep', async () => {
+  it('is pruned and gets its defaults three levels deep', async () => {
     const answer = await server.post(persons, person('b', within({ bogus: 1, otherPerson: { spec: { name: 'D' } } })));
     expect(answer.status).to.equal(201);
     expect(answer.headers['warning']).to.include('spec.otherPerson.spec.otherPerson.spec.bogus');

@@ -335,7 +335,7 @@ describe('objects: metadata', () => {
     });
 
     it('of a collection deletes all objects, even more than the number of writes that may wait [slow]', async () => {
-      // 10,000 may wait, beside those of the batch under way.
+      // 10,000 writes may wait, besides those of the batch under way.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {
         const names = Array.from({ length: 2000 }, (_, index) => `m-${from + index}`);

@@ -134,7 +134,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await login.server.post('/login/oidc/staff', {})).status).to.equal(405);
   });
 
-  it('are refused when they bring back anything but their own login, once, in time [slow]', async () => {
+  it('are refused unless they bring back their own login, only once and in time [slow]', async () => {
     await login.start();
     const callbackOf = async (browser: LoginBrowser, provider = 'staff'): Promise<URL> =>
       browser.atIssuer(await browser.begin(provider));

@@ -37,7 +37,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(Object.keys(body.paths)).to.include.members([persons, `${persons}/{name}`, `${persons}/{name}/status`]);
   });
 
-  it('leads from a wrong hash to the right one', async () => {
+  it('redirects from a wrong hash to the right one', async () => {
     const { status, headers } = await server.get(`${groupVersion}?hash=0123`);
     expect(status).to.equal(301);
     expect(headers['cache-control']).to.equal('no-cache, private');
@@ -45,7 +45,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
   });
 
   for (const path of ['/openapi/v2', '/openapi/v3', groupVersion, '/openapi.json', '/docs', '/docs/swagger-ui.css']) {
-    it(`responds with 304 for ${path} to a client that has it, and 200 to one that has another`, async () => {
+    it(`responds with 304 for ${path} to a client that has this document, and with 200 to a client that has another one`, async () => {
       const { status, headers } = await server.get(path);
       expect(status).to.equal(200);
       expect(headers['cache-control']).to.equal('no-cache, private');
@@ -111,7 +111,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     for (const kind of kinds) server.api.schemeManager.unregister(kind, 'service');
   });
 
-  it('has the kinds that are served now: a removed kind leaves it, and returns unchanged', async () => {
+  it('has the kinds that are served now: a removed kind disappears, and appears unchanged when it is served again', async () => {
     const before = await hashedAddress();
     server.api.schemeManager.unregister(machine, 'service');
     const { text } = await server.get('/openapi.json');

@@ -14,7 +14,9 @@ import { TestServer } from './support/test-server.ts';
 import { WebhookServer } from './support/webhook-server.ts';
 import { establish, newWidget, widgetDefinition, widgets } from './support/widget-definition.ts';
 
-/** Debian's packages are those of its own Python, whichever comes first on the PATH. */
+/**
+ * Debian's Python, if it exists, because only it finds Debian's packages; another Python may come first on the PATH.
+ */
 const python = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 
 /**

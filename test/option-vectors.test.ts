@@ -24,7 +24,7 @@ describe('recorded options of requests [compat recorded]', () => {
 
   before(async () => {
     server = await TestServer.start();
-    // The recorded revisions go up to 10.
+    // The recorded revisions go up to 10, so the database must have reached that revision.
     await server.create(persons, person('ann'));
     for (let made = 1; made < 10; made += 1) await server.create(persons, person(`p${made}`));
   });

@@ -185,7 +185,7 @@ describe('a server behind a proxy', () => {
   afterEach(() => server.stop());
 
   for (const proxy of ['127.0.0.1', '127.0.0.0/8'])
-    it(`takes writes of its own page by the scheme that the proxy ${proxy} tells`, async () => {
+    it(`accepts writes of its own page by the scheme that the proxy (trusted as ${proxy}) reports`, async () => {
       await start([proxy]);
       expect((await server.post(persons, person('ann'), { headers: sent })).status).to.equal(201);
       const plain = { headers: { ...sent, 'x-forwarded-proto': 'http' } };

@@ -17,9 +17,9 @@ interface Upgradable {
 const databases: readonly {
   readonly name: string;
   readonly create: (context: Mocha.Context) => Promise<Upgradable>;
-  /** After it, statements of this version fail. */
+  /** A change of the schema after which statements of this version fail. */
   readonly breaking: string;
-  /** This version's schema. */
+  /** The schema version of this program. */
   readonly schema: number;
 }[] = [
   {

@@ -162,7 +162,7 @@ describe('Secrets', () => {
     'bootstrap.kubernetes.io/token': { good: {}, bad: { '~': '' }, causes: [] },
   };
   for (const [type, { good, bad, causes }] of Object.entries(types)) {
-    it(`of type ${type} have what the type asks for`, async () => {
+    it(`of type ${type} must have the data that the type requires`, async () => {
       const name = type.replace(/\W/g, '-');
       expect((await server.post(secrets, secret(name, { type, data: good }))).status).to.equal(201);
       const refused = await server.post(secrets, secret(`${name}2`, { type, data: bad }));

@@ -100,7 +100,7 @@ describe('homeostat serve --processes [slow]', () => {
     ]);
   });
 
-  it('is refused with exit code 2 on a database that one process opens', async () => {
+  it('is refused with exit code 2 on a database that only one process can open', async () => {
     const refused = serve('--processes', '2', '--database', 'sqlite:x.db');
     expect(await once(refused, 'exit')).to.deep.equal([2, null]);
   });

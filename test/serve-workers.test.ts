@@ -38,7 +38,7 @@ const count = (served: Served, msg: string): number => linesOf(served).filter((l
 const pidOf = (served: Served, number: number): number =>
   linesOf(served).findLast((line) => line.process === number)?.pid ?? 0;
 
-/** In a process of its own, because these messages go to its stderr directly. */
+/** Runs the command in a separate process, because its messages go to stderr directly. */
 function refused(database: string): Promise<Finished> {
   const args = ['serve', '--workers', '2', '--database', database, '--port', '0'];
   return finish(process.execPath, [bin, ...args], { environment: {} });
@@ -174,7 +174,7 @@ describe('homeostat serve --workers [slow]', function () {
 
   it('stops with exit code 1 when the thread for SQLite ends', async () => {
     const [module, signal] = [join(folder, 'end-thread.mjs'), join(folder, 'end')];
-    // Runs in each thread of each process, and ends this one when the file is there.
+    // The module is loaded in each thread of each process. It ends the thread for SQLite once the file exists.
     await writeFile(
       module,
       `import { existsSync } from 'node:fs';

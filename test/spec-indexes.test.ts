@@ -95,11 +95,11 @@ describe('spec: indexes', () => {
     return response.status;
   }
 
-  it('are in the order ASC when they say none [spec 2.8-order-default]', async () => {
+  it('have the order ASC when they declare none [spec 2.8-order-default]', async () => {
     expect(await names('sort=spec.title')).to.deep.equal(['a', 'b', 'c']);
   });
 
-  it('are in the order that they say, where a sort says none [spec 2.8-order]', async () => {
+  it('sort in the order that they declare when the request names none [spec 2.8-order]', async () => {
     expect(await names('sort=reversed')).to.deep.equal(['c', 'b', 'a']);
     expect(await names('sort=reversed,asc')).to.deep.equal(['a', 'b', 'c']);
     expect(await names('sort=spec.title,desc')).to.deep.equal(['c', 'b', 'a']);
@@ -116,7 +116,7 @@ describe('spec: indexes', () => {
     expect(await names('fieldSelector=!spec.subjects')).to.deep.equal(['c']);
   });
 
-  it('refuse a value that exists where they are unique, and only there [spec 2.8-unique]', async () => {
+  it('refuse an existing value if they are unique, and accept it otherwise [spec 2.8-unique]', async () => {
     expect(await create('d', { title: 'Delta', isbn: '1' })).to.equal(422);
     expect(await create('d', { title: 'Alpha', isbn: '4' })).to.equal(201);
     expect(await create('d', { title: 'Alpha' })).to.equal(201);

@@ -19,7 +19,7 @@ describe('spec: metadata', () => {
 
   const withLabel = (key: string): Record<string, unknown> => person('bob', {}, { labels: { [key]: 'v' } });
 
-  it('has a whole number as version, and refuses another [spec 2.3-version-type]', async () => {
+  it('has an integer as version, and refuses other values [spec 2.3-version-type]', async () => {
     for (const version of ['1', 1.5, true, {}]) {
       const answer = await leavesNoTrace(server, () => server.put(`${persons}/ann`, person('ann', {}, { version })));
       expectRefusal(answer, { reason: 'BadRequest', message: 'metadata.version' });

@@ -113,7 +113,7 @@ describe('spec: the names of a model', () => {
     }
   });
 
-  it('are the path, by group, version and plural, and nothing else is [spec 2.1-plural-path, 4.1-path, 9-paths]', async () => {
+  it('give the kind its one path, from group, version and plural [spec 2.1-plural-path, 4.1-path, 9-paths]', async () => {
     expect((await server.get(`${version}/persons/ann`)).status).to.equal(200);
     expect((await server.get(`${version}/persons/ann/status`)).status).to.equal(200);
     for (const path of [
@@ -149,7 +149,7 @@ describe('spec: the fields of Person', () => {
 
   const nested = (spec: object): Record<string, unknown> => person('someone', spec);
 
-  it('but the required ones may be absent [spec 2.6-required]', async () => {
+  it('may be absent, except the required ones [spec 2.6-required]', async () => {
     expect((await server.post(persons, { ...person('bare'), spec: { name: 'B' } })).status).to.equal(201);
   });
 

@@ -9,7 +9,10 @@ import { SecureServer, token } from './support/secure-server.ts';
 import { end, serve } from './support/serve-command.ts';
 import { TestServer } from './support/test-server.ts';
 
-/** Less than node waits for the first request of a connection (10 s), and for the next one (5 s). */
+/**
+ * The time-outs of the tests: each is less than node waits for the first request of a connection (10 s), or for the
+ * next one (5 s).
+ */
 const firstTimeoutMs = 8_000;
 const nextTimeoutMs = 4_000;
 

@@ -169,7 +169,7 @@ describe('tables and metadata alone, by Accept', () => {
   });
 
   describe('Accept', () => {
-    it('that has no form that the client accepts is 406 before anything is done', async () => {
+    it('that lists no available form is refused with 406 before anything is done', async () => {
       const foo = 'application/json;as=Foo;g=meta.k8s.io;v=v1';
       const cases: readonly (readonly [path: string, accept: string])[] = [
         [demoPersons, foo],

@@ -75,7 +75,7 @@ describe('a server with a token', () => {
     expect((await server.delete(`${persons}/ann`, { headers })).status).to.equal(200);
   });
 
-  it('takes the name of the scheme in any case, as RFC 7235 has it', async () => {
+  it('accepts the name of the scheme in upper and lower case, as RFC 7235 says', async () => {
     for (const scheme of ['bearer', 'BEARER']) {
       expect((await server.get(persons, { authorization: `${scheme} ${token}` })).status).to.equal(200);
     }

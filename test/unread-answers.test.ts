@@ -140,7 +140,7 @@ describe('responses that clients do not read', () => {
     expect(await rest(socket)).to.be.below(whole);
   });
 
-  describe('made whole', () => {
+  describe('in one piece', () => {
     const path = '/apis/api.example.com/v1/large';
     const from = (address: string): Record<string, string> => ({ 'X-Forwarded-For': address });
     let text: string;
@@ -168,7 +168,7 @@ describe('responses that clients do not read', () => {
       expect(refused.headers['retry-after']).to.equal('1');
     }
 
-    it('share a bound; beyond it requests get 503 and Retry-After, until a client has read or has disconnected [slow]', async () => {
+    it('share one limit; beyond it, requests get 503 with Retry-After until a client has read its response or has disconnected [slow]', async () => {
       const unread = [await beginFrom('192.0.2.1'), await beginFrom('192.0.2.2')];
       await expectRefused('192.0.2.3', 'not read yet');
       expect((await server.get(persons)).status).to.equal(200);
@@ -177,7 +177,7 @@ describe('responses that clients do not read', () => {
       await eventually(async () => (await server.get(path)).text === text);
     });
 
-    it('take at most half of the bound for one client address, or for one IPv6 /64 [slow]', async () => {
+    it('take at most half of the limit for one client address, or for one IPv6 /64 [slow]', async () => {
       const socket = await beginFrom('2001:db8:0:1::1');
       await expectRefused('2001:db8:0:1::2', 'those of one client address may take half of it');
       expect((await server.get(path, from('2001:db8:0:2::1'))).text).to.equal(text);

@@ -72,7 +72,7 @@ for (const [where, open] of clients) {
       expect((await client.get(gadgetV1, 'a')).spec?.extent).to.equal('3 mm');
     });
 
-    it('deletes one that has no such version and has a finalizer', async () => {
+    it('deletes an object that has no such version and has a finalizer', async () => {
       const metadata = { name: 'b', finalizers: ['example.com/hold'] };
       await client.create(gadgetV2, { metadata, spec: { size: 3, code: 'odd' } });
       expect(await client.delete(gadgetV1, 'b')).to.equal(undefined);
@@ -102,7 +102,7 @@ const member = defineVersions(MemberV2, [
 ]);
 
 describe('a plugin with a kind in several versions, declared by classes', () => {
-  it('has indexes by its callback, and a controller in any of them', async () => {
+  it('gets indexes from the callback of the registration, and may have a controller of any version', async () => {
     const seen: string[] = [];
     const definition = controller(MemberV1, { reconcile: ({ object }) => void seen.push(object.fullName ?? '') });
     const plugin = definePlugin({

@@ -191,7 +191,7 @@ describe('a kind in several versions', () => {
       expect((await server.post(gadgetsV1, newGadgetV1('b', { code: 'one' }))).status).to.equal(201);
     });
 
-    it('and deleted, in any version, and those with finalizers shown in it', async () => {
+    it('and deleted in any version, and the response shows an object with finalizers in that version', async () => {
       await server.create(gadgetsV2, newGadgetV2('held', {}, { finalizers: ['example.com/hold'] }));
       const { body } = await server.delete(`${gadgetsV1}/held`);
       expect([body.spec.extent, typeof body.metadata.deletionTimestamp]).to.deep.equal(['3 mm', 'string']);
@@ -199,7 +199,7 @@ describe('a kind in several versions', () => {
       expect((await server.get(`${gadgetsV2}/held`)).status).to.equal(404);
     });
 
-    it('with the body of another version only where the path is its own (400)', async () => {
+    it('not with a body of another version than that of the path (400)', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV2('a'));
       expect([status, body.message]).to.deep.equal([
         400,

@@ -22,7 +22,7 @@ function bytesInUse(): number {
   return process.memoryUsage().external;
 }
 
-describe('watch: its life', () => {
+describe('the life of a watch', () => {
   let server: TestServer;
   let clock: FakeClock;
 
@@ -106,7 +106,7 @@ describe('watch: its life', () => {
     expect(marked.events[1]?.object.metadata.resourceVersion).to.equal(String(server.startRevision + 2));
   });
 
-  it('ends after 30 to 60 min when it names no time', async () => {
+  it('ends after 30 to 60 min when it names no timeoutSeconds', async () => {
     const readers = await Promise.all(
       Array.from({ length: 8 }, () => watch(`resourceVersion=${server.startRevision + 1}`)),
     );
@@ -232,10 +232,11 @@ describe('watch: a watcher that does not read', () => {
     expect(reader.events.map(({ object }) => object.spec.age)).to.deep.equal(
       Array.from({ length: writes }, (_, i) => (i + 1) % 100),
     );
-    // The limit, when 38 MiB were written. More than one collection may be needed until the last buffer is freed.
+    // Memory stays below this limit, although 38 MiB were written. More than one collection may be needed until the
+    // last buffer is freed.
     await eventually(() => bytesInUse() - memoryBefore < 16 * MiB, { describe: 'memory to be given back' });
 
-    // Its place in history is gone, so the next heartbeat that cannot be written ends it.
+    // The watcher's place in history is gone, so the next heartbeat that cannot be written ends the watch.
     await clock.advance(21_000);
     deaf.resume();
     await eventually(() => isGone, { describe: 'the deaf watcher to be cut off' });

@@ -115,7 +115,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a refused deletion leaves the object, a refused dry run is refused, and an allowed one says that it is one [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion, which then keeps the object, and a dry run, which its review names as one [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -216,7 +216,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/some').map(({ name }) => name)).to.deep.equal(['c']);
   });
 
-  it('conditions in CEL decide about a call; one without a value refuses the write, or is left out, as the policy says [spec operators-webhook-match]', async () => {
+  it('conditions in CEL decide about a call; if one cannot be evaluated, failurePolicy decides whether the write is refused or the webhook is not called [spec operators-webhook-match]', async () => {
     hooks.on('/when', () => ({ allowed: false }));
     const conditions = (expression: string): object => ({ matchConditions: [{ name: 'when', expression }] });
     await validate('/when', conditions('request.operation == "CREATE" && object.spec.name.startsWith("E")'));
@@ -368,7 +368,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.connections.size - before).to.be.at.most(1);
   });
 
-  it('a service is called at its address of --service-map, and one without is refused with the cure [spec operators-webhook-services]', async () => {
+  it('a service is called at its address in --service-map; without an address it is refused, and the error names the option [spec operators-webhook-services]', async () => {
     hooks.on('/mapped', () => ({ allowed: true }));
     const clientConfig = { service: { namespace: 'shop', name: 'hooks', path: '/mapped' }, caBundle: ca };
     await validate('/mapped', { clientConfig });

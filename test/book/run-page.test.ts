@@ -41,7 +41,7 @@ describe('runPage', () => {
     expect(await faultOf('```sh\nhomeostat serve --port x\n```\n')).to.include('the server did not start');
   });
 
-  it('runs nothing of a page with a fence that nothing covers', async () => {
+  it('runs nothing of a page with a fence that no step runs or checks', async () => {
     expect(await faultOf('```sh\nfalse\n```\n\n```json\n{}\n```\n')).to.match(/^line 6: no test covers this fence/);
   });
 });

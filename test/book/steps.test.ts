@@ -4,7 +4,7 @@ import { planPage } from './steps.ts';
 const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\`\n`;
 
 describe('planPage', () => {
-  it('names each fence that nothing covers by its line', () => {
+  it('names the line of each fence that no step runs or checks', () => {
     const page = ['Text', fence('json', '{}'), fence('', 'a drawing'), fence('sql', 'SELECT'), fence('yaml', 'a: 1')];
     const { problems } = planPage(page.join('\n'));
     expect(problems.map((problem) => problem.split(':')[0])).to.deep.equal(['line 3', 'line 7', 'line 11', 'line 15']);

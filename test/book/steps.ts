@@ -19,7 +19,7 @@ export interface PagePlan {
   /** The files of the page's folder, by path. Each line of TypeScript is at the line number that it has in the page. */
   readonly files: ReadonlyMap<string, string>;
   readonly steps: readonly Step[];
-  /** Fences that nothing covers, or that are left out without a reason, each by its line. */
+  /** Fences that no step runs or checks, or that are left out without a reason, each by its line. */
   readonly problems: readonly string[];
 }
 

@@ -20,7 +20,7 @@ describe('client-node, watching over TLS with a token', () => {
   let config: KubeConfig;
 
   beforeEach(async () => {
-    // Certificates are checked by the system's clock.
+    // The clock starts at the present time, because certificates are checked by the system's clock.
     clock = new FakeClock(Date.now());
     server = await SecureServer.start({ clock, retention: { minAgeMs: 1_000, minChanges: 0 } });
     config = new KubeConfig();

@@ -119,7 +119,8 @@ describe('an administrator in the console [slow]', function () {
     const card = page.getByRole('region', { name: 'stamps', exact: true });
     await card.getByText('Stamps <b>letters</b>').waitFor();
     await card.getByRole('button', { name: 'Uninstall…' }).waitFor();
-    // A plugin that was given at the start of the server is not in the folder.
+    // A plugin that was given at the start of the server is not in the folder of installed plugins, so it cannot be
+    // uninstalled.
     const task = page.getByRole('region', { name: 'task', exact: true });
     await task.getByRole('button', { name: 'Reload' }).waitFor();
     expect(await task.getByRole('button', { name: 'Uninstall…' }).count()).to.equal(0);
@@ -166,7 +167,7 @@ describe('an administrator in the console [slow]', function () {
     expect(await storedSettings()).to.deep.equal(settings);
   });
 
-  it('edits settings that the form cannot show in the text, which completes them by their schema', async () => {
+  it('edits in the YAML the settings that the form cannot show, with completion by their schema', async () => {
     await visit(page, '#/objects/pluginsettings.plugin.homeostat.internal/-/stamps?tab=edit');
     await page.getByText('This field takes any value: edit it in the YAML.').waitFor();
     await page.locator('.cm-line', { hasText: 'ink: 3' }).click();
@@ -213,7 +214,7 @@ describe('an administrator in the console [slow]', function () {
     await card.waitFor({ state: 'detached' });
   });
 
-  it('sees of a plugin that fails the file and the line, on its card and, by a link, from the overview', async () => {
+  it('sees the file and line at which a plugin failed, on its card and, by a link, from the overview', async () => {
     const code = 'export default {\n  start() {\n    throw new Error("no <b>ink</b>");\n  },\n};\n';
     await page.getByRole('button', { name: 'Install…', exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -256,7 +257,7 @@ describe('an administrator in the console [slow]', function () {
     await page.getByText('code: must be a number', { exact: false }).waitFor();
   });
 
-  it('finds on the page of access when each token of a service account was used last', async () => {
+  it('finds on the access page the time at which each token of a service account was used last', async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const accounts = `${served.url}/api/v1/namespaces/default/serviceaccounts`;
     const metadata = { name: 'robot', namespace: 'default' };

@@ -120,7 +120,7 @@ describe('what a person typed into the console [slow]', function () {
     expect(stored?.metadata.labels).to.deep.equal({ team: 'blue' });
   });
 
-  it('is asked for before the browser leaves the console', async () => {
+  it('is lost only after a question when the browser leaves the console', async () => {
     await create('left');
     await visit(page, editOf('left'));
     await title().fill('not saved');

@@ -46,7 +46,7 @@ describe('namespaced kinds in the console', function () {
     await page.getByRole('link', { name: 'default', exact: true }).waitFor();
   });
 
-  it('says of a label that it has a value, and not that it is required', async () => {
+  it('names the field of a label by its key alone, without a mark that it is required', async () => {
     await visit(page, '#/objects/namespaces/-/default?tab=edit');
     await page.getByLabel('kubernetes.io/metadata.name', { exact: true }).waitFor();
   });

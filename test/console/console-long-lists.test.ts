@@ -6,7 +6,7 @@ import type { TestServer } from 'homeostat/testing';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
-/** More than a page holds at once. */
+/** More objects than a page holds at once. */
 const count = 20_700;
 const nameOf = (number: number): string => `t-${number.toString().padStart(6, '0')}`;
 

@@ -349,7 +349,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('region', { name: 'Rates' }).getByText('errors/s').waitFor();
   });
 
-  it('have controllers; another name is explained', async () => {
+  it('have a page for each controller, which explains a name that does not exist', async () => {
     await visit(page, '#/controllers/no.such');
     await page.getByText('There is no controller of this name').waitFor();
     await page.getByRole('link', { name: 'See all controllers' }).press('Enter');

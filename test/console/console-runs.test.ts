@@ -43,7 +43,7 @@ describe('what controllers did, in the console [slow]', function () {
   const create = async (name: string, spec: object): Promise<unknown> =>
     server.client.create(Orchard, { metadata: { name }, spec });
 
-  it('shows of a run what triggered it, its wait and duration, and what it wrote, as differences', async () => {
+  it('shows what triggered a run, how long it waited and took, and what it wrote, as differences', async () => {
     await create('north', { trees: 1 });
     await visit(page, placeOf('north', 'runs'));
     await page.locator('.run').first().waitFor();
@@ -64,7 +64,7 @@ describe('what controllers did, in the console [slow]', function () {
     await expectAccessible(page);
   });
 
-  it('shows of a run that failed its error, its stack, and when the next one is', async () => {
+  it('shows the error and the stack of a run that failed, and the time of the next run', async () => {
     await create('south', { isSick: true });
     await visit(page, placeOf('south', 'runs'));
     const run = page.locator('.run', { hasText: 'error' }).first();

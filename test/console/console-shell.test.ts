@@ -82,7 +82,7 @@ describe('the console in a browser [slow]', function () {
     expect(await page.getByLabel('Labels').inputValue()).to.equal('example.com/team=beta');
   });
 
-  it('has the columns of a list that a person chose, in the URL and after a reload', async () => {
+  it('keeps the columns that a person chose for a list, in the URL and after a reload', async () => {
     const ada = { metadata: { name: 'ada' }, spec: { name: 'Ada', age: 36, gender: 'FEMALE' } };
     await server.client.create(demoPerson, ada);
     await visit(page, '#/kinds/persons.demo.example.com');

@@ -5,7 +5,7 @@ import type { Answer as HttpAnswer } from '../support/test-server.ts';
 import { cell, cellsPath } from './cell-model.ts';
 import type { Answer, ObjectState, Request } from './history.ts';
 
-/** Longer than any fault; a client without a response by then gives up. */
+/** The time after which a client without a response gives up: longer than any fault. */
 const patienceMs = 5_000;
 
 /** The response to a list. */

@@ -19,7 +19,7 @@ export interface HistoryDatabase {
 
 export type Engine = 'sqlite' | 'sqliteWithWorkers' | 'postgres' | 'mysql' | 'etcd';
 
-/** Skips the tests if there is no such server. */
+/** Creates a database of the engine; skips the tests if the server of the engine is missing. */
 export async function createDatabase(engine: Engine, context: Mocha.Context): Promise<HistoryDatabase> {
   if (engine === 'sqlite') {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-history-'));

@@ -52,7 +52,7 @@ const setups = {
 const durationMs = 1000 * Number(process.env['HOMEOSTAT_HISTORY_SECONDS'] ?? 6);
 const mutantDurationMs = 3_000;
 const mutantRuns = 5;
-/** Start, end and check of a run. */
+/** The time for the start, the end and the check of a run. */
 const overheadMs = 60_000;
 const seed = Number(process.env['HOMEOSTAT_HISTORY_SEED'] ?? randomInt(2 ** 31));
 
@@ -124,7 +124,7 @@ describe('the history of servers with a planted bug [slow]', () => {
 
   it('that loses one change of its feed in three hundred breaks a promise to watchers', async function () {
     const faults = ['slowWatchers'] as const;
-    // Lists in chunks are made from the feed, and may be wrong as well.
+    // Lists in chunks are made from the feed, so they may break another guarantee as well; the test expects this one.
     await expectBroken(this, 'every write is an event', { mutant: 'lostChanges', ...setups.oneOnSqlite, faults });
   });
 

@@ -20,7 +20,7 @@ describe('linearizability of one object', () => {
     ).to.equal(true);
   });
 
-  it('accepts a read under way during a write with either state, and rejects the old one afterwards', () => {
+  it('accepts either state in a read during a write, and only the new state in a read after it', () => {
     expect(isLinearizable(created(1, 2), updated(3, 8, v2), read(4, 5, v1), read(6, 7, v2))).to.equal(true);
     expect(isLinearizable(created(1, 2), updated(3, 8, v2), read(4, 5, v2), read(6, 7, v1))).to.equal(false);
   });
@@ -79,7 +79,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), unknown, read(5, 6, v2), read(7, 8, v1))).to.equal(false);
   });
 
-  it('lets it happen once, and not before it was called', () => {
+  it('lets a write of unknown outcome happen at most once, and not before it was called', () => {
     const unknown = lost(3, { verb: 'update', value: 'x', expect: {} });
     expect(isLinearizable(created(1, 2), unknown, updated(5, 6, state(4, { version: 4 }))), 'twice').to.equal(false);
     expect(

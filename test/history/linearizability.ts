@@ -9,12 +9,12 @@ export interface Timed {
 export interface SequentialModel<State, Operation> {
   readonly initial: State;
   /**
-   * The state after an operation, if the operation can have its recorded response in this state; otherwise undefined.
-   * A read returns the same state object, so that it is placed wherever it fits, which excludes no other order. A
-   * write returns a new one.
+   * The state after an operation, if the operation can have its recorded response in this state; otherwise undefined. A
+   * read returns the same state object: the search places it at once wherever it fits, because that excludes no order.
+   * A write returns a new state object.
    */
   step(state: State, operation: Operation): State | undefined;
-  /** Equal for equal states. */
+  /** Returns the same text for equal states. */
   formatState(state: State): string;
   /** Two operations of unknown outcome are interchangeable if this returns the same text for both. */
   effectOf(operation: Operation): string;
@@ -91,12 +91,14 @@ class Search<State, Operation extends Timed> {
     return moments.sort((a, b) => a.at - b.at || Number(b.isCall) - Number(a.isCall));
   }
 
-  /** All configurations in which the operation has taken effect, each reached by as few others as possible. */
+  /**
+   * All configurations in which the operation has taken effect, each reached by as few other operations as possible.
+   */
   #explain(id: number, from: readonly Configuration<State>[]): readonly Configuration<State>[] {
     const met = new Memory<State>((configuration) => this.#keyOf(configuration));
     for (const configuration of from) met.add(configuration);
     const found: Configuration<State>[] = [];
-    // It grows during the loop: breadth first.
+    // The list grows during the loop, so the search is breadth first.
     for (const configuration of met.list) {
       if (configuration.done.has(id)) found.push(configuration);
       else for (const next of this.#successors(configuration)) met.add(next);
@@ -132,7 +134,10 @@ class Search<State, Operation extends Timed> {
     return reads.length === 0 ? { state, done } : { state, done: new Set([...done, ...reads]) };
   }
 
-  /** Called at the response of an operation: all configurations contain it, and need no longer record that. */
+  /**
+   * Called at the response of an operation: it has taken effect in all configurations, so they no longer need to record
+   * it.
+   */
   #forget(id: number, configurations: readonly Configuration<State>[]): readonly Configuration<State>[] {
     const left = new Memory<State>((configuration) => this.#keyOf(configuration));
     for (const { state, done } of configurations) {

@@ -19,7 +19,7 @@ export interface KeyState {
   readonly object: KnownObject | undefined;
 }
 
-/** The rules of one object, from absent on. */
+/** The rules of one object, which is absent at first. */
 export const objectModel: SequentialModel<KeyState, Operation> = {
   initial: { revision: 0, object: undefined },
   step,

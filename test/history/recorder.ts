@@ -24,7 +24,7 @@ export class Recorder {
     return this.#moment;
   }
 
-  /** Records the end of an operation: its response now, or never. */
+  /** Records the end of an operation: a response that came now, or that none will come (`unknown`). */
   operation(asked: { client: string; key: string; request: Request; call: Moment }, answer: Answer): void {
     const end = answer.kind === 'unknown' ? Infinity : this.moment();
     this.#operations.push({ ...asked, answer, return: end });

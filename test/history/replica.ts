@@ -8,7 +8,7 @@ import type { Mutant } from './mutants.ts';
 /** A server process, at one port for as long as the run lasts. */
 export class Replica {
   readonly port: number;
-  /** The proxy between it and its database, if that is a server. */
+  /** The proxy between the replica and its database; undefined for a database that is not a server (SQLite). */
   readonly proxy: TcpProxy | undefined;
   readonly #args: readonly string[];
   #server: KillableServer | undefined;
@@ -27,13 +27,16 @@ export class Replica {
     return new Replica(port, { proxy, args });
   }
 
-  /** Resolves when it is ready. The database may take a moment to notice the end of the previous process. */
+  /**
+   * Starts the process, and resolves when it is ready. The database may take a moment to notice the end of the previous
+   * process.
+   */
   async start(): Promise<void> {
     const program = new URL('./history-server.js', import.meta.url);
     this.#server = await eventually(() => KillableServer.run(program, ...this.#args), { timeoutMs: 15_000 });
   }
 
-  /** SIGKILL. Throws when it had ended by itself, which no fault may cause. */
+  /** Kills the process with SIGKILL. Throws when the process had ended by itself, which no fault may cause. */
   async kill(): Promise<void> {
     if (this.#server?.hasEnded === true) throw new Error(`the server at port ${this.port} ended by itself`);
     await this.#server?.kill();

@@ -6,7 +6,10 @@ interface Mark {
   readonly at: Moment;
   readonly revision: number;
   readonly what: string;
-  /** `seen`: it exists now. `later`, `notEarlier`: it must be above, or at least at, all revisions seen before. */
+  /**
+   * `seen`: the revision exists now. `later`: it must be above all revisions that were seen before. `notEarlier`: it
+   * must not be below any of them.
+   */
   readonly role: 'seen' | 'later' | 'notEarlier';
 }
 

@@ -116,14 +116,15 @@ class RunningHistory {
     return injected;
   }
 
-  /** Waits long enough, and longer on a busy machine, since a few operations prove nothing. */
+  /** Waits for the duration, and on a busy machine until there are enough operations, since a few prove nothing. */
   async #enough(durationMs: number): Promise<void> {
     await delay(durationMs);
     await eventually(() => this.#recorder.size >= minOperations, { timeoutMs: 30_000, describe: 'enough operations' });
   }
 
   /**
-   * A last write of each object, which all watchers receive, and a read at each replica: anything missing now is lost.
+   * Writes each object a last time, waits until all watchers have received these writes, and reads at each replica. A
+   * change that is still missing then is lost.
    */
   async #finish(): Promise<void> {
     const last = this.#clients[0]!;

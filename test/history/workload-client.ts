@@ -27,7 +27,7 @@ const verbs = [
 
 const preconditions = ['none', 'none', 'revision', 'version', 'uid', 'all'] as const;
 
-/** All, in chunks of two, or the one object. */
+/** The kinds of lists: all objects, all objects in chunks of two, or one object. */
 const lists = ['all', 'chunks', 'one'] as const;
 
 /** The delay before the next attempt when no server listens. */
@@ -110,7 +110,8 @@ export class WorkloadClient {
       case 'update':
         return { verb, value: this.#nextValue(), expect };
       case 'touch':
-        // With the revision as a precondition, because otherwise it would write its value twice.
+        // The revision is a precondition: otherwise the touch could store this value again after another one, and each
+        // value must be written only once.
         return seen === undefined ? { verb: 'get' } : { verb, value: seen.value, expect: { revision: seen.revision } };
       case 'delete': {
         // A deletion has no version as a precondition.

@@ -21,7 +21,9 @@ export interface HostileServerCalls {
   follow(): Promise<void>;
   /** Adds another index to the informer of {@link follow}, and asks it once it is filled. */
   indexFollowed(): Promise<void>;
-  /** Gives the plugin the permission to follow, or takes it. Counts from the next change of a role on. */
+  /**
+   * Grants or withdraws the plugin's permission to follow the objects. This takes effect at the next change of a role.
+   */
   permitFollowing(isPermitted: boolean): void;
   /** Resolves when the informer follows the kind again. */
   whenFollowed(): Promise<void>;
@@ -47,7 +49,7 @@ const probe = new EventLoopProbe();
 const server = await startApiServer({
   database,
   port: 0,
-  // History takes memory, too.
+  // A short history, because history takes memory that the tests would count as growth.
   retention: { minAgeMs: 0, minChanges: 100, maxBytes: historyBytes },
 });
 const models: readonly ModelDescriptor[] = [letter, machine, thing];
@@ -56,7 +58,7 @@ for (const model of models) server.schemeManager.register(model);
 for (const model of models) await server.whenReady(model);
 await server.whenReady({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person' });
 await createNamespaces(server.client, ['here']).catch((error: unknown) => {
-  // Another server on the same database has made it.
+  // Another server on the same database has created it.
   if (reasonOf(error) !== 'AlreadyExists') throw error;
 });
 
@@ -87,7 +89,7 @@ function smallThing(number: number): never {
   return newThing(`filled-${number}`, spec, { namespace: 'default', labels }) as never;
 }
 
-/** The same kind with more indexes: all of its objects are indexed. */
+/** Registers the kind again with more indexes, for which all of its objects are read. */
 async function reindex(): Promise<void> {
   server.schemeManager.unregister(thing, serviceOwner);
   server.schemeManager.register(thingWith([...thingIndexes, 'spec.map.text', 'spec.tags']));
@@ -101,7 +103,7 @@ const following = new AbortController();
 let run: Promise<void> = Promise.resolve();
 let indexes = 0;
 
-/** Waits until the informer has something: its changes come in turns of their own. */
+/** Waits until the informer has reached a state; its changes arrive in later turns of the event loop. */
 async function until(isDone: () => boolean): Promise<void> {
   while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -5,7 +5,7 @@ import { newThing, things } from './models.ts';
 /** A request that is as much work as possible for its kind. */
 export interface LargeRequest {
   readonly name: string;
-  /** Sent before it, to the same object. */
+  /** Returns the requests that are sent before this one, to the same object. */
   readonly before?: (object: string) => readonly HostileRequest[];
   readonly request: (object: string) => HostileRequest;
 }

@@ -72,7 +72,7 @@ describe('kubectl apply by the server, and prune [slow]', () => {
     expect(odd).to.contain('bogus');
   });
 
-  it('--server-side takes over from a client-side apply, and from then on takes away [compat server-side-apply, client-side-apply]', async () => {
+  it('--server-side takes over from a client-side apply, and then removes fields that are no longer in the file [compat server-side-apply, client-side-apply]', async () => {
     await kubectl.succeeds('apply', '-f', await personFile('xia', { age: 1, gender: 'MALE' }));
     expect(await managers('xia')).to.deep.equal(['kubectl-client-side-apply Update']);
     await kubectl.succeeds('apply', '--server-side', '-f', await personFile('xia', { age: 1, gender: 'MALE' }));
@@ -81,14 +81,14 @@ describe('kubectl apply by the server, and prune [slow]', () => {
     expect((await kubectl.stored('xia')).spec).to.deep.equal({ name: 'XIA', age: 3 });
   });
 
-  it('--prune deletes what the selection has and the files have not, and nothing else [compat prune]', async () => {
+  it('--prune deletes the applied objects that are selected and not in the files, and no others [compat prune]', async () => {
     const folder = join(dirname(await personFile('any', {})), 'pruned');
     await mkdir(folder);
     const add = (name: string): Promise<void> =>
       writeFile(join(folder, `${name}.json`), JSON.stringify(newDemoPerson(name, {}, { labels: { app: 'shop' } })));
     await add('kept');
     await add('gone');
-    // Selected but never applied; and applied but not selected.
+    // The first object is selected but was never applied; the second was applied but is not selected.
     await kubectl.server.create(demoPersons, newDemoPerson('made', {}, { labels: { app: 'shop' } }));
     await kubectl.succeeds('apply', '-f', await personFile('other', {}, { labels: { app: 'bank' } }));
     const args = [

@@ -15,7 +15,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  /** Runs a command that waits for a namespace to go; its grace passes meanwhile. */
+  /** Runs a command that waits until a namespace is deleted, while the clock passes its grace period. */
   async function deleting(namespace: string, ...args: readonly string[]): Promise<string> {
     const printed = kubectl.succeeds(...args);
     const { server, clock } = kubectl;
@@ -95,7 +95,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     await eventually(async () => (await kubectl.server.get(path)).body.metadata.deletionTimestamp !== undefined);
     const waiting = kubectl.succeeds('wait', '--for=delete', 'ns/post', `--timeout=${testPatienceMs(10)}s`);
     await kubectl.server.patch(path, { metadata: { finalizers: null } });
-    // It prints nothing if the namespace is gone before its request.
+    // The command prints nothing if the namespace is gone before its request.
     expect(await waiting).to.be.oneOf(['namespace/post condition met\n', '']);
     expect((await kubectl.run('get', 'ns', 'post')).stderr).to.contain('not found');
     expect(await kubectl.succeeds('get', 'letters', '-A', '--ignore-not-found')).to.equal('');

@@ -39,7 +39,7 @@ describe('events of controllers in kubectl [slow]', () => {
     await stopped;
   }
 
-  it('describe shows those of an object, cluster-scoped or in a namespace, from both clients [compat events]', async () => {
+  it('describe shows the events of an object, cluster-scoped or namespaced, from a controller in process or over HTTP [compat events]', async () => {
     const { server } = kubectl;
     await server.api.client.create(letter, {
       metadata: { name: 'x', namespace: 'default' },

@@ -28,7 +28,7 @@ describe('kubectl and kinds in several versions [slow]', () => {
     expect(stdout.split('\n')).to.include.members(['shop.example.com/v1', 'shop.example.com/v2']);
   });
 
-  it('get shows the preferred one, or the one that is named, with its columns and its warning [compat versions]', async () => {
+  it('get shows the preferred version, or the version that is named, with its columns and its warning [compat versions]', async () => {
     expect(await prints('get', 'gadgets')).to.deep.equal(['NAME   SIZE\na      3\n', '']);
     expect(await prints('get', 'gadgets.v1.shop.example.com')).to.deep.equal(['NAME   EXTENT\na      3 mm\n', warning]);
     expect(

@@ -47,7 +47,7 @@ describe('kubectl watches [slow]', () => {
 
   it('get --watch-only prints only the changes [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', '--watch-only', '-o', 'name');
-    // Only a change shows that it already watches.
+    // Only a printed change shows that kubectl already watches.
     let isSettled = false;
     const settle = (): void => void (isSettled = true);
     const first = printed(lines(1));

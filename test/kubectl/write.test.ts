@@ -36,7 +36,7 @@ describe('kubectl writes [slow]', () => {
     expect((await kubectl.stored('dry')).reason).to.equal('NotFound');
   });
 
-  it('create -f of what breaks the schema tells each field [compat validation]', async () => {
+  it('create -f of an object that breaks the schema names each field [compat validation]', async () => {
     const file = await kubectl.file('bad.json', newDemoPerson('bad', { age: 999, gender: 'X' }));
     const error = await kubectl.fails('create', '-f', file);
     expect(error).to.contain('The Person "bad" is invalid:');

@@ -155,7 +155,7 @@ describe('roles and bindings', () => {
     expect((await server.delete(`${paths.clusterRole}/Team:a`)).status).to.equal(200);
   });
 
-  it('name the group of roles and users when a client does not', async () => {
+  it('get the API group of roles and users when a client leaves it out', async () => {
     const sent = { metadata: { name: 'short' }, roleRef: { kind: 'ClusterRole', name: 'view' }, subjects: [user] };
     const { roleRef: stored, subjects } = await server.create(paths.binding, sent);
     expect(stored).to.deep.equal(roleRef);
@@ -163,7 +163,7 @@ describe('roles and bindings', () => {
     expect((await server.put(`${paths.binding}/short`, sent)).body.metadata.version).to.equal(1);
   });
 
-  it('keep the role of a binding, whatever the verb', async () => {
+  it('cannot change the role of an existing binding, by any verb', async () => {
     await server.create(paths.binding, { metadata: { name: 'kept' }, roleRef, subjects: [user] });
     const next = { metadata: { name: 'kept' }, roleRef: { ...roleRef, name: 'edit' }, subjects: [user] };
     const refusal = { reason: 'Invalid', causes: [`${invalid} roleRef`], message: 'cannot change roleRef' } as const;

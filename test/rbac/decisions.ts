@@ -10,7 +10,7 @@ interface Question {
 export interface Decisions {
   readonly title: string;
   readonly rule: object;
-  /** Default: a ClusterRoleBinding. With a namespace: a RoleBinding there. */
+  /** The namespace of the RoleBinding. Without it, there is a ClusterRoleBinding. */
   readonly boundIn?: string;
   /** Default: the user ann. */
   readonly subject?: object;

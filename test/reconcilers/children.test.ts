@@ -17,7 +17,7 @@ for (const transport of transports) {
           seen.push(names);
           for (let index = names.length; index < object.spec.size; index += 1) {
             await ensure(Worker, `${object.metadata.name}-${index}`, { spec: { task: 'dig' } });
-            // The cache may not have it yet, but the run's own view has it.
+            // The cache may not have the new worker yet, but the run's own view has it.
             expect(children(Worker)).to.have.length(index + 1);
           }
         },

@@ -1,6 +1,6 @@
 import { defineModel } from 'homeostat';
 
-/** Each has a thing at a provider. */
+/** Each machine has a thing at a provider. */
 export const Machine = defineModel({
   gvk: 'work.example.com/v1/Machine',
   plural: 'machines',

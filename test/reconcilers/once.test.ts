@@ -259,7 +259,8 @@ for (const transport of transports) {
         hasCrashed = true;
         await at.pause();
         const [thing] = provider.things.values();
-        // The server decides about this dependent after the record.
+        // The garbage collector handles this dependent after the record, so its change shows that the record was
+        // handled.
         const { uid } = await at.client.get(Machine, 'a', { namespace }).then(({ metadata }) => metadata);
         const ownerReferences = [{ apiVersion: 'work.example.com/v1', kind: 'Machine', name: 'a', uid }];
         await at.client.create(ConfigMap, { metadata: { name: 'witness', namespace, ownerReferences } });
@@ -351,7 +352,7 @@ describe('an external effect under faults [slow]', () => {
     expect([runs, faults].every((count) => count > 30)).to.equal(true);
   });
 
-  it('that a reconciler makes without once, with its id in status, leaks, and the check finds the leak', async () => {
+  it('leaks when a reconciler causes it without `once` and stores its id in the status, and the check finds the leak', async () => {
     const without = options(
       async ({ object, status }) => {
         if (object.status?.id !== undefined) return;

@@ -48,7 +48,7 @@ async function runTeam(schedule: ScheduleOptions, startTime: string): Promise<Sl
 describe('the slots of a schedule', () => {
   const timeZone = 'Europe/Berlin';
 
-  it('have a time that occurs twice in autumn once, the first time [slow]', async () => {
+  it('contain a time that occurs twice in autumn only once, when it occurs first [slow]', async () => {
     const at = await runTeam({ cron: '30 2 * * *', timeZone }, '2030-10-26T12:00:00Z');
     expect(await at.slotsUntil('2030-10-28T02:00:00Z')).to.deep.equal(['2030-10-27T00:30:00Z', '2030-10-28T01:30:00Z']);
     await at.stop();

@@ -116,7 +116,7 @@ for (const transport of transports) {
       }
     });
 
-    it('is the schedule that a function returns for the object, and counts from a change of it', async () => {
+    it('is the schedule that a function returns for the object; after a change, only later slots of the new schedule run', async () => {
       const schedule = ({ spec: { size } }: TeamObject): string | undefined =>
         size < 60 ? `${size} * * * *` : undefined;
       const at = await runTeams(transport, { schedule }, undefined, { teams: { red: 10, blue: 20 } });
@@ -222,7 +222,7 @@ describe('a schedule', () => {
     await at.stop();
   });
 
-  it('ends with a terminal error, and the next slot runs', async () => {
+  it('counts a slot as done when its run throws a terminal error, and the next slot runs', async () => {
     const at = await runTeams('in process', { schedule: '0 * * * *' }, ({ scheduled }) => {
       if (scheduled === '2030-01-01T01:00:00Z') throw terminal('this slot has no work');
     });

@@ -8,7 +8,7 @@ import { eventually, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 
 const hourMs = 3_600_000;
-/** Longer than the time between two looks for old records. */
+/** A time that is longer than the interval at which the server looks for old records. */
 const lookMs = 31_000;
 
 describe('old records of runs', () => {
@@ -50,7 +50,7 @@ describe('old records of runs', () => {
     return (await server.client.list(runModel, query)).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Lets time pass, and then once more as long as the server takes to look again. */
+  /** Lets time pass, and then another interval, so that the server looks for old records again. */
   async function pass(ms: number): Promise<void> {
     await clock.advance(ms);
     await server.settle();

@@ -56,7 +56,7 @@ export class LocalRegistry {
   }
 
   async #addTarball({ name, tarball }: PackedPackage): Promise<void> {
-    // Its manifest is the packed one, which npm does not change.
+    // The manifest of the installed package equals that of the tarball, because npm does not change it when it packs.
     const manifest = await readManifest(join(installed, name));
     this.#add(manifest, async (response) => pipeline(createReadStream(tarball), response));
   }
@@ -70,7 +70,7 @@ export class LocalRegistry {
     }
   }
 
-  /** The first package of a name and version stays. */
+  /** Adds a package, unless there is already one of the same name and version. */
   #add(manifest: Manifest, write: Version['write']): void {
     const versions = this.#versions.get(manifest.name) ?? new Map<string, Version>();
     if (!versions.has(manifest.version)) versions.set(manifest.version, { manifest, write });

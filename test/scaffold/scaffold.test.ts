@@ -25,7 +25,7 @@ const entries = [
 /** TypeScript 5.9, which is installed for this test; a new plugin has TypeScript 7. */
 const olderCompiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
-/** Installing, compiling and testing, several times over, beside other tests. */
+/** The time for installing, compiling and testing several times, while other tests run. */
 const timeoutMs = 240_000;
 
 describe('npm create homeostat [slow]', function () {
@@ -34,7 +34,7 @@ describe('npm create homeostat [slow]', function () {
   let packed: readonly PackedPackage[];
   let registry: LocalRegistry | undefined;
   let running: RunningCommand | undefined;
-  /** The folder of the plugin that the first walk makes, and the second installs. */
+  /** The folder of the plugin that one test creates and the next one installs. */
   let plugin: string;
 
   before(async function () {

@@ -81,7 +81,7 @@ export class Candidate {
     return !this.isLeader && this.#manager.isIdle();
   }
 
-  /** From now on it pauses before each write. */
+  /** Makes the candidate pause before each write from now on. */
   hold(): void {
     this.#held = new Promise((resolve) => (this.#letGo = resolve));
   }
@@ -91,7 +91,7 @@ export class Candidate {
     this.#letGo?.();
   }
 
-  /** Lets time pass for it, request by request, until the condition holds; at most two minutes. */
+  /** Lets time pass for this candidate, request by request, until the condition holds; at most two minutes. */
   async passUntil(condition: () => boolean): Promise<void> {
     for (let steps = 0; steps < 240 && !condition(); steps += 1) {
       await this.clock.advance(500);

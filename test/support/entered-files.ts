@@ -13,7 +13,10 @@ import { Person } from './models.ts';
 /** Functions that run in each of several creations belong to a creation; a timer that happens to end does not. */
 const creations = 3;
 
-/** A server in use: the schema of a kind is compiled after a hundred objects. */
+/**
+ * The creations before the measurement, so that the server is like one in use: it compiles the schema of a kind after a
+ * hundred objects.
+ */
 const creationsBefore = 120;
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -45,7 +45,7 @@ export class FaultyNetwork {
     return new FaultyNetwork(server, await TcpProxy.start(server.url));
   }
 
-  /** Lists so far, and watches so far. */
+  /** The numbers of list requests and watch requests so far. */
   get requests(): { readonly lists: number; readonly watches: number } {
     const watches = this.#fetch.requests.filter(({ path }) => path.includes('watch=true')).length;
     return { lists: this.#fetch.requests.length - watches, watches };

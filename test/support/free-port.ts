@@ -12,8 +12,8 @@ const share = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % shares;
 let taken = randomInt(portsInShare);
 
 /**
- * For a server that has to keep its port while it is down: no other test gets this port. A server whose port may
- * change listens on 0 instead.
+ * Returns a port for a server that has to keep it while it is down: no other test gets this port. A server whose port
+ * may change listens on 0 instead.
  */
 export async function freePort(): Promise<number> {
   taken = (taken + 1) % portsInShare;

@@ -16,7 +16,8 @@ const server = await startApiServer({ database, port: 0, retention: { minChanges
 server.schemeManager.register(descriptorOf(Person));
 await server.whenReady(descriptorOf(Person));
 const { client } = server;
-// Objects are outside of the heap. This index is in it, and is kept from its first use on.
+// This request creates the index of labels. Objects are outside of the heap, but this index is in the heap, so new
+// objects fill it.
 await client.list(Person, { labelSelector: 'label-0=none' });
 
 function person(name: string, noteLength: number): Person {

@@ -26,7 +26,7 @@ interface Grant {
 const asked: string[] = [];
 const grants = new Map<string, Grant>();
 let keys: readonly Key[] = [];
-/** Published beside the keys. */
+/** Further entries that are published with the keys. */
 let more: readonly unknown[] = [];
 let fault: IssuerFault | undefined;
 /** The person who logs in. */
@@ -167,6 +167,6 @@ process.on('message', (order: IssuerOrder) => {
     (error: unknown) => tell({ id: order.id, error: String(error) }),
   );
 });
-// Its parent is gone.
+// The parent process is gone.
 process.on('disconnect', () => process.exit(0));
 server.listen(0, '127.0.0.1', () => tell({ id: 0, value: url() }));

@@ -19,7 +19,7 @@ export class KillableServer {
 
   /** Resolves when the server is ready; rejects with its output when it ends before. */
   static async run(program: URL, ...args: readonly string[]): Promise<KillableServer> {
-    // With the options of V8 that this process has.
+    // The child process gets the options of V8 that this process has.
     const child = spawn(process.execPath, [...process.execArgv, program.pathname, ...args]);
     let errors = '';
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));

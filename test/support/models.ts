@@ -55,7 +55,7 @@ function slugOf({ spec }: Person): string | undefined {
   return spec.slug;
 }
 
-/** Namespaced, with indexes by path. */
+/** A Namespaced kind with indexes by path. */
 export const letter: ModelDescriptor = defineModel({
   gvk: 'people.example.com/v1alpha1/Letter',
   plural: 'letters',
@@ -75,7 +75,7 @@ export const letter: ModelDescriptor = defineModel({
   indexes: ['spec.weight', 'spec.sent', { path: 'spec.text', unique: true }],
 });
 
-/** Declares the status subresource, as Kubernetes has it. */
+/** A kind that declares the status subresource, as in Kubernetes. */
 export const machine: ModelDescriptor = defineModel({
   gvk: 'people.example.com/v1alpha1/Machine',
   plural: 'machines',

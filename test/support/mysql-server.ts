@@ -19,7 +19,7 @@ export class MysqlTestDatabase {
     this.#name = name;
   }
 
-  /** Skips the tests if there is no server, unless an address was given. */
+  /** Creates a database. Without a server it skips the tests, or rejects if the environment names a server. */
   static async create(context: Mocha.Context): Promise<MysqlTestDatabase> {
     let admin: Connection;
     try {

@@ -54,7 +54,10 @@ export class OwnerScenario {
     return scenario;
   }
 
-  /** `delete <name> [<policy>]`, `release <name>` (of its finalizer `hold`), `create <row>`, or `own <row>`. */
+  /**
+   * Runs a step: `delete <name> [<policy>]`, `release <name>` (of its finalizer `hold`), `create <row>`, or `own
+   * <row>`.
+   */
   async run(step: string, way: Way): Promise<void> {
     const [verb, ...rest] = step.split(' ');
     const [name = '', policy] = rest;
@@ -79,7 +82,7 @@ export class OwnerScenario {
     return own.map((each) => this.#format(each));
   }
 
-  /** Changes and ends since the start, in order: `~b`, `-a`. */
+  /** The changes (`~b`) and deletions (`-a`) since the start, in order. */
   async history(): Promise<string[]> {
     const revision = Number(await this.#server.revision(machines));
     await eventually(() => Number(this.#events.events.at(-1)?.object.metadata?.resourceVersion) >= revision);

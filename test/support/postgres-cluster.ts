@@ -18,7 +18,7 @@ export class PostgresCluster {
   readonly primary: ClusterServer;
   readonly standby: ClusterServer;
   readonly #folder: string;
-  /** A run that is interrupted ends without its hooks. */
+  /** Ends the process at a signal. An interrupted run calls no hooks of mocha, so the servers are killed at `exit`. */
   // oxlint-disable-next-line unicorn/no-process-exit -- as the signal would have done, once the servers have ended
   readonly #exit = (): void => process.exit(1);
   readonly #abandon = (): void => {
@@ -34,7 +34,7 @@ export class PostgresCluster {
     for (const signal of endingSignals) process.once(signal, this.#exit);
   }
 
-  /** Skips the tests if PostgreSQL's programs are not installed. */
+  /** Starts a cluster; skips the tests if PostgreSQL's programs are not installed. */
   static async start(context: Mocha.Context): Promise<PostgresCluster> {
     const installation = await findInstallation();
     if (!installation)
@@ -45,7 +45,7 @@ export class PostgresCluster {
     if (installation.user) await chown(folder, installation.user.uid, installation.user.gid);
     const cluster = new PostgresCluster(
       folder,
-      // It waits for the standby of this name from its first write on.
+      // The primary waits for the standby of this name from its first write on.
       new ClusterServer(installation, { folder: join(folder, 'a'), port: await freePort(), waitsFor: 'b' }),
       new ClusterServer(installation, { folder: join(folder, 'b'), port: await freePort() }),
     );

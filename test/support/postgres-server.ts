@@ -18,7 +18,7 @@ export class TestDatabase {
     this.#name = name;
   }
 
-  /** Skips the tests if there is no server, unless an address was given. */
+  /** Creates a database. Without a server it skips the tests, or rejects if the environment names a server. */
   static async create(context: Mocha.Context): Promise<TestDatabase> {
     const admin = new Client({
       connectionString: serverUrl,

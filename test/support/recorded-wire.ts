@@ -106,7 +106,7 @@ export class WireReplay {
     if (body === undefined) return { type: '' };
     if (typeof body === 'string') return { body: describedBodies[body] ?? body, type: contentType ?? '' };
     const type = contentType ?? (method === 'PATCH' ? '' : 'application/json');
-    // They have the times of the recording, so that sending them back would be an edit.
+    // Managed fields have the times of the recording, so sending them back in a PUT would edit them.
     const omit = (key: string, value: unknown): unknown =>
       method === 'PUT' && key === 'managedFields' ? undefined : value;
     const text = this.#translated(JSON.stringify(body, omit));
@@ -176,7 +176,7 @@ function contentOf(body: Json, { path }: RecordedRequest['request'], recorded: J
   if (kind === 'Status') {
     const { name = '', group, kind: about } = details ?? {};
     const causes = (details?.causes ?? []).map((cause: Json) => `${cause.field ?? ''} ${cause.reason ?? ''}`);
-    // This server says more about a wrong body.
+    // Details are compared only where the recording has them, because this server says more about a wrong body.
     return {
       kind,
       reason,

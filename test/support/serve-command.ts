@@ -23,7 +23,7 @@ export async function serveWith(
   ...args: readonly string[]
 ): Promise<Served> {
   const command = ['plugins/host/bin/homeostat.js', 'serve', '--auth', 'open', '--port', '0', ...args];
-  // With the options of V8 that this process has.
+  // The child process gets the options of V8 that this process has.
   const child = spawn(process.execPath, [...process.execArgv, ...command], {
     cwd: root,
     env: { ...process.env, ...environment },

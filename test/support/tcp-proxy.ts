@@ -12,7 +12,7 @@ interface Link {
 export class TcpProxy {
   readonly #target: URL;
   readonly #defaultPort: number;
-  /** Constant for its whole life, as its clients need it. */
+  /** The port stays the same for the whole life of the proxy, because clients keep using it. */
   readonly #port: number;
   readonly #listener: Server;
   readonly #links = new Set<Link>();
@@ -58,11 +58,11 @@ export class TcpProxy {
   /** Cuts all connections, and stops listening until {@link listen}. */
   refuse(): void {
     this.#cutAll();
-    // It closes at once, but its event would come only after the other connections have ended.
+    // The listener closes at once, but its `close` event would come only after the connections have ended.
     this.#listener.close();
   }
 
-  /** Accepts connections again, if it does not. */
+  /** Accepts connections again, if the proxy has stopped listening. */
   async listen(): Promise<void> {
     if (this.#listener.listening) return;
     this.#listener.listen(this.#port, '127.0.0.1');
@@ -144,7 +144,7 @@ export class TcpProxy {
       client.write(data);
       return;
     }
-    // The last of them get through: end() sends what is buffered, destroy() does not.
+    // The last permitted bytes get through, because end() sends what is buffered and destroy() does not.
     client.end(data.subarray(0, this.#bytesLeft));
     this.#bytesLeft = Number.POSITIVE_INFINITY;
     for (const link of this.#links) if (link.client !== client) this.#cut(link);

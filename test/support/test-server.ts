@@ -30,7 +30,10 @@ export interface RequestOptions {
   readonly type?: string;
 }
 
-/** In the environment: the number of workers on one database of which each test server consists; each request goes to the next one. */
+/**
+ * The environment variable with the number of workers of each test server. The workers share one database, and each
+ * request goes to the next worker.
+ */
 export const workersVariable = 'HOMEOSTAT_TEST_WORKERS';
 
 /** A separate API server for one test file, on a fresh database and a free port. */
@@ -52,8 +55,8 @@ export class TestServer {
   }
 
   /**
-   * Starts it with Person, Letter and Machine, ready for requests. The database has the namespace `default` and the
-   * default roles.
+   * Starts a server with Person, Letter and Machine, ready for requests. The database has the namespace `default` and
+   * the default roles.
    */
   static async start(options: ApiServerOptions = {}): Promise<TestServer> {
     const count = options.database === undefined ? Number(process.env[workersVariable] ?? 1) : 1;
@@ -73,7 +76,7 @@ export class TestServer {
     await this.#database?.drop();
   }
 
-  /** That of the next worker if there are several. */
+  /** The port of the server; with several workers, that of the next worker. */
   get port(): number {
     this.#requests += 1;
     const { url } = this.#workers[this.#requests % this.#workers.length] ?? this.api;

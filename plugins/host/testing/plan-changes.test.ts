@@ -32,7 +32,7 @@ const Shelf = defineModel({
 
 type Reconcile = ControllerOptions<FromModel<typeof Shop>>['reconcile'];
 
-/** A plugin whose runs do this. */
+/** A plugin whose controller calls this reconciler. */
 function pluginThat(reconcile: Reconcile): Plugin {
   return definePlugin({ models: [Shop, Shelf], controllers: [controller(Shop, { owns: [Shelf], reconcile })] });
 }
@@ -67,7 +67,7 @@ describe('Plans [spec experience-plan]', () => {
   const summary = ({ changes }: ChangePlan): readonly string[] =>
     changes.map(({ action, kind, name }) => `${action} ${kind} ${name}`);
 
-  it('are empty for the version that produced the state', async () => {
+  it('are empty for the version of the plugin that produced the state', async () => {
     const planned = await planChanges({ plugins: [shelvesOf(80)], from });
     expect(planned).to.deep.include({ changes: [], calls: [], failures: [] }).and.not.have.property('unsettled');
   });
@@ -119,7 +119,7 @@ describe('Plans [spec experience-plan]', () => {
     await real.stop();
   });
 
-  it('report loops, which never become idle [slow]', async () => {
+  it('report controllers that write in a loop and never become idle [slow]', async () => {
     const loop = pluginThat(async ({ object, client }) => {
       const spec = { shelves: (object.spec?.shelves ?? 0) + 1 };
       await client.patch(Shop, object.metadata.name, { type: 'merge', patch: { spec } });

@@ -176,7 +176,7 @@ function changeOf(before: ApiObject | undefined, after: ApiObject | undefined): 
   const { namespace, name } = metadata;
   const place = { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name };
   if (after === undefined) return { action: 'delete', ...place, ...(before === undefined ? {} : { before }) };
-  // The count of an object that was deleted and created again begins with 1.
+  // An object that was deleted and created again begins with version 1, so all of its versions count as writes.
   const writes = after.metadata.version - (before?.metadata.uid === after.metadata.uid ? before.metadata.version : 0);
   if (before === undefined) return { action: 'create', ...place, after, writes };
   return { action: 'change', ...place, before, after, writes };

@@ -3,7 +3,10 @@ import { Socket } from 'node:net';
 
 /** A request, or a connection, that code wanted to make. */
 export interface ExternalCall {
-  /** `GET https://cloud.example.com/machines`, or `connect db.example.com:5432`. */
+  /**
+   * The method and URL, or the address, such as `GET https://cloud.example.com/machines` or `connect
+   * db.example.com:5432`.
+   */
   readonly call: string;
   /** The number of attempts. */
   readonly count: number;

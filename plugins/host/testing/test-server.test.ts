@@ -111,8 +111,8 @@ describe('startTestServer', () => {
   });
 
   it('leaves nothing behind', async () => {
-    // After a turn of the event loop, because mocha sets its timer late, and counts the timer of `eventually` while
-    // it runs.
+    // The resources are read after a turn of the event loop: by then mocha has set the timer of the test, and the timer
+    // of `eventually` is no longer in the list.
     const resources = async (): Promise<string> => {
       await new Promise((resolve) => setImmediate(resolve));
       return process.getActiveResourcesInfo().toSorted().join();

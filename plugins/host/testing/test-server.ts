@@ -27,8 +27,8 @@ export interface TestServerOptions extends ApiServerOptions {
   /** Controllers of a plugin named `test`. */
   readonly controllers?: readonly ControllerDefinition[];
   /**
-   * With true, controllers work in one of all servers on the database; with false, in each. Default: true if it is
-   * shared.
+   * With true, controllers run in only one of the servers on a database; with false, in each of them. Default: true if
+   * the database can be shared.
    */
   readonly leaderElection?: PluginHostOptions['leaderElection'];
   /**
@@ -42,7 +42,7 @@ export interface TestServer {
   readonly url: string;
   /** A client in process. */
   readonly client: Client;
-  /** Over HTTP, or HTTPS, with the server's token and authority. */
+  /** A client over HTTP or HTTPS, with the token and the certificate authority of the server. */
   readonly httpClient: Client;
   readonly server: ApiServer;
   /** Name and phase of each plugin. */

@@ -5,7 +5,7 @@ export interface DeadlineOptions {
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** Ends the wait; it rejects with the signal's reason. */
+  /** Ends the wait when it aborts: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 

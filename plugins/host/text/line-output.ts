@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 
 /**
- * The time that the first line may wait for a slow reader. It is then dropped; later lines do not wait until one can be
- * written.
+ * The time that a line may wait for a slow reader; after this time the line is dropped. Later lines do not wait at all,
+ * until the reader has read again.
  */
 const maxWaitMs = 50;
 const pauseMs = 5;
@@ -62,7 +62,7 @@ export class LineOutput {
   }
 }
 
-/** The server continues when the reader of its stderr is gone. */
+/** The lines of stderr. The server continues when the reader of its stderr is gone. */
 export const stderr: LineOutput = new LineOutput(2);
 
 function codeOf(error: unknown): unknown {

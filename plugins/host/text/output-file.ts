@@ -3,7 +3,7 @@ import { lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode } from './error-text.ts';
 
-/** Rejects when the name exists. */
+/** Rejects when there is a file with this path. */
 export async function checkAbsent(path: string): Promise<void> {
   const found = await lstat(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return undefined;
@@ -13,8 +13,9 @@ export async function checkAbsent(path: string): Promise<void> {
 }
 
 /**
- * Writes a file that only its owner can read, atomically: under another name beside it, renamed once everything is on
- * the disk. Rejects as the pieces do, and then leaves nothing behind.
+ * Writes a file that only its owner can read, atomically: the content is written to another file beside it, which is
+ * renamed once everything is on the disk. When `pieces` rejects, the call rejects with its error, and leaves no file
+ * behind.
  */
 export async function writeWhole(
   path: string,
@@ -49,7 +50,7 @@ async function writeDurably(
   }
 }
 
-/** The folder of the new name. */
+/** Writes the new name in the folder to the disk. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

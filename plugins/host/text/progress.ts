@@ -1,4 +1,4 @@
-/** Shorter work shows nothing. */
+/** Work that takes less time shows no progress. */
 const quietMs = 1000;
 const pauseMs = 100;
 const barWidth = 24;
@@ -26,7 +26,10 @@ export class Progress {
     this.#beganMs = parts.nowMs();
   }
 
-  /** Call it as often as you like. Without a total there is no bar. */
+  /**
+   * Shows the progress. It can be called often, because it draws the line at most ten times a second. Without a total
+   * there is no bar.
+   */
   show(done: number, total?: number): void {
     const { stream, what, unit, nowMs } = this.#parts;
     const now = nowMs();

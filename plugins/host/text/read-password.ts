@@ -5,8 +5,8 @@ import { Writable } from 'node:stream';
 const maxLength = 4096;
 
 /**
- * Reads a password: at a terminal without showing it, and twice; otherwise the first line of the input. Rejects when there is
- * none, when both differ, and when the signal aborts.
+ * Reads a password. At a terminal it is typed twice, and not shown; otherwise it is the first line of the input.
+ * Rejects when there is no password, when the two differ, and when the signal aborts.
  */
 export async function readPassword(input: NodeJS.ReadStream, name: string, signal: AbortSignal): Promise<string> {
   if (!input.isTTY) return firstLine(input, signal);

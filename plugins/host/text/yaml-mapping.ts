@@ -3,12 +3,12 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 
 export { isJsonObject };
 
-/** Files that people write by hand do not nest deeper than objects may. */
+/** The limit for files that people write by hand: they may nest as deep as objects, and no deeper. */
 export const yamlLimits = { maxDepth: 64 } as const;
 
 /**
- * The one mapping of a YAML file of settings; an empty file is an empty mapping. Throws Error with a message that
- * follows the file's name.
+ * Returns the mapping in a YAML file of settings; an empty file is an empty mapping. Throws an Error for any other
+ * content; its message is meant to follow the name of the file.
  */
 export function parseYamlMapping(text: string): Readonly<Record<string, unknown>> {
   const documents = parseYamlDocuments(text, yamlLimits);
