@@ -11,7 +11,7 @@ export interface Reply {
   readonly error?: string;
 }
 
-/** The functions of a child that its parent can call, by name; one argument each. */
+/** The functions of a child that its parent can call, by name; each has one argument. */
 export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
 
 /**

@@ -13,7 +13,7 @@ const connectionCount = 64;
  */
 const turnMs = 100;
 
-/** A server, and the requests that it gets. Both contestants may be one server. */
+/** A server, and the requests that it gets. The two contestants may be the same server with different requests. */
 export interface Served {
   readonly child: { cpuMs(): number };
   readonly url: string;
@@ -23,12 +23,12 @@ export interface Served {
 interface Contestants {
   readonly ours: Served;
   readonly limit: Served;
-  /** The minimum of the other's processor time divided by ours; default: the row has no target. */
+  /** The minimum of the other's processor time divided by ours. Without it, the row has no target. */
   readonly least?: number;
 }
 
 /**
- * Throughput and processor time of one server beside those of another one, in short turns, A B B A. The target is a share of
+ * Compares throughput and processor time of two servers, which take short turns, A B B A. The target is a share of
  * processor time: on a machine with other work, throughput depends on whose turn it is.
  */
 export async function besideOther(
@@ -42,8 +42,8 @@ export async function besideOther(
   const count = Math.ceil((rounds * seconds * 1000) / turnMs);
   await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
   const found = await alternate(count, turns);
-  // In a process that serves both, the next turn belongs to the other contestant, so only costs up to the last response
-  // count.
+  // When one process serves both contestants, work after the last response of a turn falls into the turn of the other
+  // contestant, so only costs up to the last response count.
   const isShared = ours.child === limit.child;
   const costOf = (taken: Turns): number => quickerHalf(isShared ? taken.ownCosts(count) : taken.costs(count));
   const [cost, otherCost] = [costOf(own), costOf(other)];

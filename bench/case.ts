@@ -5,7 +5,9 @@ export interface CaseContext {
   readonly settings: Settings;
   /** The folder for databases; removed at the end. */
   readonly folder: string;
-  /** Cases with many rows leave out the rows whose name does not contain this text. An empty text leaves out none. */
+  /**
+   * Cases with many rows measure only rows whose name contains this text; with an empty text, they measure all rows.
+   */
   readonly only: string;
   /** Called with text for a page of the book, which is printed below the table. */
   readonly addPage: (text: string) => void;

@@ -21,13 +21,16 @@ export function childrenOf(checkout: string): URL {
   return pathToFileURL(join(checkout, 'bench/dist/children/'));
 }
 
-/** A script of `children/` in a separate process. Ends when it goes out of scope, and with this process. */
+/**
+ * A script of `children/` in a separate process. The process ends when the object goes out of scope, or when this
+ * process ends.
+ */
 export class Child implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #calls = 0;
 
-  /** `folder`: the compiled children, perhaps of another checkout. */
+  /** `folder` has the compiled children; it may belong to another checkout. */
   constructor(script: string, nodeOptions: readonly string[] = [], folder: URL = ownChildren) {
     const file = new URL(`${script}.js`, folder);
     this.#process = fork(file, { execArgv: [...nodeOptions], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -35,7 +38,7 @@ export class Child implements AsyncDisposable {
     this.#process.on('exit', (code, signal) => this.#rejectAll(`${script} ended (${String(code ?? signal)})`));
   }
 
-  /** Runs one of the child's functions; the response is what the child sent as JSON. */
+  /** Runs one of the child's functions; resolves with the result that the child sent as JSON. */
   call<Result = void>(name: string, argument?: unknown): Promise<Result> {
     const id = (this.#calls += 1);
     return new Promise<Result>((resolve, reject) => {
@@ -46,7 +49,7 @@ export class Child implements AsyncDisposable {
     });
   }
 
-  /** Processor time of all its threads so far. Linux only. @throws Error elsewhere */
+  /** Processor time of all threads of the child so far. Linux only. @throws Error elsewhere */
   cpuMs(): number {
     return [...this.threadsMs().values()].reduce((sum, ms) => sum + ms, 0);
   }
@@ -63,12 +66,15 @@ export class Child implements AsyncDisposable {
     return new Map([...this.threadsMs()].filter(([id]) => id !== String(this.#process.pid)));
   }
 
-  /** Processor time of its main thread so far. Linux only. @throws Error elsewhere */
+  /** Processor time of the child's main thread so far. Linux only. @throws Error elsewhere */
   mainCpuMs(): number {
     return this.threadsMs().get(String(this.#process.pid)) ?? Number.NaN;
   }
 
-  /** Bytes that it has written to disks so far, or that still wait to be. Linux only. @throws Error elsewhere */
+  /**
+   * Bytes that the child has written to disks so far, including those that still wait to be written. Linux only.
+   * @throws Error elsewhere
+   */
   writtenBytes(): number {
     const counters = readFileSync(`/proc/${String(this.#process.pid)}/io`, 'utf8');
     return Number(/^write_bytes: (\d+)$/m.exec(counters)?.[1]);

@@ -7,7 +7,7 @@ import type { Certificate, Reviewed } from './webhook-server.ts';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const definitionPath = `${definitions}/widgets.shop.example.com`;
 
-/** The minimum number of objects of a call; the server sends up to a hundred. */
+/** The minimum of the average number of objects per call of the webhook; the server sends at most a hundred. */
 const leastPerCall = 50;
 
 const mostSeconds = 60;

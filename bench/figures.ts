@@ -13,7 +13,7 @@ export function figuresOf(latenciesMs: Float64Array, elapsedMs: number): Figures
   return { opsPerSecond: (latenciesMs.length / elapsedMs) * 1000, p50Ms: rank(0.5), p99Ms: rank(0.99) };
 }
 
-/** The upper one of two middle values. */
+/** The median; the larger one of two middle values. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

@@ -33,9 +33,9 @@ export function formatRequest(
 }
 
 /**
- * Sends one request after the other on each connection. Raw sockets, since the load generator shares the machine with
- * the server: it reads the head of a response and counts the rest. Rejects at the first response that is not a
- * success.
+ * Sends one request after the other on each connection. Uses raw sockets, which cost little, since the load generator
+ * shares the machine with the server: it parses only the head of a response, and counts the bytes of the body. Rejects
+ * at the first response that is not a success.
  */
 export async function loadHttp({ url, connections, seconds, request }: HttpLoad): Promise<Figures> {
   const latencies: number[] = [];

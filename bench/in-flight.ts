@@ -2,9 +2,9 @@ import { figuresOf } from './figures.ts';
 import type { Figures } from './figures.ts';
 
 export interface InFlight {
-  /** Operations in all. */
+  /** The number of operations in all. */
   readonly count: number;
-  /** Operations at the same time. */
+  /** The number of operations at the same time. */
   readonly width: number;
   readonly operation: (position: number) => Promise<unknown>;
 }

@@ -5,23 +5,23 @@ import { StallMeter } from './stall-meter.ts';
 
 const kind = '/apis/hostile.example.com/v1';
 
-/** Changes while the server is suspended: 5 MB, of which the servers keep 1 MB. */
+/** The maximum number of changes while the server is suspended. They are 5 MB, of which the servers keep 1 MB. */
 const mostChanged = 5_000;
 
 /** A time in which the other server has surely dropped the history beyond its bound from the database. */
 const compactedWithinMs = 5_000;
 
-/** A server that takes longer to read everything again is an error of the run. */
+/** The run fails if a server takes longer than this to read everything again. */
 const caughtUpWithinMs = 120_000;
 
-/** Fewer changes than the servers always keep. */
+/** A number of changes that is smaller than the history that servers always keep. */
 const recentRevisions = 50;
 
 const row = 'a server that has lost its place in history';
 
 /**
- * The longest stall of a server that was suspended until the changes of others had left the history: it reads all objects again.
- * Returns no row when there is no PostgreSQL.
+ * The longest stall of a server that was suspended until changes by the other server had left the history, so that it
+ * has to read all objects again. Returns no row when there is no PostgreSQL.
  */
 export async function measureLostHistory(objects: number, only: string): Promise<readonly Row[]> {
   if (!row.includes(only)) return [];

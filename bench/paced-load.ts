@@ -12,8 +12,8 @@ export interface PacedLoad {
 }
 
 /**
- * Sends requests at a rate that does not depend on the responses. Latencies count from the moment at which a request is due, so a pause of the
- * server delays all that are due meanwhile.
+ * Sends requests at a rate that does not depend on the responses. Latencies count from the moment at which a request is
+ * due, so a pause of the server counts for all requests that are due meanwhile.
  */
 export async function loadPaced({ url, connections, seconds, perSecond, request }: PacedLoad): Promise<Figures> {
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.connect(url)));

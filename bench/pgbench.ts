@@ -21,7 +21,7 @@ export interface PgbenchOptions {
 /** Share of the transactions whose latency is noted: noting all of them costs throughput. */
 const sample = 0.1;
 
-/** The table of {@link runPgbench}; like the store's, a page has room for one more version of a row. */
+/** The table of {@link runPgbench}; as in the store's table, each page has free room for another version of a row. */
 export function pgbenchTable(objects: number): string {
   return `CREATE TABLE bench_single (id integer PRIMARY KEY, data text NOT NULL) WITH (fillfactor = 70);
     INSERT INTO bench_single SELECT id, repeat('x', ${storedPerson().length}) FROM generate_series(1, ${objects}) id`;
@@ -38,7 +38,7 @@ export async function hasPgbench(): Promise<boolean> {
   );
 }
 
-/** Updates of single rows, each a transaction, of a prepared statement. */
+/** Updates single rows with a prepared statement, each in its own transaction. */
 export async function runPgbench(options: PgbenchOptions): Promise<Figures> {
   const folder = await mkdtemp(join(options.folder, 'pgbench-'));
   const file = join(folder, 'update.sql');
@@ -70,7 +70,7 @@ function argumentsOf({ clients, seconds, objects }: PgbenchOptions, file: string
   ];
 }
 
-/** The connection in variables of the environment: in an argument, other users could see the password. */
+/** Returns the connection as environment variables: if it were an argument, other users could see the password. */
 function connectionOf(url: string): Record<string, string> {
   const { hostname, port, username, password, pathname } = new URL(url);
   return {
@@ -82,7 +82,10 @@ function connectionOf(url: string): Record<string, string> {
   };
 }
 
-/** https://www.postgresql.org/docs/current/pgbench.html: the third number of a line, in microseconds. */
+/**
+ * Reads the latencies from pgbench's log. According to https://www.postgresql.org/docs/current/pgbench.html, the third
+ * number of a line is the latency in microseconds.
+ */
 async function latenciesMs(folder: string): Promise<Float64Array> {
   const logs = (await readdir(folder)).filter((name) => name.startsWith('latencies'));
   const texts = await Promise.all(logs.map((name) => readFile(join(folder, name), 'utf8')));

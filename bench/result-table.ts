@@ -16,7 +16,7 @@ export interface Row {
   readonly name: string;
   readonly ours?: Figures;
   readonly limit?: Figures;
-  /** Absent for a row without a limit. */
+  /** Absent for a row that has to reach nothing. */
   readonly target?: Target;
   /** Notes on the figures; printed below the table. */
   readonly note?: string;
@@ -49,7 +49,7 @@ function ratioOf({ ours, limit }: Comparison): number {
   return ours.opsPerSecond / limit.opsPerSecond;
 }
 
-/** The table as text, numbers to the right, times in milliseconds. */
+/** Returns the table as text: numbers are aligned to the right, times are in milliseconds. */
 export function formatTable(rows: readonly Row[]): string {
   const lines = [header, ...rows.map(cellsOf)];
   const widths = header.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));

@@ -2,13 +2,13 @@
 export interface Settings {
   /** Measured rounds of each contestant, in turns, after one more round to warm up. */
   readonly rounds: number;
-  /** Length of a round of requests. */
+  /** The length of a round of requests, in seconds. */
   readonly seconds: number;
   /** Objects that lists and start-up work on. */
   readonly objects: number;
   /** Objects of the case `million`. */
   readonly manyObjects: number;
-  /** The number of writes of a round in process. Not a time, so that the database stays small at any speed. */
+  /** The number of writes of a round in process. It is not a time, so that the database stays small at any speed. */
   readonly writes: number;
   /** The number of CustomResourceDefinitions on a server. */
   readonly definitions: number;

@@ -12,14 +12,17 @@ const attempts = 3;
 
 type Work = (attempt: number) => Promise<unknown>;
 
-/** Measures for how long work blocks the event loop of a server, beyond what an idle one does. */
+/** Measures for how long work blocks the event loop of a server, in addition to the stalls of an idle server. */
 export class StallMeter {
   readonly rows: Row[] = [];
   readonly #server: HostileProcess;
   readonly #only: string;
   #idleMs = 0;
 
-  /** Measures only rows whose name contains `only`. Other work is done once, because later rows need what it leaves behind. */
+  /**
+   * Measures only rows whose name contains `only`. The work of other rows is done once without a measurement, because
+   * later rows need its results.
+   */
   constructor(server: HostileProcess, only = '') {
     this.#server = server;
     this.#only = only;
@@ -32,13 +35,13 @@ export class StallMeter {
     this.rows.push({ name: 'stall: idle', note: `${this.#idleMs.toFixed(1)} ms` });
   }
 
-  /** The longest stall of work that is done once, because it has many parts of the same kind. */
+  /** Measures the longest stall of work that is done only once: it has many equal parts, so one attempt is enough. */
   async measureOnce(name: string, work: () => Promise<unknown>): Promise<void> {
     if (name.includes(this.#only)) this.#report(name, await this.#stallOf(work));
     else await work();
   }
 
-  /** The median of several attempts, each after its own preparation. */
+  /** Measures the median of several attempts, each after its own preparation. */
   async measure(name: string, work: Work, before: Work = () => Promise.resolve()): Promise<void> {
     if (!name.includes(this.#only)) {
       await before(0);
@@ -53,7 +56,7 @@ export class StallMeter {
     this.#report(name, median(stallsMs));
   }
 
-  /** Collects earlier garbage first. */
+  /** Returns the longest stall during the work. Collects earlier garbage first. */
   async #stallOf(work: () => Promise<unknown>): Promise<number> {
     await this.#server.call('heldBytes');
     await this.#server.call('takeLongestMs');

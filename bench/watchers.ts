@@ -7,13 +7,13 @@ export const watchFromNow = '?watch=true&sendInitialEvents=false&resourceVersion
 const newline = 10;
 const brace = 125;
 
-/** All sockets read into the same memory, whose content is counted before the next one reads. */
+/** All sockets read into the same memory: the frames in it are counted before the next socket reads. */
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * Many watch connections that record when each frame arrives, and do not parse it: a frame ends with `}` and a
- * newline, while the lines of chunked encoding end with a carriage return before it, and a heartbeat has nothing
- * before it.
+ * Many watch connections that record when each frame arrives, and do not parse frames. A newline after `}` ends a
+ * frame: in the lines of chunked encoding, a carriage return comes before the newline, and a heartbeat is a newline
+ * alone.
  */
 export class Watchers implements Disposable {
   readonly #sockets: Socket[] = [];
@@ -34,7 +34,7 @@ export class Watchers implements Disposable {
     return watchers;
   }
 
-  /** Resolves with the times of arrival, by watcher and frame, when each watcher has this many more. */
+  /** Resolves when each watcher has received `frames` more frames, with their times of arrival by watcher and frame. */
   async collect(frames: number): Promise<readonly (readonly number[])[]> {
     this.#arrivalsMs = this.#sockets.map(() => []);
     this.#missing = frames * this.#sockets.length;
@@ -72,7 +72,7 @@ export class Watchers implements Disposable {
 
   #count(length: number, last: number, position: number): void {
     const nowMs = performance.now();
-    // The search ends at the bytes of an earlier read.
+    // A newline after the last byte ends the search below before the bytes of an earlier read.
     if (length < readBuffer.length) readBuffer[length] = newline;
     for (let at = readBuffer.indexOf(newline); at >= 0 && at < length; at = readBuffer.indexOf(newline, at + 1)) {
       if ((at === 0 ? last : readBuffer[at - 1]) !== brace) continue;

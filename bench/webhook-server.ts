@@ -58,7 +58,7 @@ export class WebhookServer {
     return new WebhookServer(server, ca, respond);
   }
 
-  /** How definitions and configurations name it. */
+  /** The `clientConfig` with which definitions and configurations name this webhook. */
   get clientConfig(): object {
     return { url: this.url, caBundle: Buffer.from(this.ca).toString('base64') };
   }

@@ -53,7 +53,7 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly backups: BackupHandler;
   readonly reencryption: ReencryptHandler;
   readonly table: ResourceTable;
-  /** The 503 of a kind that is not served at the moment; undefined for one that does not exist. */
+  /** Returns the 503 for a kind that is not served at the moment; undefined for a kind that does not exist. */
   readonly refusalOf: (kind: Pick<ResourcePath, 'group' | 'plural'>) => ApiError | undefined;
   readonly models: () => readonly ModelDescriptor[];
   readonly assets: AssetTable;
@@ -66,7 +66,7 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly authenticator: Authenticator;
   readonly people: People;
   readonly accountIssuer: AccountIssuer;
-  /** Absent: requests are not audited. */
+  /** Without it, requests are not audited. */
   readonly audit?: AuditTrail | undefined;
   readonly uuid: () => string;
   readonly metrics: Metrics;

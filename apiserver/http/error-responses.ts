@@ -12,8 +12,8 @@ export function answerError(context: Context, error: unknown, logger: Logger): v
   try {
     writeError(context, asApiError(error, context, logger));
   } catch (cause) {
-    // A plugin's own error class named ApiError that is not a valid Status: it lacks a code, or its details are not
-    // JSON.
+    // The error is of a plugin's own class named ApiError and is not a valid Status: it lacks a code, or its details
+    // are not JSON.
     writeError(context, internalError(cause, context, logger));
   }
 }

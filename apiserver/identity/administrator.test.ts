@@ -76,7 +76,7 @@ describe('the administrator', () => {
     expect([isIn(administrator, before), isIn(administrator, after)]).to.deep.equal([false, true]);
   });
 
-  it('has the token that is written into the file, at once on all replicas', async () => {
+  it('has the token that is written into the file, on all replicas immediately', async () => {
     const one = new FileInMemory();
     const first = await open(one, true);
     const two = new FileInMemory('another-token-of-mine');

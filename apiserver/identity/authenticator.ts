@@ -22,11 +22,11 @@ export interface SessionFinder {
 
 /** The ways in which a server finds users. */
 export interface AuthenticatorParts {
-  /** Called first. Absent: there are no client certificates. */
+  /** Called before all others. Without it, client certificates are not accepted. */
   readonly certificates?: ConnectionAuthenticator | undefined;
   /** Called in order. */
   readonly tokens: readonly TokenAuthenticator[];
-  /** Called only for requests without an Authorization header. Absent: there are no sessions. */
+  /** Called only for requests without an Authorization header. Without it, there are no sessions. */
   readonly sessions?: SessionFinder;
   /** The audience of tokens for this server. */
   readonly audience: string;
@@ -73,7 +73,7 @@ export class Authenticator {
     return this.#ofOwnToken(token, (by) => this.#headers.keep(socket, header, { token, by }));
   }
 
-  /** Mostly, the authenticator that has accepted the token accepts it again. */
+  /** Asks the authenticator that has accepted the token before, which usually accepts it again. */
   #ofKept({ token, by }: Kept): Found {
     const found = by.ofToken(token);
     return found === undefined || found instanceof Promise ? this.#ofOwnToken(token) : found;

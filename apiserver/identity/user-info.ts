@@ -6,8 +6,9 @@ export interface UserInfo {
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Returns false once the credential of this request has expired or was revoked: watches and streams that it opened then
-   * end. Called every two seconds, so it must be cheap. Absent for credentials that do not end. No part of reviews.
+   * Returns false once the credential of this request has expired or was revoked: watches and streams that it opened
+   * then end. Called every two seconds, so it must be cheap. Absent for credentials that do not end. Reviews do not
+   * show it.
    */
   readonly isValid?: () => boolean;
 }

@@ -7,9 +7,15 @@ import type { Entry } from './entry.ts';
 export interface BrokenEntry extends Entry {
   /** The problem, without any of the object's content. */
   readonly problem: string;
-  /** True when it is encrypted and the key is missing: with the key it can be read again, so nothing may replace it. */
+  /**
+   * True when the object is encrypted and the key is missing. Nothing may replace it, because it can be read again with
+   * the key.
+   */
   readonly isLocked?: boolean;
-  /** True when a webhook has to convert it first: then it can be read again, so nothing may replace it. */
+  /**
+   * True when a webhook has to convert the object first. Nothing may replace it, because it can be read after the
+   * conversion.
+   */
   readonly isUnconverted?: boolean;
 }
 

@@ -10,10 +10,10 @@ import type { ItemValues } from './sorted-index.ts';
 import { sortedTexts } from './sorted-texts.ts';
 import { StoredEntry } from './stored-entry.ts';
 
-/** Objects visited in one step: less than a millisecond. */
+/** The number of objects that are visited in one step, which takes less than a millisecond. */
 const visitedPerStep = 1000;
 
-/** Values that are sorted or counted in one step. */
+/** The number of values that are sorted or counted in one step. */
 const valuesPerStep = 8192;
 
 export interface IndexShape {
@@ -58,7 +58,7 @@ interface Items {
   readonly values: readonly string[];
 }
 
-/** The index of these entries, without the rows that have changed meanwhile. */
+/** Builds the index of these entries, without the rows that have changed meanwhile. */
 export function* buildIndex(
   table: EntryTable,
   entries: NamedEntries,
@@ -68,7 +68,7 @@ export function* buildIndex(
   const ranks = yield* ranksOf(values);
   const sorted = yield* sortedByRank(numbers, ranks);
   const index = new SortedIndex(table, shape.itemValues);
-  // In one step, since the index has to know every change from now on: 10 ms for a million.
+  // The rest is one step, since the index has to follow every change from here on. It takes 10 ms for a million rows.
   const kept = changed.size === 0 ? sorted : sorted.filter((item) => !changed.has(inBounds(rows[item])));
   const isStored = shape.itemValues === 'stored';
   index.load(

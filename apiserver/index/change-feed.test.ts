@@ -120,7 +120,7 @@ describe('ChangeFeed', () => {
     expect(errors.map(String)).to.deep.equal(['Error: at 11', 'Error: at 12']);
   });
 
-  it('keeps one order for all when a listener causes a change, and calls a new subscriber once per change', () => {
+  it('delivers changes to all listeners in one order when a listener causes a change, and calls a new subscriber once per change', () => {
     const feed = createFeed();
     const late: number[] = [];
     const seen: number[] = [];

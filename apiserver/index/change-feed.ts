@@ -10,7 +10,7 @@ export type FeedChange =
   | {
       readonly type: 'MODIFIED' | 'DELETED';
       readonly revision: number;
-      /** The new state. DELETED: the last one, with the revision of the deletion. */
+      /** The new state. For DELETED, it is the last state, with the revision of the deletion. */
       readonly entry: Entry;
       /** The state before the change. */
       readonly previous: Entry;
@@ -32,7 +32,7 @@ interface Subscriber {
   readonly after: number;
 }
 
-/** Differences delivered in one turn: a few milliseconds. */
+/** The number of differences that are delivered in one turn, which takes a few milliseconds. */
 const deliveredPerTurn = 200;
 
 /** The latest changes of one kind, in revision order, and the subscribers to new ones. */
@@ -81,8 +81,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Starts with the content of the log: changes up to `floor` are trimmed, and these are the changes after it.
-   * Subscribers are not called.
+   * Starts with the content of the log: `changes` are the changes after `floor`; earlier ones are trimmed. Subscribers
+   * are not called.
    */
   restore(floor: number, changes: readonly FeedChange[]): void {
     this.#floor = floor;
@@ -95,8 +95,8 @@ export class ChangeFeed {
 
   /**
    * Jumps to a later revision when the changes in between are not known one by one: positions in the window are lost.
-   * Before it resolves, subscribers receive the differences of the objects, each once: in many turns of the event loop
-   * when there are many, and before any change that is appended meanwhile.
+   * Before it resolves, subscribers receive each difference of the objects once. Many differences take many turns of
+   * the event loop, and come before any change that is appended meanwhile.
    */
   async leap(revision: number, differences: readonly FeedChange[]): Promise<void> {
     this.restore(revision, []);
@@ -148,8 +148,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Drops the changes up to a revision. The floor is the last dropped one: a reader that has seen it has missed
-   * nothing. Returns the number of bytes that were only in the window.
+   * Drops the changes up to a revision. The new floor is the revision of the last dropped change: a reader that has
+   * seen this change has missed nothing. Returns the number of bytes that were only in the window.
    */
   trim(upTo: number): number {
     const first = this.#firstAfter(upTo);

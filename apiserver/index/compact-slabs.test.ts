@@ -21,7 +21,7 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** A former or a present state, and what it has to be. */
+/** The entry of a former or a present state, and the bytes that it has to have. */
 interface State {
   readonly entry: StoredEntry;
   readonly content: Buffer;
@@ -34,7 +34,7 @@ class Pair {
   readonly model = new Map<string, State>();
   readonly #random: (below: number) => number;
   readonly #mostStates: number;
-  /** Each state after a change, with the one before it, as entries of their own. */
+  /** The states after and before each change. Their entries are other objects than those in the table. */
   readonly #states: { readonly after: State; readonly before: State | undefined }[] = [];
   #revision = 0;
 
@@ -106,7 +106,7 @@ class Pair {
   }
 
   #note(change: { readonly after: State; readonly before: State | undefined }): void {
-    // Entries of their own, as when others were read in between.
+    // The history has its own objects for the entries, as when the table has forgotten those that it returned before.
     const [after, before] = [ownOf(change.after), change.before && ownOf(change.before)];
     this.#states.push({ after, before });
     const [old] = this.#states.length > this.#mostStates ? this.#states.splice(0, 1) : [];
@@ -131,7 +131,7 @@ function expectState(entry: Entry, name: string, content: Buffer): void {
 
 describe('compactSlabs', () => {
   for (const states of [0, 1500])
-    it(`keeps all entries, ${states} former ones, and bytes read before, while writes continue between its steps [slow]`, () => {
+    it(`keeps all entries, ${states} former states, and bytes read before, while writes continue between its steps [slow]`, () => {
       const pair = new Pair(1, states);
       for (let round = 0; round < 10; round += 1) {
         pair.writeMany(3000);
@@ -154,7 +154,7 @@ describe('compactSlabs', () => {
     pair.expectEqual();
   });
 
-  it('moves a state of history once, and with the object whose present state it is', () => {
+  it('moves a state of the history only once, together with the object if this is its present state', () => {
     const pair = new Pair(6, 4000);
     for (let round = 0; round < 2; round += 1) for (let at = 0; at < 2000; at += 1) pair.put(`n-${at}`, 4000);
     for (let at = 0; at < 2000; at += 1) if (at % 3 !== 0) pair.delete(`n-${at}`);

@@ -5,10 +5,10 @@ import type { Entry } from './entry.ts';
 import { Block } from './slabs.ts';
 import type { Slabs } from './slabs.ts';
 
-/** Entries looked at in one step: a fraction of a millisecond. */
+/** The number of entries that are read in one step, which takes a fraction of a millisecond. */
 const seenPerStep = 2000;
 
-/** Bytes copied in one step: a fraction of a millisecond. */
+/** The number of bytes that are copied in one step, which takes a fraction of a millisecond. */
 const movedPerStep = 256 * 1024;
 
 /** Only a part of the bytes is moved at a time, because the old blocks stay until V8 collects garbage. */
@@ -22,7 +22,7 @@ export interface SlabUsers {
   readonly table: EntryTable;
   /** States that are not in the table, each once. */
   readonly formerStates: () => Iterable<Entry>;
-  /** The entries of these states, and others of the table. */
+  /** The entries of the former states, and entries of present states that share their record with the table. */
   readonly states: () => Iterable<Entry>;
 }
 
@@ -105,7 +105,8 @@ function rowOf(table: EntryTable, { key, revision }: StoredEntry): StoredEntry |
 }
 
 function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): StoredEntry {
-  // A record begins at a multiple of four, and its bytes anywhere.
+  // A record begins at a multiple of four, but its bytes may begin anywhere, so the copy begins at the multiple before
+  // them.
   const from = start & ~3;
   const place = slabs.copy(block, from, start - from + footprint);
   return new StoredEntry(place.block, place.at + at - from);

@@ -12,7 +12,7 @@ export function compareUnits(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** The order of objects with equal sort values. */
+/** The fields that order objects with equal sort values. */
 export interface NameOrder {
   readonly name: string;
   readonly namespace: string | undefined;

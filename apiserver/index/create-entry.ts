@@ -27,7 +27,7 @@ export interface EntryParts {
   readonly bytes: Buffer;
   /** The values of the indexes, from `KindCache.draft`. */
   readonly values: IndexValues;
-  /** The memory of the kind. Default: memory of its own. */
+  /** The memory of the kind. Without it, the entry has memory of its own. */
   readonly slabs?: Pick<Slabs, 'placeBehind'>;
 }
 
@@ -105,7 +105,7 @@ export function writeRecord(slabs: Pick<Slabs, 'placeBehind'>, entry: Omit<Entry
   const { key, name, namespace, uid, revision, bytes, values, owners, deletion } = entry;
   filled = 4 * (headWords + values.length);
   const keyRef = addText(key);
-  // The name is the end of the key.
+  // The name is the end of the key, so a reference into the key's text is enough for it.
   const isShort = keyRef >= 0 && (keyRef & wideBit) === 0;
   const nameRef = isShort ? (filled - name.length) | (name.length << startBits) : 0;
   const uidRef = uid === undefined ? 0 : addText(uid);

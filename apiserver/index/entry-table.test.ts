@@ -12,7 +12,7 @@ function entryOf(slabs: Slabs, name: string, revision: number): StoredEntry {
 }
 
 describe('EntryTable', () => {
-  it('has what a Map has, after any additions, replacements and removals', () => {
+  it('has the same content as a Map after any additions, replacements and removals', () => {
     const [slabs, table, model, rows] = [new Slabs(), new EntryTable(), new Map<string, StoredEntry>(), new Map()];
     const random = seededRandom(3);
     for (let revision = 1; revision <= 30_000; revision += 1) {
@@ -56,7 +56,7 @@ describe('KeyPlaces', () => {
   it('finds each row after any order of additions and removals, also when hashes collide', () => {
     const step = fc.record({ key: fc.nat({ max: 60 }), isAdded: fc.boolean() });
     const check = (steps: readonly { readonly key: number; readonly isAdded: boolean }[]): void => {
-      // Four hashes for all keys, of which three are neighbours at the end of a table.
+      // All keys share three hashes, of which two belong to neighbouring places at the end of a table.
       const hash = (row: number): number => [0x7, 0x3ffffff, 0x7, 0x3fffffe][row % 4] ?? 0;
       const places = new KeyPlaces();
       const hashes = Int32Array.from({ length: 61 }, (_, row) => hash(row));

@@ -11,7 +11,10 @@ import { Block } from './slabs.ts';
 const random = randomBytes(8);
 const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
-/** There are 64 shards, by the first bits of the hash. So a shard of a million keys has 16,000, and grows in a millisecond. */
+/**
+ * There are 64 shards, by the first bits of the hash. With a million keys, a shard has 16,000 of them, and grows in a
+ * millisecond.
+ */
 const shardShift = 26;
 const smallestShard = 8;
 
@@ -129,9 +132,7 @@ export class EntryTable {
   /** Rows from here on were never used. */
   #end = 0;
   #size = 0;
-  /**
-   * The row that was removed last. In place of its position it has the number of the row that was removed before it.
-   */
+  /** The row that was removed last. The field of its position has the number of the row that was removed before it. */
   #free = free;
   readonly #blocks: (Block | undefined)[] = [];
   readonly #rowsIn: number[] = [];
@@ -142,7 +143,7 @@ export class EntryTable {
   readonly #record = new StoredEntry(noBlock, 0);
   /** The secret of the hashes. */
   readonly secret: HashSecret;
-  /** The key that was searched last, and its hash: a key that is not there is mostly added next. */
+  /** The key that was searched last, and its hash: a key that was not found is usually added next. */
   #wanted = '';
   #wantedHash: number;
 
@@ -152,7 +153,7 @@ export class EntryTable {
     this.#wantedHash = keyHash('', secret) | 0;
   }
 
-  /** The table of this content, which it takes. */
+  /** Makes a table of this content, and takes over its arrays. */
   static *of({ secret, at, hashes, blocks }: TableContent): Steps<EntryTable> {
     const table = new EntryTable(secret);
     table.#at = at;
@@ -285,7 +286,7 @@ export class EntryTable {
 
   readonly #hasWantedKey = (row: number): boolean => this.read(row, this.#record).hasKey(this.#wanted);
 
-  /** Copies 12 MB for a million rows: some milliseconds. */
+  /** Doubles the size of the columns. For a million rows this copies 12 MB, which takes some milliseconds. */
   #grow(): void {
     const size = Math.ceil(this.#end * 1.5);
     [this.#block, this.#at, this.#hash] = [larger(this.#block, size), larger(this.#at, size), larger(this.#hash, size)];
@@ -306,7 +307,7 @@ export class EntryTable {
     return number;
   }
 
-  /** Counts a row less in its block, and drops a block that no row is in any more. */
+  /** Counts one row less in the block of a row. Drops the block when no row is in it any more. */
   #leave(row: number): void {
     const number = inBounds(this.#block[row]);
     const left = inBounds(this.#rowsIn[number]) - 1;

@@ -14,7 +14,7 @@ import { inBounds } from '../base/in-bounds.ts';
 
 const noValues: readonly string[] = Object.freeze([]);
 
-/** The result of {@link KindIndex.remake}; undefined for a part that is built on demand. */
+/** The parts that {@link KindIndex.remake} has built; undefined for a part that is built on demand. */
 export type MadeParts = readonly (SortedIndex | undefined)[];
 
 /** One index of a kind: every (value, entry) in order, and the entries that have no value. */

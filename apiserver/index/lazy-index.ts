@@ -9,19 +9,19 @@ import type { IndexValue } from './entry.ts';
 import { SortedIndex } from './sorted-index.ts';
 import { valuesWithout } from './values-without.ts';
 
-/** Objects whose missed changes are applied in one step: about a millisecond. */
+/** The number of objects whose missed changes are applied in one step, which takes about a millisecond. */
 const changesPerStep = 100;
 
 /** A running build. */
 interface Build {
-  /** The rows whose items have changed since it began, and are not in its index. */
+  /** The rows whose items have changed since the build began, and are not in its index. */
   readonly changed: Set<number>;
   /** The index, once it follows the changes of all other rows. */
   index: SortedIndex | undefined;
   readonly isOver: Promise<void>;
 }
 
-/** The values of an object in one index before and after a change; undefined when it was absent, or is now. */
+/** The values of an object in one index before and after a change; undefined where the object is absent. */
 export interface ValueChange {
   readonly before: IndexValue | undefined;
   readonly after: IndexValue | undefined;
@@ -34,7 +34,7 @@ export interface ValueChange {
 export class LazyIndex {
   readonly #table: () => EntryTable;
   readonly #shape: IndexShape;
-  /** True when it is built, or is being built. A field, because each write reads it. */
+  /** True when the index is built, or is being built. It is a field and not a getter, because each write reads it. */
   follows = false;
   #made: SortedIndex | undefined;
   #build: Build | undefined;
@@ -60,8 +60,8 @@ export class LazyIndex {
   }
 
   /**
-   * Returns undefined when the index is built. Otherwise the promise resolves when it is, or when its objects were
-   * replaced meanwhile: callers check again. Writes during the build are in the finished index.
+   * Returns undefined when the index is built. Otherwise the promise resolves when it is built, or when all objects
+   * were replaced meanwhile, so callers check again. Writes during the build are in the finished index.
    */
   prepare(): Promise<void> | undefined {
     if (this.#made !== undefined) return undefined;
@@ -70,7 +70,7 @@ export class LazyIndex {
     return this.#build.isOver;
   }
 
-  /** Replaces the index when all objects are replaced. Undefined: the index is built when it is next needed. */
+  /** Replaces the index when all objects are replaced. With undefined, the index is built when it is next needed. */
   set(made: SortedIndex | undefined): void {
     this.#made = made;
     this.#build = undefined;
@@ -82,7 +82,7 @@ export class LazyIndex {
     return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });
   }
 
-  /** The rows in the order of the index; undefined when it is not built, or has more than rows. */
+  /** The rows in the order of the index; undefined when it is not built, or stores values with its items. */
   order(): Int32Array | undefined {
     return this.#shape.itemValues === 'stored' ? undefined : this.#made?.rows();
   }
@@ -94,7 +94,7 @@ export class LazyIndex {
     return index;
   }
 
-  /** Removes the items that a row is about to lose. {@link enter} must follow once it has changed. */
+  /** Removes the items that a row is about to lose. {@link enter} must follow once the row has changed. */
   leave(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
@@ -110,7 +110,9 @@ export class LazyIndex {
     for (const value of valuesWithout(after, before)) index.insert(value, row);
   }
 
-  /** The index that has the items of a row; undefined when it is not built, or learns them at the end of the build. */
+  /**
+   * The index that has the items of a row; undefined when it is not built, or gets the items at the end of the build.
+   */
   #following(row: number, change: ValueChange): SortedIndex | undefined {
     if (this.#made !== undefined || this.#build === undefined) return this.#made;
     const { changed, index } = this.#build;

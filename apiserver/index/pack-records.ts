@@ -2,7 +2,7 @@ import type { EntryTable } from './entry-table.ts';
 import { Block, largestBlock, roundUp } from './slabs.ts';
 import { head, StoredEntry } from './stored-entry.ts';
 
-/** Memory that is full of records, each behind its bytes. */
+/** Memory that holds only records, each behind its bytes. */
 export interface PackedBlock {
   /** Valid until the next but one block is packed. */
   readonly bytes: Buffer;
@@ -24,7 +24,7 @@ export class RecordPacker {
   /** The position of each record in its block. */
   readonly at: Int32Array;
   readonly hashes: Int32Array;
-  /** The new row of each row; undefined when all keep theirs. */
+  /** The new number of each row; undefined when all rows keep their numbers. */
   readonly #newRows: Int32Array | undefined;
   #size = 0;
 

@@ -121,7 +121,7 @@ export class RowBuckets {
     this.lastRows.splice(bucket, 1);
   }
 
-  /** Copies 6 MB for a million rows: some milliseconds. */
+  /** Doubles the size of the arrays. For a million rows this copies 6 MB, which takes some milliseconds. */
   #grow(): void {
     const rows = new Int32Array(Math.ceil(this.#end * 1.5) * bucketSize);
     rows.set(this.#rows);

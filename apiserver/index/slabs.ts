@@ -30,7 +30,7 @@ export class Block {
   }
 }
 
-/** A block and what is filled of it. */
+/** A block, and the number of its bytes that are filled. */
 interface Filling {
   readonly block: Block;
   filled: number;
@@ -96,7 +96,7 @@ export class Slabs {
     return this.#garbage > largestBlock && this.#garbage > garbageShare * (this.#used + this.#garbage);
   }
 
-  /** Ends the present blocks: those so far are not written any more. {@link settle} must follow. */
+  /** Ends the present blocks, which are not written any more. {@link settle} must follow. */
   seal(): void {
     this.#shared = undefined;
     this.#large = undefined;
@@ -128,7 +128,7 @@ export class Slabs {
     return { block, at: at + roundUp(bytes.length), bytesAt: at };
   }
 
-  /** Begins at a multiple of four. */
+  /** Returns a place that begins at a multiple of four. */
   #placeOf(size: number): { readonly block: Block; readonly at: number } {
     const filling = this.#fillingFor(size + 3);
     const at = roundUp(filling.filled);

@@ -28,7 +28,7 @@ describe('sortedTexts', () => {
     fc.assert(fc.property(common, fc.array(tail, { maxLength: 40 }), check), { numRuns: 200 });
   });
 
-  it('keeps equal texts in their order, and puts a start before what begins with it', () => {
+  it('keeps equal texts in their order, and puts a text before longer texts that begin with it', () => {
     expect(sorted(['b', 'a\u0000', 'a', 'ab', 'a'])).to.deep.equal(['a', 'a', 'a\u0000', 'ab', 'b']);
   });
 });

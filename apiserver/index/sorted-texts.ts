@@ -12,15 +12,15 @@ export interface Texts {
   readonly length: number;
   /** The length of a text. */
   lengthOf(position: number): number;
-  /** A character of a text; above 255 for one that takes part in no key. */
+  /** A character of a text. A value above 255 means that the character cannot be a part of a key. */
   unitOf(position: number, at: number): number;
   /** The full comparison. */
   compare(a: number, b: number): number;
 }
 
 /**
- * The positions of texts in their order. Texts are compared by the first characters that are not the same in all of them, and as
- * a whole only if these are equal: sorting a million names took 0.6 s instead of 2.
+ * The positions of texts in their order. Texts are compared by the first characters that are not the same in all of
+ * them, and as a whole only if these are equal: sorting a million names took 0.6 s instead of 2 s.
  */
 export function* sortedTexts(texts: Texts): Steps<number[]> {
   const positions: number[] = [];
@@ -33,7 +33,7 @@ export function* sortedTexts(texts: Texts): Steps<number[]> {
   return yield* sortSteps(positions, (a, b) => inBounds(keys[a]) - inBounds(keys[b]) || texts.compare(a, b));
 }
 
-/** A number for each text, in the order of the texts; undefined when a character takes part in no key. */
+/** A number for each text, in the order of the texts; undefined when a character cannot be a part of a key. */
 function* keysOf(texts: Texts): Steps<Float64Array | undefined> {
   const from = yield* commonLength(texts);
   const keys = new Float64Array(texts.length);

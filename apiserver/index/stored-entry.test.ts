@@ -53,7 +53,7 @@ function entryOf(slabs: Slabs, { size, revision, values: all, owners, finalizers
 }
 
 describe('a record', () => {
-  it('reads a long list once for several requirements, and each list of each record by itself', () => {
+  it('reads a long list once for several requirements, and does not confuse it with other lists and records', () => {
     const slabs = new Slabs();
     const record = (list: readonly string[]): StoredEntry =>
       createEntry(

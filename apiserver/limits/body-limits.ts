@@ -15,8 +15,8 @@ export interface BodyLimits {
 }
 
 /**
- * The limits of every object, over HTTP and in process. Counts limit time: a write takes up to 0.5 µs per node, and
- * 5 µs per field of a large object. The largest known definition, of 1.2 MB, has 40,000 nodes.
+ * The limits of every object, over HTTP and in process. The limits of counts bound the time of a write, which takes up
+ * to 0.5 µs per node, and 5 µs per field of a large object. The largest known definition, of 1.2 MB, has 40,000 nodes.
  */
 export const objectLimits: Required<BodyLimits> = Object.freeze({
   maxDepth: 64,
@@ -24,5 +24,5 @@ export const objectLimits: Required<BodyLimits> = Object.freeze({
   maxNodes: 250_000,
 });
 
-/** Characters below which a text cannot pass the limits of counts, so that nothing need be counted. */
+/** A text with fewer characters cannot exceed the limits of counts, so nothing is counted in it. */
 export const uncountedLength: number = 32 * 1024;

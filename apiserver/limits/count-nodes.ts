@@ -1,7 +1,7 @@
 import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 import type { BodyLimits } from './body-limits.ts';
 
-/** Counts the nodes of a body while it is read. @throws ApiError RequestEntityTooLarge past the limits. */
+/** Counts the nodes of a body while it is read. @throws ApiError RequestEntityTooLarge beyond the limits. */
 export class NodeCount {
   readonly #maxFields: number;
   readonly #maxNodes: number;
@@ -17,13 +17,13 @@ export class NodeCount {
     if (this.#nodes > this.#maxNodes) throw tooLarge(`it has more than ${this.#maxNodes} fields and items`);
   }
 
-  /** `fields`: how many one object has. */
+  /** Checks the number of fields of one object. */
   checkFields(fields: number): void {
     if (fields > this.#maxFields) throw tooLarge(`an object in it has more than ${this.#maxFields} fields`);
   }
 }
 
-/** Checks a value that is parsed already. @throws ApiError RequestEntityTooLarge past the limits. */
+/** Checks a value that is parsed already. @throws ApiError RequestEntityTooLarge beyond the limits. */
 export function checkCounts(value: unknown, limits: BodyLimits): void {
   countBelow(value, new NodeCount(limits));
 }

@@ -79,7 +79,7 @@ describe('MemoryLimit', () => {
     expect([at.memory.isFull, at.counts.collected], 'grown by more').to.deep.equal([false, 2]);
   });
 
-  it('asks for relief while memory is full, every 100 ms', async () => {
+  it('calls onFull every 100 ms while memory is full', async () => {
     const at = setup();
     await at.clock.advance(10_000);
     expect(at.counts.relieved).to.equal(0);
@@ -90,7 +90,7 @@ describe('MemoryLimit', () => {
     expect(at.counts.relieved).to.equal(11);
   });
 
-  it('says when the objects of a start do not fit, and what they need', () => {
+  it('reports when the objects of a start do not fit into memory, and how much memory they need', () => {
     const { memory, use } = setup();
     use.heapLimit = 125 * 1024 * 1024;
     use.heap += 30 * 1024 * 1024;

@@ -12,7 +12,7 @@ export interface MatchSelectors {
   readonly objectSelector?: LabelSelector | null;
 }
 
-/** The objects of a write; each is absent when there is none. */
+/** The object of a write after and before it. A deletion has no `object`, and a creation has no `oldObject`. */
 export interface WrittenObjects {
   readonly object: ApiObject | undefined;
   readonly oldObject: ApiObject | undefined;

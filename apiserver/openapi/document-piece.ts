@@ -39,7 +39,7 @@ export function joinMembers(parts: readonly Buffer[]): readonly Buffer[] {
 
 const comma = Buffer.from(',');
 
-/** Bytes copied in one step: about two milliseconds into new memory. */
+/** The number of bytes that are copied in one step, which takes about two milliseconds with new memory. */
 const bytesPerStep = 2 * 1024 * 1024;
 
 /** The parts one after the other. */

@@ -1,7 +1,7 @@
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** The number of values in an example: people read it, and schemas may have any size. */
+/** The maximum number of values in an example, because people read it, and schemas may have any size. */
 const maxValues = 500;
 
 const referencePrefix = '#/components/schemas/';
@@ -14,7 +14,7 @@ const referencePrefix = '#/components/schemas/';
 export function exampleBody(model: ModelDescriptor): object | undefined {
   const root = model.components[model.schemaName];
   if (root === undefined || !refersToItself(model)) return undefined;
-  // Controllers set the status, and metadata has an example of its own.
+  // The status is left out, because controllers set it, and metadata, because it has an example of its own.
   const {
     metadata: _metadata,
     status: _status,

@@ -33,19 +33,19 @@ const sameKeywords = [
 
 const types = new Set<unknown>(['object', 'array', 'string', 'integer', 'number', 'boolean']);
 
-/** Nodes of a schema in one step: about two milliseconds. */
+/** The number of nodes of a schema that are converted in one step, which takes about two milliseconds. */
 const nodesPerStep = 500;
 
-/** One of our schemas in OpenAPI, with all schemas below it. */
+/** The state of a conversion of a schema, with all schemas below it. */
 interface Conversion {
   readonly nameOf: NameOfReference;
   nodes: number;
 }
 
 /**
- * One of our schemas in strict OpenAPI 3.0: `const` is an enum of one value, an exclusive bound is a flag, the null
- * of a nullable enum is listed, and a `$ref` with siblings moves into `allOf`, since siblings of a `$ref` would be
- * ignored.
+ * Converts one of our schemas to strict OpenAPI 3.0: `const` becomes an enum of one value, an exclusive bound is a
+ * flag, the null of a nullable enum is listed, and a `$ref` with siblings moves into `allOf`, since siblings of a
+ * `$ref` would be ignored.
  */
 export function openApiSchema(schema: JsonSchema, nameOf: NameOfReference): Steps<OpenApiSchema> {
   return convert(schema, { nameOf, nodes: 0 });
@@ -103,7 +103,10 @@ function boundsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Json
   };
 }
 
-/** A number as an exclusive bound comes from 2020-12; of two bounds, the tighter one is enough. */
+/**
+ * Returns a bound in the form of OpenAPI. In JSON Schema 2020-12, an exclusive bound is a number of its own; of two
+ * bounds, the tighter one is enough.
+ */
 function boundOf(
   name: 'minimum' | 'maximum',
   limit: number | undefined,

@@ -27,7 +27,7 @@ describe('logins that have begun at an issuer', () => {
     expect(await new BegunLogins(vault, clock).open(sealed)).to.deep.equal(login);
   });
 
-  it('are opened by a replica that has not seen the new key yet, once it has', async () => {
+  it('are opened by a replica that has to read a new key from the database first, which it does once', async () => {
     const sealed = await logins.seal(login);
     let reached = 0;
     class LateVault extends MemoryVault {

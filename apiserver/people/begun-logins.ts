@@ -26,7 +26,8 @@ export interface KeptLogin {
 
 /**
  * The logins of people who are at the issuer's page. A cookie of the browser has the login, encrypted by a key that all
- * replicas share; the key changes every 30 days. So unfinished logins need no memory. The database stores the used ones.
+ * replicas share; the key changes every 30 days. So unfinished logins need no memory. The database stores the logins
+ * that were used.
  */
 export class BegunLogins {
   readonly #vault: Vault;
@@ -77,8 +78,8 @@ export class BegunLogins {
   }
 
   /**
-   * The key that another replica has just made may not have arrived here. Only the name of a key that could be in use waits for it, so that
-   * invented names cost no read of the database.
+   * Returns the key with a name. A key that another replica has just made may not have arrived here yet, so this waits
+   * for it, but only if a key of this name could be in use: invented names cost no read of the database.
    */
   async #keyOf(name: string): Promise<Uint8Array | undefined> {
     const known = this.#key(name);

@@ -28,7 +28,7 @@ export interface WantedLogin {
 
 /** A browser that the issuer has sent back. */
 export interface Return {
-  /** The name of the provider, by the path. */
+  /** The name of the provider in the path of the request. */
   readonly provider: string;
   readonly querystring: string;
   /** The login that {@link IssuerLogins.begin} returned, from the cookie. */

@@ -33,9 +33,10 @@ interface Failures {
 type Part = 'account' | 'home' | 'address';
 
 /**
- * Slows down logins that fail again and again, by account and by address. Failures at this replica count at once; those of all
- * replicas arrive a second later and outlast a restart; the longer of the two waits decides. An account at an address from
- * which it has logged in before has a count of its own: failures elsewhere must not lock its owner out.
+ * Slows down logins that fail again and again, by account and by address. Failures at this replica count at once.
+ * Failures of all replicas arrive a second later, and survive a restart. The longer of the two waits applies. An
+ * account at an address from which it has logged in before has a count of its own: failures elsewhere must not lock its
+ * owner out.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
@@ -55,7 +56,7 @@ export class LoginThrottle {
 
   /**
    * Counts an attempt as failed until it succeeds, so that concurrent attempts gain nothing. @throws TooManyLogins when
-   * it has to wait
+   * the attempt has to wait
    */
   begin(attempt: Attempt): void {
     const counts = this.#countsOf(attempt);
@@ -78,7 +79,10 @@ export class LoginThrottle {
     else this.#failures.address.set(address, { ...known, count: known.count - 1 });
   }
 
-  /** Notes an address from which an account has logged in before; after a restart, sessions have these addresses. */
+  /**
+   * Notes an address from which an account has logged in before; after a restart, these addresses come from the stored
+   * sessions.
+   */
   remember(account: string, address: string): void {
     const home = homeOf(account, address);
     this.#homes.delete(home);
@@ -137,7 +141,7 @@ function sharedKey(part: Part, key: string): string {
 
 /** A login: its account, and the address that it comes from. */
 export interface Attempt {
-  /** Absent: an issuer will name it. */
+  /** Absent when an issuer will name the account. */
   readonly account?: string;
   readonly address: string;
 }

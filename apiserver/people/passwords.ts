@@ -9,8 +9,8 @@ const minCharacters = 12;
 const maxCharacters = 256;
 
 /**
- * The number of hashes computed at the same time: each takes 32 MiB, and one of the four threads that files and DNS
- * need, too.
+ * The number of hashes that are computed at the same time. Each takes 32 MiB, and one of the four threads that files
+ * and DNS also need.
  */
 const maxHashing = 2;
 
@@ -59,8 +59,8 @@ export class Passwords {
   }
 
   /**
-   * Resolves with the result of {@link idOf} if the password is the user's. Takes equally long without a user, and for
-   * one without a password.
+   * Resolves with the result of {@link idOf} if the password is the user's. Takes as long when there is no user, or the
+   * user has no password.
    */
   async check(owner: PasswordOwner | undefined, password: string): Promise<string | undefined> {
     const stored = owner === undefined ? undefined : this.#find(owner.name);

@@ -54,7 +54,7 @@ interface OwnerByToken {
   readonly sealedToken: string;
 }
 
-/** Stored under the hash of its secret, so that a reader of the database cannot take over a session. */
+/** A session. It is stored under the hash of its secret, so that a reader of the database cannot take it over. */
 export type Session = PasswordSession | TokenSession | (OwnerByIssuer & Started);
 
 export type PasswordSession = OwnerByPassword & Started;
@@ -133,7 +133,7 @@ export class Sessions {
     return open.flatMap(({ session }) => homeOf(session) ?? []);
   }
 
-  /** Calls the listener for each session that begins, at any replica; returns a function that ends this. */
+  /** Calls the listener for each session that begins, at any replica; returns a function that unsubscribes. */
   onHome(listener: (home: Home) => void): () => void {
     return this.#parts.vault.onChange((name) => {
       if (!name.startsWith(prefix)) return;

@@ -9,7 +9,7 @@ const prefix = 'login-failures/';
 /** The number of keys in one value, and so 10,240 in all. */
 const maxPerValue = 40;
 
-/** Failures are stored this long after the first unstored one, and at most this many values at a time. */
+/** Failures are stored this long after the first failure that is not stored, and at most this many values at a time. */
 const storeMs = 1000;
 const storedAtOnce = 8;
 
@@ -27,7 +27,7 @@ type Stored = Readonly<Record<string, Failures>>;
 
 /** The changes of a key since it was last stored. */
 interface Pending extends Failures {
-  /** The number of times that earlier failures were forgotten; 0: the stored ones still count. */
+  /** The number of times that earlier failures were forgotten. While it is 0, the stored failures still count. */
   readonly resets: number;
 }
 
@@ -128,7 +128,10 @@ export class SharedFailures {
     return [...byName];
   }
 
-  /** Two replicas that write one value at the same time may lose failures of one second; each still counts its own. */
+  /**
+   * Adds failures to a stored value. When two replicas write one value at the same time, failures of one second may be
+   * lost there; each replica still counts its own.
+   */
   async #store(name: string, taken: readonly DigestPending[]): Promise<void> {
     const { vault } = this.#parts;
     const before = readVault<Stored>(vault, name);

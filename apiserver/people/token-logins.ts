@@ -53,7 +53,10 @@ export class TokenLogins {
 
 const place = 'token of a session';
 
-/** The database has a hash of the secret, from which the key must not follow. */
+/**
+ * Derives the key of a session from its secret. The database has a hash of the secret, from which the key cannot be
+ * derived.
+ */
 function keyOf(secret: string): EncryptionKey {
   return { name: 'session', secret: createSecretKey(createHmac('sha256', secret).update(place).digest()) };
 }

@@ -25,8 +25,8 @@ interface CheckedKind {
 }
 
 /**
- * Checks the expressions of a policy with the types of the kinds that its rules name, and of its parameters, in a turn of the event
- * loop for each. Rules with wildcards are left out.
+ * Checks the expressions of a policy with the types of the kinds that its rules name, and of its parameters, with one
+ * turn of the event loop for each kind. Rules with wildcards are left out.
  */
 export async function checkPolicyTypes(
   policy: Pick<AdmissionPolicy, 'spec'>,

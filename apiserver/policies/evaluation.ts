@@ -29,7 +29,10 @@ export class Budget {
     this.#pause = pause;
   }
 
-  /** Evaluates an expression; undefined when nothing is left. */
+  /**
+   * Evaluates an expression, and then lets other requests have a turn. The result is an error once the budget is used
+   * up.
+   */
   async evaluate(expression: CelExpression, values: EvaluationValues): Promise<EvaluationOutcome> {
     const before = this.left;
     const outcome = this.evaluateNow(expression, values);

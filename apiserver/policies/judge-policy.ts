@@ -41,7 +41,9 @@ export async function judgePolicy(
   return decisions;
 }
 
-/** An error counts only when no other condition is false. */
+/**
+ * Returns whether all conditions are true, or the error of one. An error counts only when no other condition is false.
+ */
 async function matches(
   { conditions }: CompiledPolicy,
   { values, budget }: PolicyEvaluation,

@@ -20,7 +20,10 @@ const fields = [
 /** The fields of an item, in the order in which Kubernetes checks them. */
 const itemFields = ['name', 'key', 'expression', 'valueExpression', 'messageExpression', 'message', 'reason'];
 
-/** Returns the check of policies when they are written, with that of their expressions. It is undefined for every other kind. */
+/**
+ * Returns the check of a policy and its expressions, which is made when the policy is written; undefined for all other
+ * kinds.
+ */
 export function policyJudge(model: ModelDescriptor): KindJudge | undefined {
   const { group, kind } = admissionPolicyKind;
   return model.group === group && model.kind === kind ? judgeExpressions : undefined;

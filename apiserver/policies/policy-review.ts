@@ -21,7 +21,7 @@ import { readNamespace, readRequest } from './policy-scope.ts';
 /** The maximum cost of a policy with one binding and one write. */
 const objectLimit = 10_000_000;
 
-/** Cost after which other requests have a turn: about 5 ms. */
+/** The cost after which other requests have a turn. It takes about 5 ms. */
 const costPerTurn = 150_000;
 
 /** The maximum number of failures that an audit entry lists. */

@@ -86,7 +86,7 @@ const variableNames = [
   'authorizer.requestResource',
 ] as const;
 
-/** The variables that an expression has besides those of all. */
+/** The variables that an expression has in addition to those of all expressions. */
 export interface ScopeOptions {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;

@@ -33,7 +33,7 @@ const ruleWithOperations = message({
 
 const matchCondition = message({ 1: ['name', 'string'], 2: ['expression', 'string'] });
 
-/** A webhook; the numbers of some fields differ between the two kinds. */
+/** Returns the message of a webhook. The numbers of some fields differ between mutating and validating webhooks. */
 function webhooks(rest: MessageFields): Message {
   return message({
     1: ['name', 'string'],

@@ -93,7 +93,10 @@ function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefin
   }
 }
 
-/** Clients expect the flag beside an object. */
+/**
+ * Returns the fields of a value that is an object, a list or a flag. With an object, clients also expect the flag,
+ * which is true.
+ */
 function eitherOf(value: unknown): JsonObject {
   if (typeof value === 'boolean') return { [eitherFields.flag]: value };
   if (Array.isArray(value)) return { [eitherFields.list]: value };

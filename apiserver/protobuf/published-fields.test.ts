@@ -110,7 +110,10 @@ function published(message: string, lines: Set<string> = new Set()): Set<string>
   return lines;
 }
 
-/** Returns these lines for our message. A message in it has the name of the published one with the same number. */
+/**
+ * Returns the lines of {@link published} for a message of this server. A message in it has the name of the published
+ * one with the same number.
+ */
 function ours(message: Message, name: string, lines: Set<string> = new Set()): Set<string> {
   for (const [number, field] of message) {
     const type = Object.values(messages[name] ?? {}).find(([each]) => each === number)?.[1] ?? 'of no such field';

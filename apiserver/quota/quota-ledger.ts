@@ -50,8 +50,8 @@ export class QuotaLedger {
   }
 
   /**
-   * Reserves a place for a new object; undefined when no quota counts it. Call `release` once it is created, or is not.
-   * Rejects with ApiError Forbidden when a quota is used up.
+   * Reserves a place for a new object; undefined when no quota counts it. Call `release` once the object is created, or
+   * its creation has failed. Rejects with ApiError Forbidden when a quota is used up.
    */
   reserve(quotas: Resource, resource: Resource, object: ApiObject): Promise<Reservation> | undefined {
     const { namespace } = object.metadata;

@@ -6,7 +6,7 @@ import type { WriteOptions } from './writes/write-options.ts';
 import type { Resource } from './kinds/resource.ts';
 
 export interface DeleteEntriesOptions {
-  /** Concurrent deletions: the queue of writes is bounded, and others use it as well. */
+  /** The maximum number of concurrent deletions. The queue of writes is bounded, and other writes need places in it. */
   readonly atOnce: number;
   readonly optionsOf: (entry: Entry) => WriteOptions;
   /** Stops between two groups. Default never. */

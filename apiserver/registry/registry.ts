@@ -315,7 +315,8 @@ export class Registry {
     const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;
     if (!dryRun && !isGuarded) {
       const first = await planOrRefusal(async () => whenConverted(plan));
-      // A hook or a webhook that did not respond has not decided anything.
+      // When a hook or a webhook did not respond, the refusal was not decided on an old state, so it is returned
+      // unchanged.
       const isUndecided = first.kind === 'refused' && ['Timeout', 'InternalError'].includes(first.error.reason);
       if (first.kind === 'commit' || isUndecided) return first;
     }

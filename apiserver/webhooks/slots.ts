@@ -1,6 +1,6 @@
 import { toError } from '../base/to-error.ts';
 
-/** A bound on calls at the same time; further ones wait in order. */
+/** Bounds the number of calls at the same time; further calls wait in order. */
 export class Slots {
   readonly #most: number;
   readonly #waiting = new Set<() => void>();
@@ -10,7 +10,9 @@ export class Slots {
     this.#most = most;
   }
 
-  /** Runs `work` when there is a slot. Rejects with the reason of the signal when that comes first. */
+  /**
+   * Runs `work` when there is a slot. Rejects with the signal's reason when the signal aborts before there is a slot.
+   */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#taken >= this.#most) await this.#wait(signal);
     else this.#taken += 1;

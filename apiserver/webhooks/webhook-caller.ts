@@ -34,8 +34,9 @@ export class WebhookCaller {
   }
 
   /**
-   * Returns the decision of the webhook; undefined when it failed, and its policy ignores that.
-   * @throws ApiError with which the webhook refuses the write; InternalError when it failed
+   * Returns the decision of the webhook; undefined when the call failed, and the webhook's policy ignores failures.
+   * @throws ApiError with which the webhook refuses the write; InternalError when the call failed, and the policy does
+   * not ignore that
    */
   async ask(question: Question): Promise<AdmissionVerdict | undefined> {
     const { listed, write, mayPatch, request } = question;
@@ -83,7 +84,7 @@ export class WebhookCaller {
   }
 }
 
-/** The status of a webhook that sends no response, or a wrong one. */
+/** The status that is reported when a webhook sends no response, or an unusable response. */
 const unavailable = 503;
 
 /** The reason why there is no decision. */

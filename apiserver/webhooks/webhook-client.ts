@@ -36,8 +36,8 @@ export class WebhookClient {
   }
 
   /**
-   * Returns the JSON of the response. @throws Error with a message in the words of kube-apiserver when there is no
-   * response in time.
+   * Returns the JSON of the response. @throws Error with a message in the words of kube-apiserver when no usable
+   * response comes in time
    */
   async post({ place, timeoutMs, body }: WebhookCall): Promise<unknown> {
     const request = this.#connections.requestTo(place, timeoutMs);
@@ -115,7 +115,9 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'tls: failed to verify certificate: x509: certificate signed by unknown authority',
 };
 
-/** Returns the reason why a call failed, in the words of kube-apiserver where it has some. */
+/**
+ * Returns the reason why a call failed, in the words of kube-apiserver if kube-apiserver has a message for this reason.
+ */
 function explain(error: Error & { readonly code?: unknown }, { url: { host } }: WebhookRequest): string {
   const { code } = error;
   const known = typeof code === 'string' && Object.hasOwn(reasons, code) ? reasons[code] : undefined;

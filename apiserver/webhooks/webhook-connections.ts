@@ -6,16 +6,19 @@ import { toError } from '../base/to-error.ts';
 import { checkLiteralHost, guardedLookup } from './address-guard.ts';
 import type { WebhookPlace } from './webhook-places.ts';
 
-/** Sets of connections that are kept, one for each authority, server name and origin. */
+/**
+ * The number of sets of connections that are kept. There is one set for each combination of certificate authority,
+ * server name and origin.
+ */
 const maxAgents = 100;
 
-/** Connections to one webhook. */
+/** The maximum number of connections in one set. */
 const maxConnections = 100;
 
-/** The time after which an idle connection is closed; that of kube-apiserver. */
+/** The time after which an idle connection is closed, the same as in kube-apiserver. */
 const idleMs = 90_000;
 
-/** The largest response: that of the largest object, as base64 in a patch. */
+/** The size of the largest response: a patch with the largest object, in base64. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 /** The common parts of all requests to a webhook. */
@@ -27,7 +30,7 @@ export interface WebhookRequest {
   readonly host: string;
   readonly path: string;
   readonly headers: readonly string[];
-  /** The set of connections. */
+  /** The key of the set of connections that the request uses. */
   readonly agent: string;
 }
 
@@ -51,8 +54,8 @@ export class UnusableAnswer extends Error {
 }
 
 /**
- * Keeps connections to one origin, which all requests share. Finding them by the names that Node composes would take 20
- * µs for each request.
+ * Keeps connections to one origin, which all its requests share. They all have one name, because composing names as
+ * Node does would take 20 µs for each request.
  */
 class OriginAgent extends Agent {
   override getName(): string {
@@ -63,10 +66,13 @@ class OriginAgent extends Agent {
 /** Sends requests to webhooks over connections that are kept. */
 export class WebhookConnections {
   readonly #agents = new LruCache<string, Agent>({ maxEntries: maxAgents, onRemove: (agent) => agent.destroy() });
-  /** The requests for stored configurations, which stay the same until the configurations change. */
+  /** The common parts of requests, by the address from a stored configuration. */
   readonly #requests = new WeakMap<WebhookPlace, WebhookRequest>();
 
-  /** Returns the form of requests to a place. */
+  /**
+   * Returns what all requests to a webhook's address have in common: URL, headers and timeout. It is kept until the
+   * timeout or the configuration changes.
+   */
   requestTo(place: WebhookPlace, timeoutMs: number): WebhookRequest {
     const known = this.#requests.get(place);
     if (known?.timeoutMs === timeoutMs) return known;
@@ -91,7 +97,7 @@ export class WebhookConnections {
       const headers = [...request.headers, 'content-length', Buffer.byteLength(body).toString()];
       const agent = this.#agentOf(request);
       const sent = httpsRequest({ host, port: url.port, path, method: 'POST', headers, setHost: false, agent });
-      // Does not pass the signal as an option of the request, which takes four times as long.
+      // The signal is not an option of the request, because the request would then take four times as long.
       const stop = (): void => {
         const reason = toError(signal.reason);
         sent.destroy(reason);
@@ -100,7 +106,8 @@ export class WebhookConnections {
       };
       signal.addEventListener('abort', stop, { once: true });
       sent.on('error', (error: NodeJS.ErrnoException) => {
-        // The webhook has closed a kept connection at the moment in which it was used.
+        // True when the webhook closed a kept connection just when this request used it: the request is sent again,
+        // once.
         const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted;
         if (isStale && !isAgain) this.#exchange({ ...exchange, isAgain: true }).then(resolve, reject);
         else reject(error);
@@ -125,7 +132,7 @@ export class WebhookConnections {
       ...(serverName === undefined ? {} : { servername: serverName }),
       checkServerIdentity: (name, certificate) => {
         const wrong = checkServerIdentity(serverName ?? name, certificate);
-        // A mapped service may also have a certificate for its own address.
+        // A service with an address in --service-map may also have a certificate for that address.
         return wrong === undefined || serverName === undefined ? wrong : checkServerIdentity(host, certificate);
       },
     });

@@ -15,7 +15,7 @@ export interface ListedWebhook {
   readonly conditions: MatchConditions;
 }
 
-/** The webhooks of one kind of configuration, made again when a configuration changes. */
+/** The webhooks of one kind of configuration. A new listing is made when a configuration changes. */
 class Listing {
   readonly webhooks: readonly ListedWebhook[];
   readonly #entries: readonly Entry[];
@@ -48,7 +48,10 @@ class Listing {
 
 const emptyListing = new Listing([], []);
 
-/** The webhooks of one kind of configuration, in the order of their calls. Each write reads them several times. */
+/**
+ * The webhooks of one kind of configuration, in the order of their calls. Each write reads the list several times, so
+ * it is kept.
+ */
 class Listings {
   readonly #configurations: () => Resource | undefined;
   /** The webhooks of each stored configuration. An entry never changes, so it is read once. */
@@ -75,7 +78,7 @@ class Listings {
   #webhooksOf(entry: Entry): readonly ListedWebhook[] {
     const known = this.#read.get(entry);
     if (known !== undefined) return known;
-    // Configurations are valid, since the server has written them.
+    // The server checks configurations before it stores them, so this one is valid.
     const { metadata, webhooks = [] } = decodeObject<WebhookConfiguration>(entry.bytes);
     const listed = webhooks.map((webhook) => ({
       webhook,
@@ -98,9 +101,13 @@ export class WebhookList {
     this.#validating = new Listings(table.getterOf(validatingWebhookKind));
   }
 
-  /** True when a webhook may be called for writes of this kind. Most servers have no configuration at all. */
+  /**
+   * True when a webhook may be called for writes of this kind. On most servers it is always false, because they have no
+   * configuration.
+   */
   readonly covers = (resource: Resource): boolean => {
-    // A webhook that refuses everything must not prevent its own removal.
+    // No webhook is called for configurations of webhooks: one that refuses everything must not prevent its own
+    // removal.
     if (resource.model.group === admissionGroup) return false;
     return this.#mutating.latest().covers(resource) || this.#validating.latest().covers(resource);
   };

@@ -2,10 +2,10 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Counter, Family, Histogram, Metrics } from '@homeostat/controller-runtime/telemetry';
 import type { AdmissionVerdict } from './admission-review.ts';
 
-/** Seconds; those of kube-apiserver. */
+/** The buckets in seconds, the same as kube-apiserver's. */
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 
-/** Larger codes count as this one. */
+/** The largest status code in a label: larger codes count as this one. */
 const maxCode = 600;
 
 /** A call whose end is not known yet. */
@@ -64,7 +64,9 @@ export class WebhookMetrics {
     if (!isAllowed) this.#rejections.of(...labelsOf(call), 'no_error', code).inc();
   }
 
-  /** Called when there is no decision; `status` gives the reason, as in Kubernetes. */
+  /**
+   * Called when a call ended without a decision; `status` is the HTTP status that Kubernetes reports for the reason.
+   */
   failed(call: MeasuredCall, { isIgnored, status }: { readonly isIgnored: boolean; readonly status: number }): void {
     const code = Math.min(status, maxCode).toString();
     this.#measure(call, code, !isIgnored);

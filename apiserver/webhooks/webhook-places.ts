@@ -11,26 +11,29 @@ export interface WebhookPlaceOptions {
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
-/** The place of a webhook. */
+/** The address of a webhook, and how its certificate is checked. */
 export interface WebhookPlace {
   readonly url: URL;
-  /** The name that the certificate must have; default the host of the URL. */
+  /** The name that the certificate must have. Default: the host of the URL. */
   readonly serverName?: string;
-  /** PEM. Default: the authorities that Node trusts. */
+  /** The trusted certificate authorities in PEM. Default: the authorities that Node trusts. */
   readonly ca: string | undefined;
 }
 
-/** Finds the places of webhooks by their configurations. */
+/** Finds the address of a webhook in its configuration. */
 export class WebhookPlaces {
   readonly #options: WebhookPlaceOptions;
-  /** The places by configuration. A configuration never changes after it was read from its object. */
+  /**
+   * The known addresses by configuration. An address stays valid, because a configuration never changes after it was
+   * read from its object.
+   */
   readonly #found = new WeakMap<WebhookClientConfig, WebhookPlace>();
 
   constructor(options: WebhookPlaceOptions) {
     this.#options = options;
   }
 
-  /** @throws Error, for people, when there is no place that may be called. */
+  /** @throws Error with a message for people when the webhook has no address, or the server may not call it */
   find(config: WebhookClientConfig): WebhookPlace {
     const known = this.#found.get(config) ?? this.#find(config);
     this.#found.set(config, known);
@@ -57,7 +60,7 @@ export class WebhookPlaces {
     }
     const url = new URL(origin);
     url.pathname = path.startsWith('/') ? path : `/${path}`;
-    // Certificates of webhooks in services name the service.
+    // The certificate of a webhook in a service has the name of the service.
     return { url, serverName: `${name}.${namespace}.svc` };
   }
 

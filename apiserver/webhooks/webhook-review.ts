@@ -34,7 +34,7 @@ interface Matched {
   readonly version: string;
 }
 
-/** The cost of conditions in one turn of the event loop: 30 ms. */
+/** The maximum cost of the conditions that one turn of the event loop evaluates, about 30 ms. */
 const maxConditionCost = 1_000_000;
 
 /** Calls the configured webhooks for writes, by the rules of kube-apiserver. */
@@ -48,8 +48,8 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
   }
 
   /**
-   * Calls mutating webhooks one after the other, and then once more those with reinvocationPolicy `IfNeeded` whose
-   * object a later one has changed.
+   * Calls mutating webhooks one after the other. Then it calls a webhook with reinvocationPolicy `IfNeeded` once more
+   * if another webhook has changed the object after its call.
    */
   async change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject> {
     const listed = this.#parts.list.mutating();
@@ -73,7 +73,9 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
     if (refusal !== undefined) throw refusal.reason;
   }
 
-  /** Adds to `again` the webhooks that were called before another one changed the object. */
+  /**
+   * Calls each webhook once. Adds to `again` the webhooks that were called before another webhook changed the object.
+   */
   async #changeOnce(object: ApiObject, listed: readonly ListedWebhook[], { write, again }: Round): Promise<ApiObject> {
     const called: ListedWebhook[] = [];
     let current = object;
@@ -128,7 +130,10 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
     return listed.selectors.match(written, () => namespaces.of(resource, written)) ? { listed, version } : undefined;
   }
 
-  /** undefined when its conditions leave the webhook out, or it cannot be called and its policy ignores that. */
+  /**
+   * Returns undefined when the webhook is not to be called: its conditions exclude the write, or the request cannot be
+   * made and the webhook's policy ignores failures.
+   */
   #ask({ listed, version }: Matched, { object, write, mayPatch, meter }: Asked): Question | undefined {
     const { uuid, caller } = this.#parts;
     try {
@@ -136,8 +141,8 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
       const shown = object === undefined ? undefined : convertedTo(object, write.resource, target);
       const oldObject = storedObject(write, version);
       const request = requestOf({ write, version, object: shown, oldObject, uid: uuid() });
-      // When a condition has no value, the policy of the webhook decides whether the write is refused or the webhook
-      // is left out.
+      // When a condition has no value, the failure policy of the webhook decides whether the write is refused or the
+      // webhook is not called.
       if (!listed.conditions.isEmpty) {
         const authorizers = authorizerValues(this.#parts.authorizer, write, request);
         if (!listed.conditions.match(request, authorizers, meter)) return undefined;
@@ -183,7 +188,7 @@ interface Patched {
   readonly write: ReviewedWrite;
 }
 
-/** @throws ApiError InternalError for a patch that does not fit, or does not leave the same object */
+/** @throws ApiError InternalError when the patch cannot be applied, or changes the object's name, namespace or uid */
 function patchedObject(name: string, before: ApiObject, { patch, shown, write }: Patched): ApiObject {
   try {
     const patched = withShown(before, applyJsonPatch(structuredClone(shown), patch), write);

@@ -10,12 +10,14 @@ import { alternate } from '../rounds.ts';
 /** More than there are connections, so that no two change one object at the same time. */
 const objects = 1_000;
 
-/** Labels bring a person to 10 KB, and give it fields that each have an owner. */
+/** Labels that make a person 10 KB large. Each label is a field with an owner. */
 const labels = Object.fromEntries(
   Array.from({ length: 120 }, (_, index) => [`example.com/label-${index.toString()}`, 'x'.repeat(50)]),
 );
 
-/** How does a server-side apply compare with a PUT of the same 10 KB? Each changes its object; both are durable. */
+/**
+ * How does a server-side apply compare with a PUT of the same 10 KB? Each request changes its object, and is durable.
+ */
 export async function apply({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   const url = await server.call<string>('start', `sqlite:${join(folder, 'apply.db')}`);
@@ -28,7 +30,7 @@ export async function apply({ settings, folder }: CaseContext): Promise<readonly
     const { metadata, ...person } = newPerson({ name, number });
     return { name, text: JSON.stringify({ metadata: { ...metadata, labels }, ...person }) };
   };
-  // Applies and PUTs use different objects, so that neither has fields of the other's manager.
+  // Applies and PUTs use different objects, so that no object has fields of both managers.
   const applied = (): string => {
     const { name, text } = body('a');
     return formatRequest('PATCH', `${personsPath}/${name}?fieldManager=bench`, text);

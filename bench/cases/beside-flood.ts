@@ -17,13 +17,19 @@ const renewalMs = 100;
 /** The interval at which clients connect. */
 const arrivalMs = 100;
 
-/** Requests that the flooding user may have in progress while others send requests, besides the 4 of the measured user. */
+/**
+ * The requests in progress during the flood: 4 of the measured user, and 4 that the flooding user may have in progress
+ * while others send requests.
+ */
 const inProgress = 4 + 4;
 
 /** A controller that renews its lease later than this may lose it: the default renewal deadline is 10 s. */
 const mostRenewalMs = 2000;
 
-/** The other user has 4 requests in flight: alone, and beside a user with 2,000. A lease is renewed all the time. */
+/**
+ * Measures a user with 4 requests in flight: alone, and while another user floods the server with 2,000. A lease is
+ * renewed all the time.
+ */
 export async function besideFlood({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using flood = new Child('flood');
@@ -32,7 +38,7 @@ export async function besideFlood({ settings, folder }: CaseContext): Promise<re
     { token: floodToken, user: 'user-0' },
     { token: userToken, user: 'user-1' },
   ]);
-  // All connections come from one address, and at once.
+  // The server must accept all connections, which come from one address at the same time.
   const maxUnknownConnectionsPerAddress = 2 * floodConnections;
   const database = `sqlite:${join(folder, 'fairness.db')}`;
   const url = await startedServer(server, { database, tokenFile, maxUnknownConnectionsPerAddress });

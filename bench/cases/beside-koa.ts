@@ -24,7 +24,7 @@ interface Contestant {
   readonly child: Child;
   readonly url: string;
   readonly request: () => string;
-  /** In units of koa; absent for a row without a goal. */
+  /** The largest allowed cost in units of koa; absent for a row without a goal. */
   readonly most?: number;
 }
 
@@ -80,7 +80,10 @@ function contestantsOf(auth: 'open' | 'required', { child, url, token }: Target)
   }));
 }
 
-/** The microseconds of one operation of each contestant, in their order; every other round runs backwards. */
+/**
+ * Returns the microseconds of one operation, by contestant. In every other round the contestants take their turns in
+ * reverse order.
+ */
 async function takeTurns(
   contestants: readonly Contestant[],
   round: number,

@@ -21,7 +21,8 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
     using connection = await HttpConnection.connect(server);
     await connection.send(creations('read', token)());
   }
-  // The administrator has just written roles: until then, the user shares the server, and its commits are small.
+  // The administrator has just written roles. Until that was long enough ago, the server counts as shared, and commits
+  // only a few writes of the user at a time.
   await new Promise((resolve) => setTimeout(resolve, untilAloneMs));
   const asking = (request: () => string): Served => ({ child: required, url, request });
   const asked = (request: () => string): Served => ({ child: open, url: openUrl, request });

@@ -1,4 +1,5 @@
-// What rules in CEL cost: one rule, the writes of a kind with ten, and the longest turn of a hostile one.
+// Measures what rules in CEL cost: one rule, the writes of a kind with ten rules, and the longest turn of the event
+// loop with a hostile rule.
 import { join } from 'node:path';
 import { HostileProcess } from '@homeostat/test';
 import { besideOther } from '../beside.ts';
@@ -22,7 +23,7 @@ const maxRuleUs = 10;
  */
 const manyRules = 100;
 
-/** A definition is served within this time, or the run fails. */
+/** The run fails if a definition takes longer than this to be served. */
 const servedWithinMs = 30_000;
 
 /** Two comparisons, and a condition for ten items. */

@@ -16,7 +16,10 @@ const scaffoldTest = 'test/dist/scaffold/scaffold.test.js';
 const mostMs = 150;
 const mostCreateMs = 60_000;
 
-/** Processes of each contestant for each round of other cases: one run is short, and varies. */
+/**
+ * The number of processes per contestant in place of each round of other cases: a single run is short, and its time
+ * varies.
+ */
 const runsEach = 3;
 
 /** How long does the command line take where it needs no server? */

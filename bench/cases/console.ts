@@ -15,7 +15,7 @@ const mostOpenMs = 1000;
 const mostFrameMs = 100;
 const mostBytes = 150 * 1024 * 1024;
 const changesPerSecond = 1000;
-/** The changes of an hour at 100 a second, for 100,000 objects; fewer for fewer objects. */
+/** The changes to each object: for 100,000 objects, they are the changes of an hour at 100 a second. */
 const hourlyPerObject = 3.6;
 const mostGrowthBytes = 4 * 1024 * 1024;
 const kind = personModel(['spec.name']);
@@ -106,7 +106,10 @@ interface BrowserElement {
   click(): void;
 }
 
-/** Changes visible and other objects at the rate, and measures the longest time between two frames of the page. */
+/**
+ * Changes objects, visible ones and others, at the requested rate, and measures the longest time between two frames of
+ * the page.
+ */
 async function follow(
   { client }: TestServer,
   page: Page,
@@ -174,7 +177,8 @@ async function hourOf(
       const numbers = Array.from({ length: atOnce }, (_, index) => (done + index) % objects);
       await Promise.all(numbers.map((number) => client.patch(kind, nameOf(number), { type: 'merge', patch })));
     }
-    // It sorts before all others: its row is there once the page has all changes.
+    // The marker sorts before all other objects. It is created last, so when its row is visible, the page has received
+    // all changes.
     const marker = `a-${part.toString()}`;
     await client.create(kind, newPerson({ name: marker, number: part }));
     const row = page.getByRole('link', { name: marker, exact: true });
@@ -194,7 +198,10 @@ async function renderersOf(browser: Browser): Promise<readonly number[]> {
   return processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id);
 }
 
-/** The private memory of the largest process: the browser keeps an empty one in reserve. */
+/**
+ * The private memory of the largest process, which is that of the page: the browser also keeps an empty process in
+ * reserve.
+ */
 function memoryOf(ids: readonly number[]): number {
   const sizes = ids.map((id) => {
     const lines = readFileSync(`/proc/${id.toString()}/smaps_rollup`, 'utf8').matchAll(/^Private_\w+:\s+(\d+) kB$/gm);

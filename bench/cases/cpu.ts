@@ -14,7 +14,10 @@ const objects = 1_000;
 
 const connections = 64;
 
-/** How often the servers are started: two processes of the same checkout differ by up to a third for as long as they run. */
+/**
+ * How often the servers are started. One start would not do: the figures of two processes of the same checkout differ
+ * by up to a third for as long as they run.
+ */
 const starts = 3;
 
 /** The maximum ratio to the cost of the other checkout. */
@@ -54,8 +57,8 @@ function overHttp(format: (number: number) => string): Operation {
 }
 
 /**
- * `share` is the share of the writes of a round that it does: some operations are so short that a round needs more of
- * them.
+ * Returns an operation that is done `writes` * `share` times in a round. A short operation has a larger share, because
+ * a round needs more of them.
  */
 function inProcess(verb: string, share: number): Operation {
   return async ({ child }, { writes }) => {
@@ -82,9 +85,9 @@ export async function cpu(context: CaseContext): Promise<readonly Row[]> {
 }
 
 /**
- * The processor time of an operation, all threads of the server together, compared with another built checkout of
- * this repository in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of the rounds of all servers; the ratio is the median
- * of the rounds' ratios.
+ * The processor time of an operation, all threads of the server together, compared with another built checkout of this
+ * repository in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of all rounds of all starts; the ratio is the median
+ * of the ratios of the rounds.
  */
 async function besideCheckout({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   const rounds = new Map<string, (readonly number[])[]>();

@@ -6,7 +6,7 @@ import type { Row } from '../result-table.ts';
 const usual = 300;
 const quick = 20;
 
-/** Fields of each. */
+/** The number of fields of each definition. */
 const leaves = 120;
 
 const mostSeconds = 30;

@@ -12,7 +12,7 @@ interface Measured {
   readonly engine: string;
   /** 64 at a time. */
   readonly many: Figures;
-  /** One after the other. */
+  /** Creates one after the other. */
   readonly one: Figures;
 }
 

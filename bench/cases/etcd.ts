@@ -17,8 +17,8 @@ const width = 64;
 const shareOfThree = 21;
 
 /**
- * How fast is the store on etcd? Its limits are the same transactions by hand, with the same library: one at a time with
- * as many writes as ours has on average, and one per write.
+ * How fast is the store on etcd? Its limits are the same transactions by hand, with the same library: one transaction
+ * at a time with as many writes as ours has on average, and one transaction for each write.
  */
 export async function etcd({ settings, only }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
@@ -108,7 +108,7 @@ function rowsOf(
   ];
 }
 
-/** Each process writes a third. */
+/** Each process makes a third of the writes. */
 async function together(
   children: readonly Child[],
   count: number,

@@ -17,7 +17,7 @@ interface Contest {
   readonly data: string;
 }
 
-/** How does the client of a program compare with bare SQLite doing the same to the same rows? */
+/** How does the client in a server's process compare with bare SQLite, which writes and reads the same rows? */
 export async function inProcess({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, writes } = settings;
   await using server = new Child('api-server');

@@ -8,17 +8,16 @@ import { p99AtMost, ratioAtLeast } from '../result-table.ts';
 import type { Row } from '../result-table.ts';
 import { alternate } from '../rounds.ts';
 
-/**
- * The number of matching objects. It is the same in the small and in the large kind, and half of all objects of the
- * small one.
- */
+/** The number of matching objects, which is the same in both kinds. In the small kind, half of the objects match. */
 const mostMatching = 500;
 
 const connections = 8;
 
 const path = `${personsPath}?fieldSelector=spec.city=home&sort=spec.name,asc&page=3&size=20`;
 
-/** Measures a page of a sorted, selected list, also with more objects that do not match. */
+/**
+ * Measures a page of a sorted list with a selector, and the same page in a kind with more objects that do not match.
+ */
 export async function listPage({ settings }: CaseContext): Promise<readonly Row[]> {
   await using small = new Child('api-server');
   await using large = new Child('api-server');

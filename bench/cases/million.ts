@@ -17,13 +17,13 @@ const mostFirstAnswerMs = 2_000;
 const mostIndexesMs = 10_000;
 const mostPageRatio = 1.1;
 
-/** The objects of the kind whose pages are compared. */
+/** The number of objects of the small kind. Its pages are compared with those of the large kind. */
 const fewObjects = 10_000;
 
-/** A new process responds slower than one whose code is compiled. */
+/** The time of requests that do not count: a new process responds more slowly until its code is compiled. */
 const warmUpSeconds = 1;
 
-/** Four minutes for a million. */
+/** The objects that are updated in a second: a million objects take four minutes. */
 const updatedInSeconds = 4_000;
 
 const connections = 64;
@@ -67,8 +67,8 @@ export async function million({ settings, folder }: CaseContext): Promise<readon
 }
 
 /**
- * Each restart ends with a stop, which writes the files again; they are deleted where the next restart needs to be
- * without them.
+ * Measures restarts from snapshots, without them, and without anything kept. The stop after each restart writes
+ * snapshots, which are deleted before the next restart.
  */
 async function restarts(file: string): Promise<readonly Row[]> {
   const snapshots = `${file}-snapshots`;
@@ -94,7 +94,7 @@ async function restarts(file: string): Promise<readonly Row[]> {
 }
 
 interface MemoryUse {
-  /** Live objects of JavaScript. */
+  /** Bytes of live objects of JavaScript. */
   readonly heap: number;
   readonly resident: number;
 }
@@ -126,7 +126,7 @@ async function bytesOfOne(child: Child): Promise<number> {
   return (await response.arrayBuffer()).byteLength;
 }
 
-/** Processor time of a page beside that of few objects. */
+/** Compares the processor time of a page of many objects with that of a page of few objects. */
 async function pageRows(many: Filled, { rounds, seconds }: Settings): Promise<readonly Row[]> {
   await using child = new Child('api-server');
   const url = await child.call<string>('start', 'memory:');
@@ -160,7 +160,10 @@ async function pageCost({ child, url }: Filled, query: string, seconds: number):
   return ((child.cpuMs() - beforeMs) / sent) * 1000;
 }
 
-/** Updates of all objects in turn, far apart from each other, at half of the greatest rate. */
+/**
+ * Updates all objects in turn at half of the greatest rate. Consecutive updates change objects that are far apart in
+ * the order of names.
+ */
 async function churnRows({ child, url, objects }: Filled, settings: Settings): Promise<readonly Row[]> {
   const request = updates(objects);
   const load = { url, connections, request };
@@ -185,7 +188,10 @@ async function churnRows({ child, url, objects }: Filled, settings: Settings): P
   ];
 }
 
-/** Each update changes another object, and no two of the same object are under way. */
+/**
+ * Returns a function that makes the next update. Each update changes another object, so no two updates of one object
+ * are under way.
+ */
 function updates(objects: number): () => string {
   let number = objects;
   return () => {

@@ -63,7 +63,7 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
     {
       name: `${name}, memory`,
       target: { text: `${growth.toFixed(2)} x <= ${mostGrowth.toString()} x`, isMet: growth <= mostGrowth },
-      note: 'heapUsed + external after garbage collection, while the controller runs beside without it',
+      note: 'heapUsed + external after garbage collection: with the running controller, divided by the value without a controller',
     },
   ];
 }

@@ -12,7 +12,10 @@ const plugins = 50;
 const kindsEach = 4;
 const mostMs = 3_000;
 
-/** Resident memory of a server without plugins, and how long it is idle before it is measured. */
+/**
+ * The maximum resident memory of a server without plugins. The next constant is the time for which the server is idle
+ * before that is measured.
+ */
 const mostMb = 90;
 const idleMs = 10_000;
 const mostStarts = 3;

@@ -15,29 +15,29 @@ type Verb = StoreWrites['verb'];
 /** Writers at the same time. */
 const width = 64;
 
-/** The minimum throughput of three replicas, compared with one. */
+/** The number of writers at each of three replicas. */
 const widthOfThree = [22, 21, 21] as const;
 
 /** The numbers of operations per transaction that are tried; the best counts. */
 const batches = [width, 256, 1000] as const;
 
-/** The maximum number of operations in a transaction of one of three replicas. */
+/** The number of writers at one of three replicas, which bounds the operations in one of its transactions. */
 const shareOfThree = widthOfThree[1];
 
 interface Contest {
   readonly verb: Verb;
   readonly context: CaseContext;
-  /** The bare statements, which also empty tables. */
+  /** The process that runs the statements without a store. It also empties tables. */
   readonly bare: Child;
-  /** The first is measured alone as well. */
+  /** The first replica is measured alone as well. */
   readonly replicas: readonly Child[];
   /** Called with the average number of operations in a transaction of one replica. */
   readonly onSize: (operations: number) => void;
 }
 
 /**
- * How many writes do the stores of one and of three replicas reach on PostgreSQL? Compared with the same statements
- * without a queue, the same without batches, and PostgreSQL's own benchmark.
+ * How many writes do the stores of one and of three replicas reach on PostgreSQL? They are compared with the same
+ * statements without a queue, with the same statements without batches, and with PostgreSQL's own benchmark.
  */
 export async function postgresWrites(context: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');

@@ -51,7 +51,7 @@ export async function deliveriesOn(
   const count = Math.ceil(writesPerSecond * seconds);
   let number = 0;
   const nextNumber = (): number => (number += 1);
-  // With so few writes per second, V8 would optimise the code only near the end of the run.
+  // Warms up at full speed: with the few writes per second of the run, V8 would optimise the code only near the end.
   await loadHttp({ url, connections: 1, seconds, request: () => creation(nextNumber()) });
   const contestant = (watchers: Watchers, since: Since) => () =>
     deliver(watchers, { connection, count, nextNumber, since });
@@ -86,7 +86,10 @@ interface Writing {
   readonly since: Since;
 }
 
-/** Writes one after the other, each at its time and after the arrival of the one before. */
+/**
+ * Sends one write after the other. Each is sent at its time, but not before the previous write has arrived at the
+ * watcher.
+ */
 async function deliver(watchers: Watchers, { connection, count, nextNumber, since }: Writing): Promise<Figures> {
   const latencies = new Float64Array(count);
   const startMs = performance.now();

@@ -9,7 +9,7 @@ import type { Contestant } from '../rounds.ts';
 /** Objects that reconcile once a second. */
 const keys = 1_000;
 
-/** 3% of a core, for a thousand runs. */
+/** The maximum processor time of recording a thousand runs: 30 ms in a second, which is 3% of a core. */
 const mostMs = 30;
 const mostPercent = 3;
 

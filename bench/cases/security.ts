@@ -48,7 +48,7 @@ async function auditedCreates({ settings, folder, only }: CaseContext): Promise<
   return rows;
 }
 
-/** The line that the server writes for a creation. */
+/** Returns the line that the server writes to its audit log for a creation. */
 async function auditLine(url: string, file: string): Promise<string> {
   using connection = await HttpConnection.connect(url);
   await connection.send(creations('line')());

@@ -11,7 +11,10 @@ import type { Row, Target } from '../result-table.ts';
 
 const width = 256;
 
-/** A number so small that even 12 KB of log for each write are not written back before they are counted. */
+/**
+ * The number of writes after which the write-ahead log is measured. It is so small that SQLite does not move the log
+ * into the database before that, even at 12 KB of log for each write.
+ */
 const loggedWrites = 1_000;
 
 const most = { threadUs: 7, logKb: 3, diskKb: 5 } as const;
@@ -19,7 +22,7 @@ const most = { threadUs: 7, logKb: 3, diskKb: 5 } as const;
 /** One store in a process of its own, of this checkout or of another. */
 interface Writer {
   readonly child: Child;
-  /** The thread of SQLite. */
+  /** The id of SQLite's thread. */
   readonly thread: string;
   /** Kilobytes of the write-ahead log for a create. */
   readonly logKb: number;
@@ -33,8 +36,9 @@ interface Cost {
 }
 
 /**
- * Measures a create of 1 KB in SQLite: the processor time of its thread, its write-ahead log, and the bytes written
- * to disk, with those that move from the log into the database; and the time of a start.
+ * Measures a create of 1 KB in SQLite: the processor time of SQLite's thread, the bytes of the write-ahead log, and the
+ * bytes written to disk, which include those that move from the log into the database. Also measures the time of a
+ * start.
  */
 export async function sqlite({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const rows = await writes({ settings, folder });

@@ -14,10 +14,10 @@ import type { Row } from '../result-table.ts';
 import { StallMeter } from '../stall-meter.ts';
 
 const largeLeaves = 8_800;
-/** Leaves of a usual definition: the mean of the projects that a cluster usually has. */
+/** The number of leaves of a usual definition: the mean over the definitions of projects that clusters usually have. */
 const usualLeaves = 300;
 
-/** A definition that takes longer to be served is an error of the run. */
+/** The run fails if a definition takes longer than this to be served. */
 const servedWithinMs = 120_000;
 
 /** Measures the longest stalls, each in addition to those of an idle server. */

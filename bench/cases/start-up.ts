@@ -24,7 +24,7 @@ export async function startUp({ settings, folder }: CaseContext): Promise<readon
   const restored = new Starts(file, objects);
   const kept = new Starts(file, objects);
   const computed = new Starts(file, objects);
-  // Each start ends with a stop, which writes the snapshot of the next one.
+  // The stop after each start writes a snapshot, which has to be deleted for a start without one.
   const measureKept = async (): Promise<Figures> => {
     await rm(`${file}-snapshots`, { recursive: true });
     return kept.measure();

@@ -18,7 +18,7 @@ interface Writing {
   readonly nextNumber: () => number;
 }
 
-/** A selector that selects every person, and is compared with each. */
+/** A selector that every person meets, and that has to be evaluated for each person. */
 const selective = '&labelSelector=team!%3Dnone&fieldSelector=spec.name!%3Dnobody';
 
 /** How long after a write is sent does each of many watchers have it? */
@@ -73,7 +73,10 @@ async function besideOthers(fanOut: FanOut, settings: Settings, folder: string):
   ];
 }
 
-/** The figures with as many watchers as a server allows, of one server alone: the reading process has not enough file descriptors for two. */
+/**
+ * The figures with as many watchers as a server allows, of one server only: the process that reads does not have enough
+ * file descriptors for the watchers of two servers.
+ */
 async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promise<readonly Row[]> {
   const { count, perSecond, mostP99Ms } = fanOut;
   await using child = new Child('api-server');
@@ -153,7 +156,10 @@ async function deliver(watchers: Watchers, writing: Writing): Promise<Figures> {
   return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
 }
 
-/** The time at which each write was sent, in the order of revisions, in which watchers receive them. */
+/**
+ * Returns the time at which each write was sent. The times are in the order of revisions, because watchers receive the
+ * changes in this order.
+ */
 async function writeAll({ url, perSecond, count, nextNumber }: Writing): Promise<readonly number[]> {
   const startMs = performance.now();
   const writes: Promise<{ readonly sentMs: number; readonly revision: number }>[] = [];
@@ -161,7 +167,7 @@ async function writeAll({ url, perSecond, count, nextNumber }: Writing): Promise
     const dueMs = startMs + (position * 1000) / perSecond;
     if (performance.now() < dueMs) await sleep(dueMs - performance.now());
     const written = write(url, nextNumber());
-    // An earlier failure shows here as well, where all are awaited.
+    // A failure is also reported where all writes are awaited, so it must not count as unhandled here.
     written.catch(() => undefined);
     writes.push(written);
   }

@@ -23,23 +23,27 @@ const hops = 10_000;
 
 const { openStore } = await loadModule('store/open/database-url');
 
-/** The processor time of a POST to bare koa on the quiet machine for which the goals were set, in microseconds. */
+/**
+ * The processor time in microseconds that a POST to bare koa took on the quiet machine for which the goals were set.
+ */
 const koaOfGoals = 28;
 
-/** The goals of the process that has the database, in microseconds of that machine. */
+/** The goals of the process that has the database, in microseconds on the machine of `koaOfGoals`. */
 const mostOfOwner = { create: 22, get: 4 } as const;
 
-/** The goals of eight cores: operations a second, computed for that machine. */
+/** The goals for eight cores, in operations a second, computed for the machine of `koaOfGoals`. */
 const leastOfEight = { create: 28_000, get: 150_000 } as const;
 
 /** The workers that `--workers auto` starts on eight cores. */
 const workersOfEight = 6;
 
-/** The operations; the last one is a creation at the first worker, which the other one only follows. */
+/**
+ * The operations; for the last one, the first worker gets all creations, and the other worker only follows the changes.
+ */
 const verbs = ['create', 'get', 'create at one of them'] as const;
 type Verb = (typeof verbs)[number];
 
-/** Processor time in microseconds for an operation of all workers together. */
+/** Processor time in microseconds for one operation; all workers together count as one. */
 interface Cost {
   /** The main thread of the process that has the database. */
   readonly owner: number;
@@ -187,7 +191,10 @@ function rowOf({ verb, count }: { readonly verb: Verb; readonly count: number },
   };
 }
 
-/** The operations a second of eight cores, computed for the machine of the goals: the thread with the most work decides. */
+/**
+ * Returns the operations a second of eight cores, computed for the machine of the goals from the thread that has the
+ * most work.
+ */
 function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
   const perWorker = (create.workers + (workersOfEight - 1) * create.followers) / workersOfEight;
   const creates = Math.max(perWorker, create.owner, create.sqlite) / create.koa;
@@ -203,7 +210,7 @@ function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
   });
 }
 
-/** The time of a call without work, and the processor time of both sides. */
+/** Measures a call that does no work: its time, and the processor time of both processes. */
 async function hopRow(file: string): Promise<Row> {
   await using owner = new Child('database-owner');
   const database = await owner.call<string>('start', file);

@@ -24,13 +24,13 @@ let probe: EventLoopProbe | undefined;
 let created = 0;
 let updated = 0;
 
-/** Creates persons; the first `matching` of them live in `home`, spread over the names. */
+/** Creates persons; `matching` of them live in the city `home`; their names are spread over all names. */
 export interface Filling {
   readonly count: number;
   readonly matching?: number;
 }
 
-/** Objects are made before the clock runs, because the limit also has its bytes beforehand. */
+/** The objects are made before the time is measured, because the limit also has its bytes beforehand. */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
     const number = created++;

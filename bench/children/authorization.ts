@@ -1,5 +1,5 @@
-// Measures, in processor time, our decisions by 1,000 bindings of 1,000 roles, and their limit: one lookup of the
-// whole request in a map.
+// Measures the processor time of our decisions with 1,000 bindings of 1,000 roles, and of their limit: one lookup of
+// the whole request in a map.
 import { answerCalls } from '../answer-calls.ts';
 import type { Figures } from '../figures.ts';
 import { loadModule } from '../server-modules.ts';

@@ -1,4 +1,4 @@
-// The limit of a store on etcd: the same transactions with the same library in a loop, nothing around them.
+// The limit of a store on etcd: the same transactions with the same library in a loop, and nothing else.
 import { systemClock } from '@homeostat/controller-runtime';
 import { answerCalls } from '../answer-calls.ts';
 import type { Figures } from '../figures.ts';
@@ -18,9 +18,9 @@ let written = 0;
 
 export interface BareWrites {
   readonly count: number;
-  /** Writes in one transaction. */
+  /** The number of writes in one transaction. */
   readonly size: number;
-  /** Transactions at the same time. */
+  /** The number of transactions at the same time. */
   readonly width: number;
 }
 
@@ -37,7 +37,10 @@ async function open(url: string): Promise<void> {
   connection.ready();
 }
 
-/** With several writes in a transaction, the objects are read before and a log is written, as a store does. */
+/**
+ * Writes transactions. With several writes in a transaction, it first reads the objects, and also writes a log, as a
+ * store does.
+ */
 async function write({ count, size, width }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width }, () => (size === 1 ? createOne() : createSeveral(size)));
 }
@@ -61,12 +64,12 @@ async function writeInTurn({ count, size, at, of }: WritesInTurn): Promise<Figur
   return figures;
 }
 
-/** The first turn is that of the first process. */
+/** Gives the first turn to the first process. */
 async function beginTurns(): Promise<void> {
   await connection.call('KV/Txn', { success: [{ request_put: { key: headKey, value: Buffer.from('0') } }] });
 }
 
-/** Several writes in a transaction that depends only on its own objects, and needs no read before. */
+/** Writes transactions with several writes each, which depend only on their own objects, so nothing is read before. */
 async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width: 1 }, async () => {
     const keys = newKeys(size);
@@ -106,7 +109,7 @@ async function read(keys: readonly Buffer[]): Promise<void> {
   await connection.call('KV/Txn', { success: keys.map((key) => ({ request_range: { key, serializable: true } })) });
 }
 
-/** The head, the log and the objects. */
+/** Returns the operations that put the head, the log and the objects. */
 function putsOf(keys: readonly Buffer[], head: Buffer): { readonly request_put: { key: Buffer; value: Buffer } }[] {
   const log = { key: Buffer.from(`/bare/log/${process.pid}-${written}`), value: Buffer.concat(keys.map(() => data)) };
   const puts = keys.map((key) => ({ request_put: { key, value: data } }));
@@ -127,7 +130,7 @@ class Turns {
       if (created) started();
       this.#see(events.at(-1)?.kv.value);
     });
-    // The end of the watch is an error as well.
+    // The end of the watch is also reported as an error, and must not end the process.
     watch.on('error', () => undefined);
     watch.write({ create_request: { key: headKey } });
     this.#watch = watch;
@@ -138,7 +141,7 @@ class Turns {
       const started: Turns = new Turns(at, () => resolve(started));
     });
     const { kvs } = await connection.call('KV/Range', { key: headKey });
-    // A change that the watch has reported meanwhile is newer.
+    // If the watch has reported a change meanwhile, that head is newer than the one that was read.
     if (turns.#head.length === 0) turns.#see(kvs[0]?.value);
     return turns;
   }
@@ -149,7 +152,7 @@ class Turns {
     return this.#head;
   }
 
-  /** The watch may already have reported what others have written since. */
+  /** Called after this process has written the head. Keeps a newer head that the watch may already have reported. */
   wrote(before: Buffer, after: Buffer): void {
     if (this.#head === before) this.#head = after;
   }

@@ -1,4 +1,4 @@
-// The limit of a store on PostgreSQL: the same statements over the same connection in a loop, nothing around it.
+// The limit of a store on PostgreSQL: the same statements over the same connection in a loop, and nothing else.
 import { randomUUID } from 'node:crypto';
 import { answerCalls } from '../answer-calls.ts';
 import { figuresOf } from '../figures.ts';
@@ -92,7 +92,7 @@ function numbersFrom(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, at) => first + at);
 }
 
-/** Returns the revisions. */
+/** Commits one transaction, and returns the revisions of its objects. */
 async function commit(
   on: PostgresConnection,
   verb: 'create' | 'update',
@@ -116,7 +116,7 @@ async function commit(
 }
 
 /**
- * The parameters in the order of the statement's numbers: columns of the operations, the payloads in one run, the
+ * The parameters in the order of the statement's numbers: columns of the operations, all payloads as one value, and the
  * transaction's id.
  */
 function parametersOf(verb: 'create' | 'update', numbers: readonly number[]): unknown[] {
@@ -138,7 +138,7 @@ function parametersOf(verb: 'create' | 'update', numbers: readonly number[]): un
   ];
 }
 
-/** Statements of a case's own. */
+/** Executes statements that a case sends. */
 async function execute(sql: string): Promise<void> {
   await connection.execute(sql);
 }

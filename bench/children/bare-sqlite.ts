@@ -86,7 +86,7 @@ function list(count: number): Figures {
   return readAll(count, () => read.all().map(parse));
 }
 
-/** Reads every object once; returns the whole as one operation. */
+/** Reads every object once; the figures count the whole as one operation. */
 function scan(file: string): Figures {
   const source = new Database(file, { readonly: true });
   const startMs = performance.now();

@@ -12,7 +12,10 @@ type SqlEngine = 'postgres' | 'mysql';
 
 interface Server {
   readonly name: string;
-  /** Names the server, also for tests. Its user may create databases. */
+  /**
+   * The environment variable with the URL of the server, which tests use as well. The user of the URL has to be allowed
+   * to create databases.
+   */
   readonly variable: string;
   readonly defaultUrl: string;
   readonly drop: (database: string) => string;
@@ -64,7 +67,10 @@ async function startEtcd(size: number): Promise<string | undefined> {
   return cluster.url('/bench');
 }
 
-/** Returns the URL of an empty database; undefined if there is no server, and none was named. */
+/**
+ * Returns the URL of an empty database; undefined if the variable names no server, and there is none at the default
+ * address.
+ */
 async function createDatabase(engine: SqlEngine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];
   const administrator = await connect(engine).catch((error: unknown) => {

@@ -3,7 +3,7 @@ import { answerCalls } from '../answer-calls.ts';
 import { formatRequest, loadHttp } from '../http-load.ts';
 import { newPerson, personsPath } from '../person.ts';
 
-/** The URL and the user of the creations, and the number at the same time. */
+/** The URL, the user and the duration of the creations, and the number of connections that send them. */
 export interface Flood {
   readonly url: string;
   readonly token: string;

@@ -18,8 +18,8 @@ export interface Synchronisation {
   /** Bytes of the cached objects as JSON. */
   readonly jsonBytes: number;
   /**
-   * The growth of the memory that this process holds, after garbage collection; at the first run, this is what the
-   * objects take.
+   * The growth of the memory that this process holds, after garbage collection; in the first round, this is the memory
+   * of the objects.
    */
   readonly heldBytes: number;
 }
@@ -39,7 +39,7 @@ async function synchronise(url: string): Promise<Synchronisation> {
   return { ms, objects, jsonBytes: jsonBytes(informer.list()), heldBytes: held };
 }
 
-/** The limit: the same pages, parsed and dropped. Returns the milliseconds. */
+/** The limit: fetches and parses the same pages, and keeps nothing. Returns the milliseconds. */
 async function parsePages(url: string): Promise<number> {
   const startMs = performance.now();
   let token = '';

@@ -46,7 +46,7 @@ async function store(person: Person): Promise<Buffer> {
   return bytes;
 }
 
-/** Objects are made before the clock runs. */
+/** The objects are made before the time is measured. */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
     const number = created++;

@@ -37,7 +37,7 @@ let client: Client;
 interface Running {
   /** True when no work is left. */
   isIdle(): boolean;
-  /** Settles when all of it has stopped. */
+  /** Settles when the controller and all its parts have stopped. */
   stop(): Promise<void>;
 }
 
@@ -70,7 +70,7 @@ function pagesOf(site: string, size: number): readonly NewPage[] {
 function sites(onRun: (name: string) => boolean): ControllerDefinition {
   return controller(Site, {
     owns: [Page],
-    // The runs that wait for their writes at the same time share commits.
+    // Many runs at the same time, because their writes then share commits.
     concurrency: 32,
     hotLoopRunsPerMinute: Number.MAX_SAFE_INTEGER,
     async reconcile({ object, own }) {
@@ -92,7 +92,7 @@ export interface Reconciled {
 
 /** Starts a controller, and stops it when it has reconciled all of `count` sites. */
 async function reconcileAll(count: number): Promise<Reconciled> {
-  // Sites whose pages change run more than once.
+  // A set, because a site runs more than once when its pages change.
   const reconciled = new Set<string>();
   const startMs = performance.now();
   const before = process.cpuUsage();

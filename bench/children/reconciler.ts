@@ -16,7 +16,7 @@ let client: Client;
 let created = 0;
 
 interface Running {
-  /** Settles when all of it has stopped. */
+  /** Settles when the controller and all its parts have stopped. */
   stop(): Promise<void>;
   /** Resolves when all initial objects have been reconciled. */
   isIdle(): boolean;
@@ -48,7 +48,7 @@ function createNext(): Promise<Person> {
   return client.create(model, newPerson({ name: `p-${number.toString()}`, number }));
 }
 
-/** This many runs over the present objects: each run requests the next one of its key. */
+/** Makes `count` runs for the present objects: each run requests the next run of its key. */
 async function run(count: number): Promise<Figures> {
   let runs = 0;
   let startMs = 0;
@@ -69,16 +69,16 @@ async function run(count: number): Promise<Figures> {
 
 interface Recording {
   readonly seconds: number;
-  /** True: runs are recorded, as `homeostat serve` does. */
+  /** True when runs are recorded, as under `homeostat serve`. */
   readonly isReported: boolean;
-  /** True: each object runs once a second. False: each run requests the next one of its object. */
+  /** True when each object is reconciled once a second; otherwise, each run requests the next run of its object. */
   readonly isPaced: boolean;
 }
 
-/** In the first seconds, runs are recorded as after a pause; these do not count. */
+/** The first seconds do not count, because runs are recorded in another way after a pause. */
 const warmMs = 3000;
 
-/** One of this many runs writes its object. */
+/** Each tenth run writes its object. */
 const runsPerWrite = 10;
 
 /** Some of the runs write. The figures are runs a second, and the processor time of all threads for each run. */
@@ -110,7 +110,7 @@ async function runRecorded({ seconds, isReported, isPaced }: Recording): Promise
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: (user + system) / 1000 / count };
 }
 
-/** The same function, called for the same objects of the same cache, without a controller. */
+/** Calls the same function without a controller, for the same objects of the same cache. */
 async function callOnly(count: number): Promise<Figures> {
   const informer = client.informer(model);
   const aborting = new AbortController();
@@ -142,7 +142,9 @@ interface WrittenFigures {
   readonly beyond: Figures;
 }
 
-/** One write after the other, each at its time and after the run for the one before. */
+/**
+ * Sends one write after the other. Each is sent at its time, but not before the run for the previous write has begun.
+ */
 async function writeAndWait({ count, perSecond }: Writing): Promise<WrittenFigures> {
   const started = new Float64Array(count);
   const answered = new Float64Array(count);

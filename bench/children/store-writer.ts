@@ -38,9 +38,9 @@ async function open(url: string): Promise<void> {
   store = await openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
   await store.open();
   const onError = (error: unknown): void => console.error(error);
-  // As each replica does, to follow the others.
+  // Each replica subscribes to changes, to follow the other replicas.
   store.subscribe(() => undefined);
-  // A replica that is never behind, because there is no other replica.
+  // `follow` has nothing to wait for: without other replicas, this one is never behind.
   commits = new Commits(store, { onError, follow: async () => undefined });
 }
 
@@ -74,7 +74,7 @@ async function submit(operation: Operation): Promise<number> {
   return outcome.revision;
 }
 
-/** Reads every object once; returns the whole as one operation. */
+/** Reads every object once; the figures count the whole as one operation. */
 async function scan(url: string): Promise<Figures> {
   await open(url);
   const startMs = performance.now();

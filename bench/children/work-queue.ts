@@ -1,4 +1,4 @@
-// Ours: the work queue by itself; and its limit: two sets and an array, with neither priorities, reasons nor failures.
+// Ours: the work queue by itself; and its limit: two sets and an array, without priorities, reasons and failures.
 import { systemClock, WorkQueue } from '@homeostat/controller-runtime';
 import { answerCalls } from '../answer-calls.ts';
 import type { Figures } from '../figures.ts';
@@ -56,7 +56,7 @@ function plainQueue(): Queue {
   };
 }
 
-/** Adds, takes and gives back this many keys; some hundreds of them wait at a time. */
+/** Adds, takes and gives back `count` keys, of which some hundreds wait at a time. */
 function serveAll(queue: Queue, count: number): Figures {
   let served = 0;
   const startMs = performance.now();

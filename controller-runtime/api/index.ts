@@ -1,4 +1,5 @@
-// The wire vocabulary: pure, no I/O, no timers, no Node imports. Exported by name, so that nothing leaks.
+// The types and functions of the API: without I/O, timers and imports of Node. Each export is listed by name, so that
+// nothing becomes public by accident.
 export { formatKey, keyOf, parseKey } from './object/object.ts';
 export type {
   ApiObject,

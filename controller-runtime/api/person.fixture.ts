@@ -2,7 +2,7 @@ import { AbstractExtension } from './define/abstract-extension.ts';
 import { GVK } from './define/gvk.ts';
 import { Schema } from './define/schema.ts';
 
-/** The spec's example model, revision 2.15 (2.7): the nested Person is a reference to the class itself. */
+/** The spec's example model, revision 2.15 (2.7): a field of the Person refers to the class itself. */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
 export class Person extends AbstractExtension {
   @Schema({ requireMode: 'REQUIRED', type: () => PersonSpec }) spec!: PersonSpec;

@@ -57,7 +57,7 @@ describe('an informer of many objects with an index', () => {
 
   after(() => aborting.abort());
 
-  it('indexes them in several turns, and has synced once all of them are found, as they are then', async () => {
+  it('indexes the objects in several turns, and has synced once the index finds all of them in their latest state', async () => {
     const backing = new ManyObjects();
     const informer = createBackedInformer<Person>({
       model: Person,
@@ -94,7 +94,7 @@ describe('an informer of many objects with an index', () => {
     await running;
   });
 
-  it('fills an index that is added late in several turns, and completes it when it is read earlier', async () => {
+  it('fills an index that is added late in several turns, and completes it at once when it is read before', async () => {
     const backing = new ManyObjects();
     const stop = new AbortController();
     const informer = createBackedInformer<Person>({
@@ -115,7 +115,7 @@ describe('an informer of many objects with an index', () => {
     expect(read).to.be.within(1, count / 2);
     backing.put('p999', person('p999', '2'));
     backing.delete('p998');
-    // Reads neither the deleted object, nor the changed one a second time.
+    // The deleted object is not read, and the changed object is not read a second time.
     await eventually(() => read === count - 1);
     const namesOf = (index: string, value: string): readonly string[] =>
       informer.byIndex(index, value).map(({ metadata }) => metadata.name);

@@ -25,12 +25,12 @@ import { createShape } from './object-shape.ts';
 import type { ObjectShape } from './object-shape.ts';
 import { SharedRun } from './shared-run.ts';
 
-/** Each is a connection of its own. */
+/** The maximum number of namespaces, because each needs a connection of its own. */
 const maxNamespaces = 100;
 
 /**
- * Receives the changes of a backing's objects, after the backing has stored them. After a restart, these include the
- * differences since the last run. Does not throw.
+ * Receives each change of a backing's objects after the backing has stored it. When the backing is run again, the
+ * changes include the differences since its last run. Does not throw.
  */
 export interface BackingSink<T extends ApiObject> {
   added(state: KeyedObject<T>): void;
@@ -42,7 +42,7 @@ export interface BackingSink<T extends ApiObject> {
 
 /** The objects of an informer, and the source of their changes. */
 export interface InformerBacking<T extends ApiObject> {
-  /** The revision that it has reached. */
+  /** The revision that the backing has reached. */
   readonly revision: string;
   get(key: string): T | undefined;
   /**
@@ -67,11 +67,11 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes the backing, whose objects have the shape. */
+  /** Makes the backing, which keeps objects in this shape. */
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
-/** The first time the indexes are filled, which takes several turns; the informer opens afterwards. */
+/** The first filling of the indexes, which takes several turns of the event loop. The informer opens afterwards. */
 interface Opening<T extends ApiObject> {
   readonly signal: AbortSignal;
   readonly filling: IndexFilling<T>;
@@ -143,11 +143,12 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   async whenIndexed(): Promise<void> {
-    // Another filling may begin before the present one is over. A run that ends fills no more.
+    // A loop, because another filling may begin before the present one is over. When the run ends, nothing is filled
+    // any more.
     while (this.#opening?.signal.aborted === false || this.#refilling !== undefined) await this.#filled;
   }
 
-  /** Completes an index that is still being filled, in this turn. */
+  /** Returns the objects under a value. If the indexes are still being filled, this completes them in this turn. */
   byIndex(name: string, value: string): readonly T[] {
     this.#refilling?.putAll();
     this.#refilling = undefined;
@@ -172,7 +173,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#opening = undefined;
     this.#refilling = undefined;
     this.#handlers.close();
-    // Handlers that still run can read the cache.
+    // The cache is cleared only afterwards, because handlers that still run can read it.
     const left = await this.#handlers.drained(drainLimitMs);
     if (left > 0) this.#onLeft(left);
     this.#isOpen = false;
@@ -225,7 +226,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#refilling = filling;
     while (filling.putSome(this.#clock)) {
       await nextTurn();
-      // Another filling has begun, `byIndex` has completed this one, or the run has ended.
+      // This filling is out of date when another one has begun, `byIndex` has completed this one, or the run has ended.
       if (this.#refilling !== filling) return;
     }
     this.#refilling = undefined;
@@ -257,8 +258,8 @@ function isPresent<V>(value: V | undefined): value is V {
 }
 
 /**
- * Throws BadRequest when no informer can follow this. The server reports later what only it knows, such as fields
- * without an index.
+ * Throws BadRequest for a selection that no informer can follow. Other mistakes, such as fields without an index, are
+ * known only to the server, which reports them later.
  */
 function checkSelection<T extends ApiObject>(model: Model<T>, options: InformerOptions<T>): void {
   parseLabelSelector(options.labelSelector ?? '');

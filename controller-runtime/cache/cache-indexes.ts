@@ -1,10 +1,13 @@
 import type { ApiObject } from '../api/index.ts';
 import type { KeyedObject } from './handler-event.ts';
 
-/** The values of an index under which an object is found. */
+/** Returns the values under which an index finds an object. */
 export type IndexFunction<T extends ApiObject> = (object: T) => readonly string[];
 
-/** The keys under one value: an array while they are few, because three keys take 80 bytes in an array, and 160 in a set. */
+/**
+ * The keys under one value. A few keys are an array, because three keys take 80 bytes in an array, and 160 bytes in a
+ * set.
+ */
 interface Group {
   readonly value: string;
   keys: readonly string[] | Set<string>;
@@ -26,7 +29,9 @@ export class CacheIndexes<T extends ApiObject> {
   readonly #indexes = new Map<string, CacheIndex<T>>();
   readonly #report: (error: unknown, index: string) => void;
 
-  /** `report` is called with the errors of index functions, and for objects that cannot be read. Must not throw. */
+  /**
+   * `report` is called with the error when an index function throws, or an object cannot be read. It must not throw.
+   */
   constructor(report: (error: unknown, index: string) => void) {
     this.#report = report;
   }
@@ -37,8 +42,8 @@ export class CacheIndexes<T extends ApiObject> {
   }
 
   /**
-   * Returns true when the index is new, so that it must be filled. Throws RangeError when another function has the
-   * name.
+   * Adds an index, and returns true when it is new, so that it must be filled. Throws RangeError when an index with
+   * this name has another function.
    */
   add(name: string, valuesOf: IndexFunction<T>): boolean {
     const present = this.#indexes.get(name);
@@ -102,7 +107,7 @@ function addTo<T extends ApiObject>({ groups }: CacheIndex<T>, value: string, ke
     return created;
   }
   if (group.keys instanceof Set) group.keys.add(key);
-  // The result of `concat` has no spare capacity, while an array that grows has room for 16 more.
+  // `concat`, because its result has no spare capacity, while `push` would leave room for 16 more keys.
   else if (group.keys.length < mostKeysOfArray) group.keys = group.keys.concat(key);
   else group.keys = new Set(group.keys).add(key);
   return group;
@@ -117,7 +122,7 @@ function remove<T extends ApiObject>(index: CacheIndex<T>, key: string): void {
   }
 }
 
-/** Returns how many keys are left. */
+/** Removes a key, and returns how many keys are left. */
 function removeFrom(group: Group, key: string): number {
   if (group.keys instanceof Set) {
     group.keys.delete(key);

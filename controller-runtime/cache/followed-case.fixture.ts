@@ -34,7 +34,7 @@ export class FollowedCase {
     await eventually(() => this.informer.hasSynced());
   }
 
-  /** Another informer of this test's objects, running until {@link stop}. Resolves when it has synced. */
+  /** Runs another informer of this test's objects, until {@link stop}. Resolves when it has synced. */
   async follow(options: InformerOptions<Person>): Promise<Informer<Person>> {
     const informer = this.client.informer(Person, { ...options, labelSelector: this.one.selector });
     return this.followUntilStop(informer);
@@ -46,7 +46,7 @@ export class FollowedCase {
     return informer;
   }
 
-  /** Runs it again after {@link stop}. */
+  /** Runs the informer again after {@link stop}. */
   async runAgain(): Promise<void> {
     this.#stop = new AbortController();
     await this.run();
@@ -78,7 +78,10 @@ export class FollowedCase {
   }
 }
 
-/** The calls, as `<what> <name>`; updates with both ages. An update that changes nothing is a `resync`. */
+/**
+ * Records the calls of a handler as `<what> <name>`, and updates also with the ages before and after. An update that
+ * changes nothing is a `resync`.
+ */
 export class HandlerRecord implements InformerHandler<Person> {
   readonly calls: string[] = [];
   readonly objects: Person[] = [];
@@ -97,7 +100,7 @@ export class HandlerRecord implements InformerHandler<Person> {
     this.#note(`delete ${object.spec.name}`, object);
   }
 
-  /** Resolves with the calls when there are that many. */
+  /** Resolves with the calls once there are `count` of them. */
   async after(count: number): Promise<readonly string[]> {
     await eventually(() => this.calls.length >= count, {
       describe: () => `${count} calls, have ${this.calls.join(', ')}`,

@@ -37,7 +37,7 @@ describe('HandlerBuffer', () => {
   it('waits for a handler that returns a promise before its next event, and delays no other handler', async () => {
     const names: string[] = [];
     let release = (): void => {};
-    // Async functions pass for handlers that return void.
+    // TypeScript accepts async functions as handlers, although their type returns void.
     const slow = bufferFor({
       onAdd: async (object) => {
         names.push(`begin ${object.metadata.name}`);
@@ -83,7 +83,7 @@ describe('HandlerBuffer', () => {
     expect(delivered).to.equal(1000);
   });
 
-  it('makes the events of all objects when their turn comes, between those pushed before and after', async () => {
+  it('makes the events of all objects just before their delivery, and delivers them between the events that were pushed before and after', async () => {
     const names: string[] = [];
     let made = 0;
     const buffer = bufferFor({ onAdd: ({ metadata: { name } }) => void names.push(name) });
@@ -131,7 +131,7 @@ describe('HandlerBuffer', () => {
     expect(removed).to.equal(1);
   });
 
-  it('keeps an object in two events at most when a handler is far behind', async () => {
+  it('keeps at most two events of an object when a handler is far behind', async () => {
     const seen: string[] = [];
     let release = (): void => {};
     const buffer = bufferFor({

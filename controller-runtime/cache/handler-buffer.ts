@@ -6,7 +6,7 @@ import { nextTurn } from '../clock/next-turn.ts';
 
 /** Deliveries in one turn of the event loop; between turns, other handlers and I/O have their turn. */
 const deliveriesPerTurn = 100;
-/** More waiting events than this are coalesced. */
+/** When more events than this wait, the events of each object are combined. */
 const coalesceAbove = 10_000;
 
 export interface HandlerBufferParts {
@@ -17,21 +17,21 @@ export interface HandlerBufferParts {
 }
 
 /**
- * The events of one handler, delivered in order and one at a time, never in the same microtask as their `push`. A
- * handler that returns a promise gets its next event when that has settled. Beyond 10,000 waiting events the buffer
- * drops intermediate states of objects, so that its size is bounded by the number of objects.
+ * The events of one handler, delivered in order and one at a time, always after `push` has returned. A handler that
+ * returns a promise gets its next event when that has settled. Beyond 10,000 waiting events the buffer drops
+ * intermediate states of objects, so that its size is bounded by the number of objects.
  */
 export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   readonly #handler: InformerHandler<T>;
   readonly #parts: HandlerBufferParts;
-  /** Pushed before the snapshot. */
+  /** Events that were pushed before the snapshot. */
   #ahead: HandlerEvent<T>[] = [];
   #snapshot: Iterator<HandlerEvent<T>> | undefined;
   #waiting: HandlerEvent<T>[] = [];
   #coalesceAbove = coalesceAbove;
   #synced = false;
   #removed = false;
-  /** Settles when no event waits; undefined when none does. */
+  /** The delivery under way, which settles when no event waits any more; undefined when there is none. */
   #delivery: Promise<void> | undefined;
 
   constructor(handler: InformerHandler<T>, parts: HandlerBufferParts) {
@@ -40,9 +40,9 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * Adds the events of all objects, as they are at the time of the call: after those that wait, before those that are
-   * pushed from now on. Each event is made just before its delivery, because there can be a hundred thousand. Does
-   * nothing while the events of an earlier call are being delivered.
+   * Adds the events of all objects as they are at the time of the call. They are delivered after the events that wait,
+   * and before the events that are pushed from now on. Each event is made just before its delivery, because there can
+   * be a hundred thousand of them. Does nothing while the events of an earlier call are being delivered.
    */
   pushAll(events: Iterable<HandlerEvent<T>>): void {
     if (this.#removed || this.#snapshot !== undefined) return;
@@ -51,7 +51,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     this.#start();
   }
 
-  /** Adds one event. `synced` comes once, after the initial objects. */
+  /** Adds one event. The event `synced` is pushed once, after the initial objects. */
   push(event: HandlerEvent<T>): void {
     if (this.#removed) return;
     this.#waiting.push(event);
@@ -67,12 +67,12 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     return this.#delivery === undefined;
   }
 
-  /** Resolves once nothing waits and no call is under way. */
+  /** Resolves once no event waits and no call is under way. */
   async drained(): Promise<void> {
     while (this.#delivery !== undefined) await this.#delivery;
   }
 
-  /** No call begins after this one. Waiting events are dropped. */
+  /** Drops the waiting events. The handler is not called any more. */
   remove(): void {
     if (this.#removed) return;
     this.#removed = true;
@@ -137,7 +137,10 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     }
   }
 
-  /** When the last state of an object could not be read, the object has not been delivered yet. */
+  /**
+   * If the last state of the object could not be read, the handler does not know the object yet, so this is an
+   * addition.
+   */
   #update(event: Extract<HandlerEvent<T>, { readonly kind: 'update' }>): void {
     const { object } = event;
     let previous: T;
@@ -152,7 +155,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
 
   #coalesce(): void {
     this.#waiting = coalesce(this.#waiting);
-    // After an attempt that dropped little, the next one waits until the buffer has doubled, so that the work stays linear.
+    // If this dropped few events, the next attempt is made only when the buffer has doubled, so that the work stays
+    // linear.
     this.#coalesceAbove = Math.max(coalesceAbove, this.#waiting.length * 2);
   }
 }

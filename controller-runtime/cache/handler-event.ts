@@ -1,14 +1,14 @@
 import type { ApiObject } from '../api/index.ts';
 
-/** An object and its key. The object may be an accessor that parses it. */
+/** An object and its key. `object` may be a getter that parses the object. */
 export interface KeyedObject<T extends ApiObject> {
   readonly key: string;
   readonly object: T;
 }
 
 /**
- * An event that waits for a handler. No handler receives `synced`, which marks the end of the initial objects. Objects are
- * read when the event is delivered: many may wait, and each may have to be parsed.
+ * An event that waits for a handler. No handler receives `synced`, which marks the end of the initial objects. An
+ * object is read only when its event is delivered, because many events may wait, and each object may have to be parsed.
  */
 export type HandlerEvent<T extends ApiObject> = ObjectEvent<T> | { readonly kind: 'synced' };
 
@@ -59,9 +59,9 @@ export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEve
 }
 
 /**
- * Returns the same changes without the steps in between: at most two events for each object, at the place of its
- * first event. This is for a handler that is so far behind that the steps would not fit into memory; it ends with the
- * same state. For an object that cannot be read, the first and the last event stay.
+ * Returns the same changes without the steps in between: at most two events for each object, at the place of its first
+ * event. This is for a handler that is so far behind that the steps would not fit into memory; it ends with the same
+ * state. Of an object that cannot be read, the first and the last event stay.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
   const spans = new Map<string, Span<T>>();

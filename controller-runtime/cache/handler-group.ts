@@ -9,8 +9,8 @@ export interface HandlerGroupParts<T extends ApiObject> {
   /** Called with what handlers throw. Must not throw. */
   readonly report: (error: unknown) => void;
   /**
-   * The objects that are there at the time of the call: as additions with `initial`, or as updates without a change.
-   * The iterable can be gone through several times.
+   * Returns an event for each object that exists at the time of the call: an addition for `initial`, or an update
+   * without a change for `resync`. The result can be iterated over several times.
    */
   readonly present: (as: 'initial' | 'resync') => Iterable<ObjectEvent<T>>;
 }
@@ -18,7 +18,7 @@ export interface HandlerGroupParts<T extends ApiObject> {
 interface Member<T extends ApiObject> {
   readonly buffer: HandlerBuffer<T>;
   readonly resyncMs: number | undefined;
-  /** True when it has all present objects, and receives their changes. */
+  /** True once the handler was given all present objects; only then does it receive changes. */
   isTold: boolean;
   timer: object | undefined;
 }
@@ -45,22 +45,22 @@ export class HandlerGroup<T extends ApiObject> {
     return buffer;
   }
 
-  /** Call it when the present objects are complete. */
+  /** Call this when the cache has all present objects. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    // One copy for all handlers.
+    // All handlers share one copy of the present objects.
     let present: Iterable<ObjectEvent<T>> | undefined;
     const initial = (): Iterable<ObjectEvent<T>> => (present ??= this.#parts.present('initial'));
     for (const member of this.#members) this.#begin(member, initial);
   }
 
-  /** Delivers the differences to the handlers that know the earlier objects. */
+  /** Delivers a change to the handlers that were given the earlier objects. */
   push(event: ObjectEvent<T>): void {
     for (const { buffer, isTold } of this.#members) if (isTold) buffer.push(event);
   }
 
-  /** Stops resyncs until it is opened again. */
+  /** Stops resyncs until the group is opened again. */
   close(): void {
     this.#isOpen = false;
     for (const member of this.#members) this.#endResync(member);

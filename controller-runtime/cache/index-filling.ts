@@ -4,7 +4,9 @@ import type { KeyedObject } from './handler-event.ts';
 /** The maximum number of objects that are indexed in one turn of the event loop. */
 const putPerTurn = 200;
 
-/** The time after which a turn ends. Reading an object takes 25 µs, or many steps of a millisecond if it is large. */
+/**
+ * The time after which a turn ends. Reading an object takes 25 µs; a large object takes many steps of a millisecond.
+ */
 const msPerTurn = 1;
 
 /** Puts the objects of a cache into its indexes, some at a time. */
@@ -13,13 +15,13 @@ export class IndexFilling<T extends ApiObject> {
   readonly #put: (state: KeyedObject<T>) => void;
   readonly #changed = new Set<string>();
 
-  /** `states`: the objects at the time of the call; undefined is a pause while a large object is read. */
+  /** `states` yields the objects at the time of the call, and undefined as a pause while a large object is read. */
   constructor(states: Iterable<KeyedObject<T> | undefined>, put: (state: KeyedObject<T>) => void) {
     this.#states = states[Symbol.iterator]();
     this.#put = put;
   }
 
-  /** Leaves out an object that has changed since: its present state is indexed already. */
+  /** Leaves out an object that has changed since the filling began, because its present state is indexed already. */
   leaveOut(key: string): void {
     this.#changed.add(key);
   }

@@ -5,7 +5,7 @@ import type { FollowedCase } from './followed-case.fixture.ts';
 
 const tagsOf = ({ spec }: Person): readonly string[] => spec.tags ?? [];
 
-/** Indexes over the cache, by name. */
+/** The tests of the indexes of an informer. */
 export function describeIndexes(followed: FollowedCase): void {
   describe('its indexes', () => {
     const found = (value: string): readonly string[] =>

@@ -14,7 +14,7 @@ const Namespace: ModelDescriptor = defineModel({
   schema: { type: 'object', properties: {} },
 });
 
-/** The objects that an informer follows, and the fields that it keeps. */
+/** The tests of the options that decide which objects an informer follows, and which fields it keeps. */
 export function describeOptions(followed: FollowedCase): void {
   describe('its options', () => {
     describeNamespaces(followed);

@@ -5,7 +5,7 @@ import { eventually } from '../testing/eventually.ts';
 import { HandlerRecord } from './followed-case.fixture.ts';
 import type { FollowedCase } from './followed-case.fixture.ts';
 
-/** Start, end and restart. */
+/** The tests of the start, the end and the restart of an informer. */
 export function describeRuns(followed: FollowedCase): void {
   describe('its run', () => {
     it('calls no handler after it has settled', async () => {

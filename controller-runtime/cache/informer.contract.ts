@@ -10,7 +10,7 @@ import { describeIndexes } from './informer-indexes.contract.ts';
 import { describeOptions } from './informer-options.contract.ts';
 import { describeRuns } from './informer-runs.contract.ts';
 
-/** The contract of every Informer, wherever its cache is. One server serves the whole suite. */
+/** The tests that every Informer has to pass, wherever its cache is. One server serves the whole suite. */
 export function describeInformerContract(name: string, open: OpenClient): void {
   describe(`${name} as an Informer`, () => {
     const followed = new FollowedCase(new ContractSubject(open));

@@ -17,9 +17,9 @@ interface Scope {
 }
 
 export interface ListWatchBackingParts<T extends ApiObject> {
-  /** Follows one scope; its namespace is added. */
+  /** The parts of the reflector of a scope; the namespace of the scope is added. */
   readonly reflector: ReflectorParts<T>;
-  /** Absent: all of them, by one list and watch. */
+  /** The namespaces to follow; undefined for all of them, with one list and one watch. */
   readonly namespaces: readonly string[] | undefined;
   readonly shape: ObjectShape<T>;
 }
@@ -36,7 +36,10 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     this.#scopes = namespaces.map((namespace) => ({ namespace, revision: '0', isListed: false }));
   }
 
-  /** The revision of the list or watch; with several namespaces, of the one that lags furthest behind. */
+  /**
+   * The revision that the list or the watch has reached; with several namespaces, that of the namespace that lags
+   * furthest behind.
+   */
   get revision(): string {
     return this.#scopes
       .map(({ revision }) => revision)
@@ -106,13 +109,13 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
   #put(whole: T, sink: BackingSink<T>): void {
     const key = formatKey(keyOf(whole));
     const previous = this.#objects.get(key);
-    // An object that already has the shape is kept unchanged.
+    // The cache has this state already, so nothing changes.
     if (previous !== undefined && isSameState(previous, whole)) return undefined;
     const object = this.#parts.shape(whole);
     this.#objects.set(key, object);
     if (previous === undefined) return sink.added({ key, object });
     if (previous.metadata.uid === object.metadata.uid) return sink.updated({ key, object: previous }, { key, object });
-    // The object was deleted and created again between two lists: this is another object, and not a new state of the
+    // The object was deleted and created again between two lists: `whole` is another object, and not a new state of the
     // old one.
     sink.deleted({ key, object: previous });
     return sink.added({ key, object });

@@ -73,7 +73,7 @@ describe('an informer over list and watch', () => {
     expect(informer.resourceVersion).to.equal('9');
   });
 
-  it('is at revision 0, empty and not synced before the first list', () => {
+  it('is empty, at revision 0 and not synced before the first list', () => {
     expect(informer.resourceVersion).to.equal('0');
     expect(informer.list()).to.deep.equal([]);
     expect(informer.hasSynced()).to.equal(false);
@@ -113,7 +113,7 @@ describe('an informer over list and watch', () => {
     expect(logger.entries).to.deep.equal([{ level: 'warn', fields, message }]);
   });
 
-  it('resumes a watch that ended in order at the last revision, without a list', async () => {
+  it('resumes a watch that the server ended at the last revision, without a new list', async () => {
     source.answerList('9', []);
     const first = source.nextWatch();
     run();
@@ -145,7 +145,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls).to.deep.equal(['list', 'watch 9', 'watch 12', 'watch 12']);
   });
 
-  it('backs off for half the delay at least, and for a random part of the rest', async () => {
+  it('waits for at least half of the delay, and for a random part of the other half', async () => {
     const answers = [0, 0.5];
     const random = (): number => answers.shift() ?? 1;
     informer = createInformer({ client: source, model: Person, selection: {}, clock, logger, random });
@@ -219,7 +219,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.deep.equal(['initial a@3', 'delete a@3', 'add a@25']);
   });
 
-  it('reports the existing objects to a late handler first; it is synced when they are delivered', async () => {
+  it('delivers the existing objects to a late handler first; the handler has synced when it has them all', async () => {
     source.answerList('9', [person('a', '3')]);
     const watch = source.nextWatch();
     run();
@@ -241,7 +241,7 @@ describe('an informer over list and watch', () => {
     await eventually(() => registration.hasSynced() && registration.isIdle());
   });
 
-  it('reports a handler that throws; it and the others receive the later events', async () => {
+  it('reports a handler that throws, and delivers the later events to it and to the others', async () => {
     const { seen, handler } = recorder();
     let calls = 0;
     informer.addHandler({

@@ -10,11 +10,11 @@ import type { ObjectShape } from './object-shape.ts';
 export interface ListWatchOptions<T extends ApiObject> {
   readonly client: Pick<Client, 'list' | 'watch'>;
   readonly model: Model<T>;
-  /** The objects to follow. */
+  /** The options that select the objects to follow. */
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Jitter of waits between attempts, in [0, 1). */
+  /** Returns random numbers in [0, 1), for the jitter of the waits between attempts. */
   readonly random: () => number;
 }
 

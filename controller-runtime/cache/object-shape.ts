@@ -2,10 +2,12 @@ import { freezeDeep } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
 import type { InformerOptions } from '../client/informer.ts';
 
-/** The part of an object that an informer keeps, frozen. */
+/** Returns the part of an object that an informer keeps, frozen. */
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
-/** The shape that options ask for. `report` is called when a transform fails; the object is then kept whole. */
+/**
+ * Makes the shape that the options require. `report` is called when a transform fails; the object is then kept whole.
+ */
 export function createShape<T extends ApiObject>(
   { metadataOnly = false, transform }: InformerOptions<T>,
   report: (error: unknown) => void,
@@ -24,7 +26,7 @@ export function createShape<T extends ApiObject>(
 }
 
 function metadataOf<T extends ApiObject>({ metadata }: T): T {
-  // The type is what callers of `metadataOnly` get: only the envelope.
+  // The cast is correct, because callers of `metadataOnly` get objects of a type that has only the envelope.
   return Object.freeze({ apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata }) as ApiObject as T;
 }
 

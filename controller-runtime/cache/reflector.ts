@@ -8,9 +8,7 @@ import { sleep } from '../clock/sleep.ts';
 /** A watch that ends sooner without an event counts as a failure; otherwise it would be opened again and again. */
 const shortWatchMs = 1000;
 
-/**
- * The state of a reflector. `next` is the step after the wait; when it is a revision, this step is a watch from there.
- */
+/** The state of a reflector. `next` is its state after the wait. */
 export type ReflectorState =
   | { readonly kind: 'listing' }
   | { readonly kind: 'watching'; readonly revision: string }
@@ -46,7 +44,7 @@ export class Reflector<T extends ApiObject> {
   readonly #sink: ReflectorSink<T>;
   readonly #delay: ReconnectDelay;
   #state: ReflectorState = { kind: 'listing' };
-  /** True when an event has followed the last list; without one a second 410 in a row is a failure. */
+  /** True when an event has arrived since the last list. If none has, a second 410 in a row counts as a failure. */
   #progress = true;
 
   constructor(parts: ReflectorParts<T>, sink: ReflectorSink<T>) {
@@ -59,7 +57,10 @@ export class Reflector<T extends ApiObject> {
     return this.#state;
   }
 
-  /** Resolves after the signal aborted, when all has stopped. May be called again: it begins with a list. */
+  /**
+   * Follows the kind until the signal aborts, and resolves when everything has stopped. It may be called again, and
+   * then begins with a list.
+   */
   async run(signal: AbortSignal): Promise<void> {
     this.#state = { kind: 'listing' };
     while (!signal.aborted) this.#state = await this.#next(this.#state, signal);
@@ -108,7 +109,7 @@ export class Reflector<T extends ApiObject> {
   }
 
   #take(event: WatchEvent<T>, revision: string): string {
-    // A client rejects instead of delivering an ERROR event.
+    // A client never delivers an ERROR event, but rejects. The check is for the compiler.
     if (event.type === 'ERROR') return revision;
     this.#progress = true;
     const { resourceVersion } = event.object.metadata;
@@ -126,7 +127,7 @@ export class Reflector<T extends ApiObject> {
   }
 
   #afterFailure(error: unknown, next: ReflectorState, signal: AbortSignal): ReflectorState {
-    // An error caused by a stop is not a failure.
+    // An error that the stop of the reflector causes does not count as a failure.
     if (signal.aborted) return next;
     const delayMs = this.#delay.next();
     this.#parts.logger.warn({ err: error, delayMs, next: next.kind }, 'following a kind failed; trying again');

@@ -6,7 +6,7 @@ import type { Person } from '../client/example-person.fixture.ts';
 /** One watch, which the test feeds. */
 export interface ScriptedWatch {
   emit(event: WatchEvent<Person>): void;
-  /** Ends it normally. */
+  /** Ends the watch normally. */
   end(): void;
   fail(error: unknown): void;
 }
@@ -15,26 +15,26 @@ type Step = { readonly event: WatchEvent<Person> } | { readonly end: true } | { 
 
 /** List and watch of a client with scripted responses. */
 export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
-  /** `list`, `list <token>`, `watch <revision>`, in order. */
+  /** The calls in order, as `list`, `list <token>` or `watch <revision>`. */
   readonly calls: string[] = [];
-  /** Watches that are being iterated. */
+  /** The number of watches that are being iterated over. */
   active = 0;
   /** Called at each list, with the number of lists so far. */
   onList: (count: number) => void = () => {};
-  /** The response to a list after the end of the script. Default: it rejects. */
+  /** The response to a list after the end of the script. Without it, such a list rejects. */
   lastList: { readonly revision: string; readonly items: readonly Person[] } | undefined;
   #listCount = 0;
   readonly #lists: (() => Promise<object>)[] = [];
   readonly #watches: StepQueue[] = [];
 
-  /** The next list returns these. */
+  /** Lets the next list return these objects. */
   answerList(resourceVersion: string, items: readonly Person[], token?: string): void {
     const list = personList(resourceVersion, items) as { metadata: object };
     const metadata = { ...list.metadata, ...(token === undefined ? {} : { continue: token }) };
     this.#lists.push(async () => ({ ...list, metadata }));
   }
 
-  /** The next list rejects. */
+  /** Lets the next list reject. */
   failList(error: unknown): void {
     this.#lists.push(() => Promise.reject(error));
   }

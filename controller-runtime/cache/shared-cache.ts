@@ -4,7 +4,7 @@ import type { BackingSink, InformerBacking } from './backed-informer.ts';
 import type { KeyedObject } from './handler-event.ts';
 import { SharedRun } from './shared-run.ts';
 
-/** A backing that several informers follow: it runs while one of them does. */
+/** A backing that several informers follow. It runs while at least one of them runs. */
 export class SharedCache<T extends ApiObject> {
   readonly backing: InformerBacking<T>;
   readonly #sinks = new Set<BackingSink<T>>();
@@ -20,7 +20,10 @@ export class SharedCache<T extends ApiObject> {
     return this.#sinks.size === 0;
   }
 
-  /** Calls the sink from now on; immediately, if all objects are present. Settles as {@link SharedRun.join} does. */
+  /**
+   * Calls the sink with the changes from now on. If all objects are present, it calls `open` of the sink immediately.
+   * Settles as {@link SharedRun.join} does.
+   */
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     if (signal.aborted) return;
     this.#sinks.add(sink);
@@ -30,7 +33,7 @@ export class SharedCache<T extends ApiObject> {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    // A sink that joins from now on waits for the list of the next run.
+    // This run ends, so a sink that joins from now on has to wait for the list of the next run.
     signal.addEventListener('abort', () => (this.#isOpen = false), { once: true });
     const sinks = this.#sinks;
     await this.backing.follow(signal, {
@@ -51,11 +54,14 @@ export class SharedCache<T extends ApiObject> {
   }
 }
 
-/** The caches that informers follow at the moment, by what they select. A cache without followers is dropped. */
+/** The caches that informers follow at the moment, by kind and selection. A cache without followers is dropped. */
 export class SharedCaches {
   readonly #caches = new Map<string, SharedCache<ApiObject>>();
 
-  /** The cache under a key, made where there is none. The key names the kind, and therefore the type. */
+  /**
+   * Returns the cache of a key, which is made when it does not exist. The key names the kind, so it decides the type of
+   * the objects.
+   */
   take<T extends ApiObject>(key: string, make: () => InformerBacking<T>): SharedCache<T> {
     const present = this.#caches.get(key) as SharedCache<T> | undefined;
     const cache = present ?? new SharedCache(make());
@@ -63,7 +69,7 @@ export class SharedCaches {
     return cache;
   }
 
-  /** Must be called when a caller of `take` no longer follows it. */
+  /** Must be called when a caller of `take` no longer follows the cache. */
   giveBack(key: string, cache: { readonly isUnused: boolean }): void {
     if (cache.isUnused && this.#caches.get(key) === cache) this.#caches.delete(key);
   }
@@ -76,11 +82,11 @@ export interface SharedBackingParts<T extends ApiObject> {
   readonly make: () => InformerBacking<T>;
 }
 
-/** One informer's part in a shared cache: it joins when it is run. */
+/** The backing of one informer: it follows a shared cache while the informer runs. */
 export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: SharedBackingParts<T>;
   #cache: SharedCache<T> | undefined;
-  /** The objects at its last stop. */
+  /** The objects when the informer last stopped. */
   #before: ReadonlyMap<string, T> | undefined;
 
   constructor(parts: SharedBackingParts<T>) {
@@ -126,7 +132,10 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
     caches.giveBack(key, cache);
   }
 
-  /** Runs in the turn in which the informer stops, because other informers may continue. */
+  /**
+   * Keeps the present objects. This has to happen in the turn in which the informer stops, because the cache changes
+   * later if other informers continue.
+   */
   #remember(): void {
     this.#before = new Map(Array.from(this.objects(), (state) => [state.key, state.object]));
   }

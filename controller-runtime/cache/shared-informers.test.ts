@@ -31,7 +31,10 @@ describe('the informers of a client', () => {
     expect(source.active).to.equal(0);
   });
 
-  /** Runs an informer until it has synced. Returns a function that ends the run; otherwise the end of the test does. */
+  /**
+   * Runs an informer, and waits until it has synced. Returns a function that ends the run; otherwise the run ends with
+   * the test.
+   */
   const run = async (followed: Pick<Informer<Person>, 'run' | 'hasSynced'>): Promise<() => Promise<void>> => {
     const stop = new AbortController();
     const running = followed.run(stop.signal);
@@ -63,7 +66,7 @@ describe('the informers of a client', () => {
     expect(source.active).to.equal(sharing.length);
   });
 
-  it('stop listening with the last of them, and list again with the next', async () => {
+  it('stop watching when the last of them ends, and list again when the next one starts', async () => {
     const [first, second] = [informer(Person), informer(Person)];
     const watch = source.nextWatch();
     const ends = [await run(first), await run(second)];
@@ -102,7 +105,7 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(1);
   });
 
-  it('use no memory before they run, and can be collected although the client exists [slow]', async () => {
+  it('hold no objects before they run, and can be garbage collected while the client exists [slow]', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     await run(informer(Person));

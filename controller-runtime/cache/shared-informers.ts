@@ -8,13 +8,13 @@ import type { ReflectorParts } from './reflector.ts';
 import { SharedBacking, SharedCaches } from './shared-cache.ts';
 
 export interface InformerParts extends Omit<ReflectorParts<ApiObject>, 'model' | 'selection'> {
-  /** Lists and watches metadata alone. */
+  /** A client that lists and watches only metadata. */
   readonly metadataClient: Pick<Client, 'list' | 'watch'>;
 }
 
 /**
- * Makes informers, each with handlers and indexes of its own. Those of the same kind and selection share a cache while
- * they are run: one list and one watch for all of them.
+ * Makes informers, each with handlers and indexes of its own. Informers of the same kind and selection share a cache
+ * while they run, with one list and one watch for all of them.
  */
 export function shareInformers({ metadataClient, ...parts }: InformerParts): Client['informer'] {
   const caches = new SharedCaches();

@@ -12,12 +12,18 @@ export class SharedRun {
   #current: Run | undefined;
   #lastEnd: Promise<void> = Promise.resolve();
 
-  /** `follow` runs until its signal aborts. It must not reject; the next call waits for the end of the one before. */
+  /**
+   * `follow` runs until its signal aborts. It must not reject. It is called again only when the previous call has
+   * ended.
+   */
   constructor(follow: (signal: AbortSignal) => Promise<void>) {
     this.#follow = follow;
   }
 
-  /** Settles when the signal has aborted; for the last caller, when the run has stopped. */
+  /**
+   * Takes part in the run until the signal aborts, and settles then; for the last caller, it settles when the run has
+   * stopped.
+   */
   async join(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     this.#current ??= this.#start();

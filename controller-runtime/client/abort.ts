@@ -1,6 +1,6 @@
 /**
- * Aborts the controller when the signal aborts; returns a function that ends this link. AbortSignal.any would leak:
- * on Node 20 a source signal references each derived signal for its whole life.
+ * Aborts the controller when the signal aborts; returns a function that ends this link. It replaces AbortSignal.any,
+ * which leaks memory on Node 20: a source signal there references each derived signal as long as it lives.
  */
 export function linkAbort(controller: AbortController, signal: AbortSignal | undefined): () => void {
   if (signal === undefined) return () => {};
@@ -10,7 +10,9 @@ export function linkAbort(controller: AbortController, signal: AbortSignal | und
   return () => signal.removeEventListener('abort', abort);
 }
 
-/** Resolves when the signal aborts, or at once if it has. Its listener stays if the signal never aborts. */
+/**
+ * Resolves when the signal aborts, or at once if it has aborted. Its listener is removed only when the signal aborts.
+ */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

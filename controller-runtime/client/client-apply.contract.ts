@@ -4,7 +4,7 @@ import { reasonOfRejection } from './contract-subject.fixture.ts';
 import type { ContractSubject } from './contract-subject.fixture.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** apply: server-side apply. */
+/** The tests of `apply`, which is server-side apply. */
 export function describeApply(subject: ContractSubject): void {
   const asA = { fieldManager: 'a' } as const;
   const asB = { fieldManager: 'b' } as const;

@@ -5,7 +5,7 @@ import type { ContractSubject } from './contract-subject.fixture.ts';
 import { createOrUpdate } from './create-or-update.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** ensure, createOrUpdate, and several writers of one object. */
+/** The tests of `ensure` and `createOrUpdate`, and of several writers of one object. */
 export function describeConcurrency(subject: ContractSubject): void {
   describe('createOrUpdate', () => {
     const change = (present: Person | undefined): NewObject<Person> => ({

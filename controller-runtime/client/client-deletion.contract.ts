@@ -5,7 +5,7 @@ import { Person } from './example-person.fixture.ts';
 
 const finalizer = 'example.com/clean-up';
 
-/** delete, with and without finalizers. */
+/** The tests of `delete`, with and without finalizers. */
 export function describeDeletion(subject: ContractSubject): void {
   const createHeld = async (): Promise<Person> => {
     const draft = subject.newCase().draft('alice');

@@ -4,7 +4,7 @@ import { reasonOfRejection } from './contract-subject.fixture.ts';
 import type { ContractCase, ContractSubject } from './contract-subject.fixture.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** list: selectors, order, pages, chunks. */
+/** The tests of `list`: selectors, order, pages and chunks. */
 export function describeLists(subject: ContractSubject): void {
   const namesIn = async (one: ContractCase, options: ListOptions): Promise<readonly string[]> => {
     const list = await subject.client.list(Person, { labelSelector: one.selector, ...options });

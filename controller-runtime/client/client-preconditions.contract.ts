@@ -5,7 +5,10 @@ import type { ContractCase, OpenClient } from './contract-subject.fixture.ts';
 import type { Patch, PatchOptions } from './client.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** The errors of writes to a new object of the same name, or to an object that has changed. Fakes give the same. */
+/**
+ * The tests of the errors of writes when a new object has the name, or the object has changed. Fake clients must pass
+ * them as well.
+ */
 export function describePreconditions(subjectName: string, open: OpenClient): void {
   describe(`${subjectName}: writes for an object that is no longer there`, () => {
     const subject = new ContractSubject(open);

@@ -4,7 +4,7 @@ import { caseLabel, reasonOfRejection } from './contract-subject.fixture.ts';
 import type { ContractSubject, WatchRecord } from './contract-subject.fixture.ts';
 import { Person, Visitor } from './example-person.fixture.ts';
 
-/** watch: its start, its events, its end. */
+/** The tests of `watch`: its start, its events and its end. */
 export function describeWatches(subject: ContractSubject): void {
   const revision = async (): Promise<string> =>
     (await subject.client.list(Person, { limit: 1 })).metadata.resourceVersion;

@@ -5,7 +5,7 @@ import { reasonOfRejection } from './contract-subject.fixture.ts';
 import type { ContractSubject } from './contract-subject.fixture.ts';
 import { Person } from './example-person.fixture.ts';
 
-/** create, get, update, updateStatus and patch, one at a time. */
+/** The tests of `create`, `get`, `update`, `updateStatus` and `patch`, one request at a time. */
 export function describeWrites(subject: ContractSubject): void {
   describeCreation(subject);
   describeUpdate(subject);

@@ -7,7 +7,7 @@ import { describeWrites } from './client-writes.contract.ts';
 import { ContractSubject } from './contract-subject.fixture.ts';
 import type { OpenClient } from './contract-subject.fixture.ts';
 
-/** The contract of every Client, in process and over HTTP. One server serves the whole suite. */
+/** The tests that every Client has to pass, in process and over HTTP. One server serves the whole suite. */
 export function describeClientContract(name: string, open: OpenClient): void {
   describe(`${name} as a Client`, () => {
     const subject = new ContractSubject(open);

@@ -13,32 +13,41 @@ import type { Informer, InformerOptions } from './informer.ts';
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   /**
-   * The id of the controller run that makes the request, set by the client of the run and shown in request logs. Not
-   * sent.
+   * The id of the controller run that makes the request, set by the client of the run and shown in request logs. It is
+   * not sent to a server.
    */
   readonly reconcileID?: string;
 }
 
 export interface NamespaceOptions extends RequestOptions {
-  /** Required by Namespaced models on every verb but list and watch (there, absent means all namespaces). */
+  /**
+   * The namespace. Namespaced models require it for every verb except `list` and `watch`, for which absent means all
+   * namespaces.
+   */
   readonly namespace?: string;
 }
 
 export interface GetOptions extends NamespaceOptions {
-  /** `0` allows any state, N one that is not older than N. When absent, the read is linearizable. */
+  /**
+   * `0` allows any state, and a revision allows a state that is not older than the revision. When absent, the read is
+   * linearizable.
+   */
   readonly resourceVersion?: string;
 }
 
 export interface WriteOptions extends NamespaceOptions {
-  /** Respond as usual, and store nothing. */
+  /** True for a request that gets the usual response, but stores nothing. */
   readonly dryRun?: boolean;
-  /** The treatment of fields that the schema does not know. Default Warn (prune, and log the warning). */
+  /**
+   * The treatment of fields that the schema does not know. Default Warn: such fields are pruned, and the warning is
+   * logged.
+   */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict';
   /** The name of the field manager: at most 128 printable characters. */
   readonly fieldManager?: string;
   /**
-   * The leader that writes: refused (Conflict, see `isFormerLeader`) unless it holds its lease when the write is
-   * committed.
+   * The leader that writes. The write is refused (Conflict, see `isFormerLeader`) if this leader does not hold its
+   * lease when the write is committed.
    */
   readonly leader?: LeaderEpoch;
 }
@@ -46,12 +55,12 @@ export interface WriteOptions extends NamespaceOptions {
 export interface ListOptions extends NamespaceOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** `<field>,<asc|desc>`; several sort in that order of importance. */
+  /** `<field>,<asc|desc>`; with several of them, the first is the most important. */
   readonly sort?: string | readonly string[];
   /** The number of the page, from 1; needs {@link size}. */
   readonly page?: number;
   readonly size?: number;
-  /** Kubernetes chunks; not together with page and size. */
+  /** The size of a chunk, as in Kubernetes; not together with page and size. */
   readonly limit?: number;
   readonly continue?: string;
   readonly resourceVersion?: string;
@@ -61,10 +70,13 @@ export interface ListOptions extends NamespaceOptions {
 export interface WatchOptions extends NamespaceOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The watch shows changes after this revision. When absent, the present objects come first, as ADDED. */
+  /** The watch delivers changes after this revision. When absent, it first delivers the present objects, as ADDED. */
   readonly resourceVersion?: string;
   readonly allowBookmarks?: boolean;
-  /** The present objects come first, and end with a bookmark annotated `k8s.io/initial-events-end`. */
+  /**
+   * True for a watch that first delivers the present objects. A bookmark with the annotation
+   * `k8s.io/initial-events-end` follows the last of them.
+   */
   readonly sendInitialEvents?: boolean;
 }
 
@@ -84,21 +96,27 @@ export type JsonPatchOperation =
   | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
 
 export interface PatchOptions extends WriteOptions {
-  /** `status`: touch status only. */
+  /** `status`: the patch changes only status. */
   readonly subresource?: 'status';
-  /** Rejects with Conflict unless the stored object has this uid and resourceVersion. Default none. */
+  /**
+   * The uid and the resourceVersion that the stored object must have; otherwise the patch rejects with Conflict.
+   * Default: none.
+   */
   readonly preconditions?: Preconditions;
 }
 
 export interface ApplyOptions extends WriteOptions {
   /**
-   * The owner of the applied fields: a field that it applied before and does not apply now is removed. The name of the
-   * field manager: at most 128 printable characters.
+   * The name of the field manager, which becomes the owner of the applied fields: at most 128 printable characters. A
+   * field that it applied before and does not apply now is removed.
    */
   readonly fieldManager: string;
-  /** Take fields that others own, and that should have another value, instead of rejecting with Conflict. */
+  /**
+   * True to take over fields that other managers own and that get another value; otherwise such a field rejects with
+   * Conflict.
+   */
   readonly force?: boolean;
-  /** `status`: apply status only. */
+  /** `status`: only status is applied. */
   readonly subresource?: 'status';
 }
 
@@ -108,33 +126,36 @@ export type AppliedObject<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion
 };
 
 /**
- * The API as a program sees it. Two implementations, in process and over HTTP; they behave alike. Every verb rejects
- * with ApiError. Objects that are handed out are deeply frozen. `update` and `updateStatus` find the model by the
- * object's apiVersion and kind.
+ * The API as a program sees it. It has two implementations, in process and over HTTP, which behave in the same way.
+ * Every verb rejects with ApiError. Returned objects are deeply frozen. `update` and `updateStatus` find the model by
+ * the object's apiVersion and kind.
  */
 export interface Client {
   get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T>;
   list<T extends ApiObject>(model: Model<T>, options?: ListOptions): Promise<ObjectList<T>>;
   create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options?: WriteOptions): Promise<T>;
-  /** Replaces the object; metadata.resourceVersion (or version) in it is a precondition. 404 when absent. */
+  /**
+   * Replaces the object. A metadata.resourceVersion (or version) in it is a precondition. Rejects with NotFound when
+   * the object does not exist.
+   */
   update<T extends ApiObject>(object: T, options?: WriteOptions): Promise<T>;
-  /** Replaces status only; the object's uid and resourceVersion are preconditions when they are there. */
+  /** Replaces only status. The object's uid and resourceVersion are preconditions, if it has them. */
   updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T>;
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T>;
   /**
    * Server-side apply: the object has these fields afterwards, and is created when it is absent. Fields that this
-   * manager applied before and now leaves out are removed, unless others own them. A field of another manager that
-   * should have another value is a Conflict with a cause for each.
+   * manager applied before and now leaves out are removed, unless other managers own them. When fields of other
+   * managers would get another value, it rejects with Conflict, with a cause for each of these fields.
    */
   apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T>;
   /**
-   * Resolves with the object when finalizers keep it, and with undefined when it is gone, or cannot be shown in the
-   * model's version.
+   * Resolves with the object when finalizers keep it, and with undefined when it is deleted, or cannot be converted to
+   * the model's version.
    */
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
   /**
-   * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when that changes nothing.
-   * A conflict or a lost race with another creator is tried again.
+   * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when that changes nothing. It tries
+   * again after a conflict, and after another client has created the object first.
    */
   ensure<T extends ApiObject>(
     model: Model<T>,
@@ -143,13 +164,13 @@ export interface Client {
     options?: WriteOptions,
   ): Promise<T>;
   /**
-   * Changes from a revision on, each once, in order. Ends when the signal aborts. A connection that is lost or ended by
-   * the server is resumed; history that is gone rejects the iteration with Expired.
+   * Yields the changes after a revision, each once, in order. Ends when the signal aborts. A connection that is lost or
+   * ended by the server is resumed. The iteration rejects with Expired when the server no longer has the history.
    */
   watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /**
-   * An informer of a kind, with handlers and indexes of its own; it holds nothing before it is run. Informers with the same
-   * options share one cache while they are run. Throws BadRequest for an invalid selection.
+   * An informer of a kind, with handlers and indexes of its own; it holds no objects before it is run. Informers with
+   * the same options share one cache while they are run. Throws BadRequest for an invalid selection.
    */
   informer<T extends ApiObject>(
     model: Model<T>,
@@ -158,13 +179,11 @@ export interface Client {
   informer<T extends ApiObject>(model: Model<T>, options?: InformerOptions<T>): Informer<T>;
 }
 
-/**
- * The type of an object's status: `never` for a kind that has none, `unknown` for objects of unknown type.
- */
+/** The type of an object's status: `never` for a kind without a status, `unknown` for objects of unknown type. */
 export type StatusOf<T extends ApiObject> = DeclaredStatus<{ readonly [K in keyof T]: T[K] }>;
 
-// A mapped type, so that TypeScript 5.9 accepts a controller of one kind as a controller of any kind: it then
-// compares the arguments of `status`. With a condition on T itself it would compare T.
+// A mapped type, so that TypeScript 5.9 accepts a controller of one kind as a controller of any kind: with a mapped
+// type, it compares the arguments of `status`; with a condition on T itself, it would compare T.
 type DeclaredStatus<T> = 'status' extends keyof T
   ? T extends { readonly status?: infer S }
     ? Exclude<S, undefined>
@@ -179,8 +198,8 @@ export type Desired<T extends ApiObject> = MergePatch<Omit<T, 'apiVersion' | 'ki
 };
 
 /**
- * A patch that is merged into a value (RFC 7396): any of its fields; null removes an optional field. Lists are replaced
- * as a whole.
+ * A patch that is merged into a value (RFC 7396): it has any of the value's fields, and null removes an optional field.
+ * Lists are replaced as a whole.
  */
 export type MergePatch<V> = V extends readonly unknown[]
   ? V

@@ -4,9 +4,9 @@ import { Badge, Person } from './example-person.fixture.ts';
 
 export interface OpenedClient {
   readonly client: Client;
-  /** Breaks the connections that are open now; absent where there are none. */
+  /** Breaks the open connections; absent for a client without connections. */
   readonly interrupt?: () => void;
-  /** Serves another kind, or serves one again. Resolves when it is served. */
+  /** Registers a kind, for the first time or again. Resolves when the kind is served. */
   readonly serve: (model: ModelDescriptor) => Promise<void>;
   readonly withdraw: (model: ModelDescriptor) => void;
   readonly close: () => Promise<void>;
@@ -54,14 +54,17 @@ export class ContractSubject {
     return this.#opened;
   }
 
-  /** Objects of one test. */
+  /** Makes the objects of one test. */
   newCase(): ContractCase {
     this.#cases += 1;
     return new ContractCase(this.client, `case-${this.#cases}`);
   }
 }
 
-/** A name and a label of its own, so that tests on one server do not see each other's objects. */
+/**
+ * The objects of one test: their names and their label are different from those of other tests, so that tests on one
+ * server do not see each other's objects.
+ */
 export class ContractCase {
   readonly id: string;
   readonly selector: string;
@@ -77,7 +80,7 @@ export class ContractCase {
     return `${this.id}-${base}`;
   }
 
-  /** A person that is not stored yet. */
+  /** Returns a person that is not stored yet. */
   draft(
     base: string,
     spec: Partial<Person['spec']> = {},
@@ -89,7 +92,7 @@ export class ContractCase {
     return this.#client.create(Person, this.draft(base, spec));
   }
 
-  /** Creates them one after the other, so that their revisions rise. */
+  /** Creates persons one after the other, so that each has a higher revision than the one before. */
   async createAll(...bases: readonly string[]): Promise<readonly Person[]> {
     const made: Person[] = [];
     for (const base of bases) made.push(await this.create(base));
@@ -114,7 +117,7 @@ export class WatchRecord {
     this.#ended = this.#collect(client.watch(Person, { ...options, signal: this.#stop.signal }));
   }
 
-  /** `<type> <name>` in order; bookmarks as their type alone. */
+  /** The events in order, as `<type> <name>`; a bookmark has only its type. */
   get summary(): readonly string[] {
     return this.events.map((event) => {
       const named = event.type === 'ADDED' || event.type === 'MODIFIED' || event.type === 'DELETED';
@@ -122,7 +125,7 @@ export class WatchRecord {
     });
   }
 
-  /** The object of an event; throws when there is no such event. */
+  /** Returns the object of an event; throws when there is no event with this index. */
   person(index: number): Person {
     const event = this.events[index];
     if (event === undefined) throw new Error(`there are ${this.events.length} events only`);
@@ -144,7 +147,7 @@ export class WatchRecord {
   }
 }
 
-/** The reason that a promise rejects with; `resolved` when it does not. */
+/** Returns the reason with which a promise rejects; `resolved` when it does not reject. */
 export async function reasonOfRejection(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => 'resolved',

@@ -5,19 +5,19 @@ import { isLostRace } from './retryable-errors.ts';
 import { toJson } from './to-json.ts';
 
 /**
- * Each further attempt means that another client wrote in between. After eight lost races in a row the caller gets the
- * error.
+ * An attempt fails when another client writes between its read and its write. After eight lost races in a row the
+ * caller gets the error.
  */
 const maxAttempts = 8;
 
 /** The options of {@link createOrUpdate}. */
 export interface CreateOrUpdateRequest<T extends ApiObject> {
-  /** With a name alone, the namespace comes from the options. */
+  /** The name, or the name and the namespace. With the name alone, the namespace comes from the options. */
   readonly key: string | ObjectKey;
   readonly options?: WriteOptions;
   /**
-   * Returns the desired object. Called with the present one, or with undefined when there is none. The present object
-   * is frozen, so the result is a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. Its name,
+   * Returns the desired object. Called with the present object, or with undefined when it does not exist. The present
+   * object is frozen, so the result is a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. Its name,
    * namespace and resourceVersion are ignored; a uid or version in it is a precondition. Called again after a lost
    * race.
    */
@@ -31,8 +31,9 @@ export interface CreatedOrUpdated<T extends ApiObject> {
 }
 
 /**
- * Creates the object, or replaces it by the result of `change`; writes nothing when they are equal. A lost race is
- * tried again; after eight in a row it rejects with the last one's error, as it does with any other error at once.
+ * Creates the object, or replaces it by the result of `change`; writes nothing when they are equal. When another client
+ * writes in between, it tries again; after eight such attempts in a row it rejects with the last error. It rejects with
+ * any other error at once.
  */
 export async function createOrUpdate<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,
@@ -71,18 +72,21 @@ async function tryOnce<T extends ApiObject>(
   const next = { ...wanted, apiVersion, kind, metadata } as unknown as T;
   if (deepEqual(present, next)) return { object: present, result: 'unchanged' };
   const object = await client.update(next, writeOptions).catch(conflictWhenAbsent);
-  // Fields that the server fills in do not count as a difference.
+  // The result is `unchanged` if only fields differed that the server fills in: then it wrote nothing.
   return { object, result: object.metadata.resourceVersion === resourceVersion ? 'unchanged' : 'updated' };
 }
 
-/** Leaves out undefined, which is not stored and would never compare equal, and the versions, which the server sets. */
+/**
+ * Returns the object as JSON without undefined members, which are not stored, so they would always be a difference.
+ * Also leaves out resourceVersion, which the server sets.
+ */
 function asJson(object: { readonly metadata?: object }): { readonly metadata: object } {
   const json = toJson(object);
   const { resourceVersion: _revision, ...metadata } = { resourceVersion: undefined, ...json.metadata };
   return { ...json, metadata };
 }
 
-/** Another client deleted the object after it was read: a lost race like any other. */
+/** Another client may delete the object after it was read. This counts as a conflict, so that it is tried again. */
 function conflictWhenAbsent(error: unknown): never {
   if (isNotFound(error)) throw new ApiError('Conflict', 'the object was deleted in the meantime', { cause: error });
   throw error;

@@ -6,7 +6,7 @@ import { Person, person } from './example-person.fixture.ts';
 
 type Verbs = Pick<Client, 'get' | 'create' | 'update'>;
 
-/** Returns scripted values in order; throws those that are errors. Keeps the calls. */
+/** Returns scripted values in order, and throws those that are errors. Records the calls. */
 class ScriptedVerbs {
   readonly calls: [verb: string, argument: unknown][] = [];
   readonly #answers: unknown[];
@@ -39,7 +39,7 @@ const ensure = (client: ScriptedVerbs, desired: Desired<Person>) =>
 const reasonFrom = (promise: Promise<unknown>) => promise.then(() => undefined, reasonOf);
 
 describe('ensureObject', () => {
-  it('creates what is absent, without the nulls of the patch', async () => {
+  it('creates an object that does not exist, without the nulls of the patch', async () => {
     const client = new ScriptedVerbs(absent, person('alice', '1'));
     const desired = { metadata: { labels: { a: 'b' }, resourceVersion: '7' }, spec: { name: 'A', age: null } };
     await ensure(client, desired);
@@ -49,7 +49,7 @@ describe('ensureObject', () => {
     ]);
   });
 
-  it('writes nothing when the object already contains all of it; undefined means nothing', async () => {
+  it('writes nothing when the object already has all desired fields; undefined fields are ignored', async () => {
     const present = person('alice', '1');
     const client = new ScriptedVerbs(present);
     const desired = { metadata: { version: 99 }, spec: { name: 'alice', age: undefined } };
@@ -57,7 +57,7 @@ describe('ensureObject', () => {
     expect(client.verbs).to.equal('get');
   });
 
-  it('updates to the merged object, with the resourceVersion that was read as precondition', async () => {
+  it('writes the merged object, with the resourceVersion that was read as a precondition', async () => {
     const client = new ScriptedVerbs(person('alice', '5', { spec: { name: 'alice', age: 3 } }), person('alice', '6'));
     await ensure(client, { metadata: { labels: { a: 'b' } }, spec: { age: 4 } });
     const present = person('alice', '5');
@@ -75,7 +75,7 @@ describe('ensureObject', () => {
     expect(client.verbs).to.equal('get create get update get update get create');
   });
 
-  it('gives up after eight lost races, with the error of the last', async () => {
+  it('rejects with the last error after eight lost races', async () => {
     const always = new ScriptedVerbs(person('alice', '5'));
     let updates = 0;
     const update: Verbs['update'] = async () => {
@@ -88,7 +88,7 @@ describe('ensureObject', () => {
     expect(updates).to.equal(8);
   });
 
-  it('passes other errors on at once', async () => {
+  it('rejects with any other error at once', async () => {
     const invalid = new ScriptedVerbs(person('alice', '5'), new ApiError('Invalid', 'no'));
     expect(await reasonFrom(ensure(invalid, { spec: { age: 4 } }))).to.equal('Invalid');
     const unknownKind = new ScriptedVerbs(absent);
@@ -96,7 +96,7 @@ describe('ensureObject', () => {
     expect(unknownKind.verbs).to.equal('get create');
   });
 
-  it('takes the namespace from the key, before that of the options', async () => {
+  it('uses the namespace of the key, and otherwise that of the options', async () => {
     const client = new ScriptedVerbs(absent, person('alice', '1'));
     const key = { namespace: 'blue', name: 'alice' };
     await ensureObject(client, Person, { key, desired: { spec: { name: 'A' } }, options: { namespace: 'red' } });

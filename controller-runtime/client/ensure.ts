@@ -5,15 +5,15 @@ import { createOrUpdate } from './create-or-update.ts';
 import { toJson } from './to-json.ts';
 
 export interface EnsureRequest<T extends ApiObject> {
-  /** With a name alone, the namespace comes from the options. */
+  /** The name, or the name and the namespace. With the name alone, the namespace comes from the options. */
   readonly key: string | ObjectKey;
   readonly desired: Desired<T>;
   readonly options?: WriteOptions | undefined;
 }
 
 /**
- * {@link Client.ensure} made of other verbs, the same for every client. After eight lost races it rejects with the
- * last one's error. A `version` or `resourceVersion` in `desired` is ignored.
+ * {@link Client.ensure} for every client, made of other verbs. When another client writes in between, it tries again;
+ * after eight such attempts it rejects with the last error. A `version` or `resourceVersion` in `desired` is ignored.
  */
 export async function ensureObject<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,
@@ -22,13 +22,13 @@ export async function ensureObject<T extends ApiObject>(
 ): Promise<T> {
   const { key, desired, options = {} } = request;
   const patch = patchOf(desired);
-  // A null in a patch means absence, even when there is no object yet.
+  // The patch is also applied when there is no object yet, because a null in it means that a field is absent.
   const change = (present: T | undefined): NewObject<T> => applyMergePatch(present ?? {}, patch) as NewObject<T>;
   const { object } = await createOrUpdate(client, model, { key, options, change });
   return object;
 }
 
-/** Converts to JSON: drops undefined, which a patch would take for a value. */
+/** Returns the desired fields as JSON, without undefined members, because a patch would set them. */
 function patchOf(desired: { readonly metadata?: object }): object {
   const json = toJson(desired);
   const {

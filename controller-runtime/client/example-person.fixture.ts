@@ -1,7 +1,7 @@
 import { defineModel } from '../api/index.ts';
 import type { ApiObject, Model, ModelDescriptor } from '../api/index.ts';
 
-/** The kind that tests of clients and caches work on. */
+/** The kind that tests of clients and caches use. */
 export interface Person extends ApiObject {
   readonly spec: { readonly name: string; readonly age?: number; readonly tags?: readonly string[] };
   readonly status?: { readonly greeting?: string };
@@ -39,7 +39,7 @@ export const Person: ModelDescriptor<Person> = defineModel({
   indexes: ['spec.name', 'spec.age'],
 }) as Model as ModelDescriptor<Person>;
 
-/** A Namespaced kind, of the same shape. */
+/** A Namespaced kind with the fields of a person. */
 export interface Badge extends Person {}
 
 export const Badge: ModelDescriptor<Badge> = defineModel({
@@ -60,7 +60,7 @@ export const Visitor: ModelDescriptor<Person> = defineModel({
   schema,
 }) as Model as ModelDescriptor<Person>;
 
-/** The path of its objects. */
+/** The path of persons. */
 export const personsPath = '/apis/people.example.com/v1alpha1/persons';
 
 /** A stored person as a server would return it. */

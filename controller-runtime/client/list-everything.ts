@@ -1,7 +1,10 @@
 import type { ApiObject, Model } from '../api/index.ts';
 import type { Client, ListOptions } from './client.ts';
 
-/** Large enough that a small kind is one request, small enough that no response blocks the event loop for long. */
+/**
+ * The number of objects in a chunk. It is so large that a small kind needs only one request, and so small that no
+ * response blocks the event loop for long.
+ */
 const chunkSize = 1000;
 
 export interface Listed<T extends ApiObject> {
@@ -12,7 +15,10 @@ export interface Listed<T extends ApiObject> {
 
 export type EverythingOptions = Omit<ListOptions, 'sort' | 'page' | 'size' | 'limit' | 'continue'>;
 
-/** Reads all matches as of one revision, in chunks. Rejects with Expired when that is compacted before the last one. */
+/**
+ * Reads all matches as of one revision, in chunks. Rejects with Expired when the server drops the history of that
+ * revision before the last chunk is read.
+ */
 export async function listEverything<T extends ApiObject>(
   client: Pick<Client, 'list'>,
   model: Model<T>,
@@ -30,7 +36,7 @@ export async function listEverything<T extends ApiObject>(
   return { items, resourceVersion };
 }
 
-/** An empty token means the end, like an absent one. */
+/** False for an empty token, which means the end, like an absent one. */
 function isToken(token: string | undefined): token is string {
   return token !== undefined && token !== '';
 }

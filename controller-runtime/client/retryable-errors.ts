@@ -1,16 +1,16 @@
 import { isAlreadyExists, isApiError, isConflict, isFormerLeader } from '../api/index.ts';
 
 /**
- * True for failures that time may heal: no connection, a broken stream, 429, 5xx. Errors that the request itself
- * causes (400, 401, 403, 404, 410) are not among them.
+ * True for failures after which a retry may succeed: no connection, a broken stream, 429, 5xx. False for errors that
+ * the request itself causes (400, 401, 403, 404, 410).
  */
 export function isTransient(error: unknown): boolean {
   return !isApiError(error) || error.code === 429 || error.code >= 500;
 }
 
 /**
- * True when another writer was faster: reading the object again and retrying may succeed. For a former leader it never
- * does.
+ * True when another writer was faster, so that it may help to read the object again and to retry. False for the error
+ * of a former leader, whose retry never succeeds.
  */
 export function isLostRace(error: unknown): boolean {
   return isAlreadyExists(error) || (isConflict(error) && !isFormerLeader(error));

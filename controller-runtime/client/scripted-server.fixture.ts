@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request as it arrived; `path` holds the query. */
+/** One request as it arrived; `path` includes the query. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
@@ -17,7 +17,7 @@ export interface ScriptedStream {
   readonly opened: Promise<ReceivedRequest>;
   /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<unknown>;
-  /** Writes text as it is; events with {@link watchLine}. */
+  /** Writes a text unchanged; for an event, use {@link watchLine}. */
   write(text: string | Uint8Array): void;
   /** Ends the response normally. */
   end(): void;
@@ -28,7 +28,7 @@ export interface ScriptedStream {
 export interface ScriptedAnswer {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object becomes JSON; text is sent unchanged. */
+  /** The body of the response: an object is sent as JSON, a text unchanged. */
   readonly body?: unknown;
 }
 
@@ -58,7 +58,7 @@ export class ScriptedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The next request gets this response. */
+  /** Lets the next request get this response. */
   answer({ status = 200, headers = {}, body = '' }: ScriptedAnswer): void {
     this.#scripts.push((_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -66,14 +66,14 @@ export class ScriptedServer {
     });
   }
 
-  /** The next request gets no response. Resolves when its connection is closed. */
+  /** Lets the next request get no response. Resolves when the connection of the request is closed. */
   stall(): Promise<unknown> {
     return new Promise((resolve) => {
       this.#scripts.push((_request, response) => response.on('close', resolve));
     });
   }
 
-  /** The next request gets a stream. */
+  /** Lets the next request get a stream, which it returns. */
   stream(): ScriptedStream {
     let response: ServerResponse | undefined;
     let close: (value?: unknown) => void;

@@ -1,6 +1,6 @@
 /**
- * Returns the value as JSON holds it: without undefined members, dates as strings. The value undefined becomes null.
- * Throws TypeError on cycles and bigints.
+ * Returns the value that JSON can represent: without undefined members, and with dates as strings. The value undefined
+ * becomes null. Throws TypeError on cycles and bigints.
  */
 export function toJson<T>(value: T): T {
   return JSON.parse(JSON.stringify(value ?? null)) as T;

@@ -3,7 +3,7 @@ import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { endsWithin, sleep } from './sleep.ts';
 
 describe('sleep', () => {
-  it('ends after its time, not before', async () => {
+  it('resolves when its time has passed, and not before', async () => {
     const clock = new FakeClock();
     let isOver = false;
     const sleeping = sleep(clock, 100).then(() => (isOver = true));

@@ -5,8 +5,8 @@ import type { Clock } from '../api/index.ts';
 const maxDelayMs = 2 ** 31 - 1;
 
 /**
- * The real time. Passed in at the composition root, and imported nowhere else. A longer delay fires after 24.8 days,
- * so a caller that waits longer has to check the time and wait again.
+ * The real time. Only the places where a program is put together import it, and pass it to all other parts. A timer
+ * fires after at most 24.8 days, so a caller that waits longer has to check the time and wait again.
  */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
@@ -15,8 +15,8 @@ export const systemClock: Clock = Object.freeze({
   clearTimeout: (timer: object | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
 });
 
-/** Real randomness, passed in beside the real time: a random UUID at each call. */
+/** Returns a random UUID at each call; it is passed in like the real time. */
 export const systemUuid: () => string = () => randomUUID();
 
-/** Real randomness for jitter: a number in [0, 1) at each call. */
+/** Returns a random number in [0, 1) at each call, for jitter. */
 export const systemRandom: () => number = () => Math.random();

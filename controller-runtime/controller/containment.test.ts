@@ -80,7 +80,7 @@ describe("a controller whose author's code", () => {
     ]);
   });
 
-  it('throws a value without a text, tries again, as after any other error', async () => {
+  it('throws a value without a text, reconciles again, as after any other error', async () => {
     const odd: unknown[] = [
       Object.create(null),
       Object.assign(new Error('replaced'), { message: { code: 7 } }),
@@ -126,7 +126,7 @@ describe('a controller whose logger', () => {
   };
   const warned = ['the logger threw (disk full); lines of the log are lost'];
 
-  it('throws, still reconciles: no key is locked, and no error is left unhandled', async () => {
+  it('throws, still reconciles: no key stays locked, and no error is left unhandled', async () => {
     const fail = (): never => {
       throw new Error('disk full');
     };
@@ -146,7 +146,7 @@ describe('a controller with options of its own', () => {
     harness = undefined;
   });
 
-  it('backs off according to its options, over all keys when a rate is given', async () => {
+  it('backs off as its options require; a rate applies to all keys together', async () => {
     const failures: string[] = [];
     const at = new Harness({
       controllers: [
@@ -167,7 +167,7 @@ describe('a controller with options of its own', () => {
     expect(failures).to.deep.equal(['ada 0', 'bob 0', 'ada 50', 'bob 50', 'ada 150', 'bob 150']);
   });
 
-  it('reconciles every object again each time its resync is due, after everything else', async () => {
+  it('reconciles every object again each time its resync is due, after all other keys', async () => {
     const runs: string[] = [];
     const at = new Harness({
       controllers: [

@@ -97,7 +97,7 @@ describe('a controller', () => {
     expect(new Set(errors.map(({ fields }) => fields['reconcileID']))).to.have.property('size', 3);
   });
 
-  it('runs again after the requested time, and forgets failures', async () => {
+  it('runs again after the requested time, and the failures before no longer count', async () => {
     const times: number[] = [];
     const at = harnessFor({
       reconcile() {
@@ -146,7 +146,7 @@ describe('a controller', () => {
     expect(runs).to.equal(2);
   });
 
-  it('parks a key whose retries are exhausted, and shows it', async () => {
+  it('parks a key whose retries are exhausted, and reports it as parked', async () => {
     let runs = 0;
     const at = harnessFor({
       retryLimit: 2,
@@ -187,7 +187,7 @@ describe('a controller', () => {
     expect(String(at.lines('error')[0]?.fields['err'])).to.contain('outlasted its timeout of 30000 ms');
   });
 
-  it('runs again after a conflict once the cache has passed it, without an error in the log', async () => {
+  it('runs again after a conflict once the cache has a newer state, without an error in the log', async () => {
     const seen: string[] = [];
     const informer = (): { hold(): void; release(): void } => at.client.informer(Person);
     const at = harnessFor({
@@ -214,7 +214,7 @@ describe('a controller', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('runs again after a conflict for a change that would not start a run otherwise', async () => {
+  it('runs again after a conflict even if the change that caused it would not start a run otherwise', async () => {
     const owners: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -237,7 +237,7 @@ describe('a controller', () => {
     expect(owners).to.deep.equal([undefined, 1]);
   });
 
-  it('runs again at once after a conflict that the cache has passed already, but backs off when that continues', async () => {
+  it('runs again at once after a conflict when the cache already has a newer state, but backs off when that happens again', async () => {
     const times: number[] = [];
     const at = harnessFor({
       reconcile() {
@@ -277,7 +277,7 @@ describe('a controller', () => {
     ]);
   });
 
-  it('maps the states before and after an update, and survives a mapping that throws', async () => {
+  it('maps the states before and after an update, and continues when a mapping throws', async () => {
     const runs: string[] = [];
     const at = harnessFor({
       watches: [
@@ -318,7 +318,7 @@ describe('a controller', () => {
     expect(runs).to.deep.equal(['ada']);
   });
 
-  it('warns, with its name, of a key that runs too often, once a minute', async () => {
+  it('warns once a minute of a key that runs too often; the warning names the key', async () => {
     const at = harnessFor({ hotLoopRunsPerMinute: 10, reconcile: () => ({ after: '1s' }) });
     await at.person('ada');
     await at.start();
@@ -328,7 +328,7 @@ describe('a controller', () => {
     expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
   });
 
-  it('warns of a key when each run changes its spec, after more runs than for other loops', async () => {
+  it('warns of a key whose runs change its spec each time, but after more runs than of other keys', async () => {
     const at = harnessFor({
       hotLoopRunsPerMinute: 3,
       async reconcile({ object, client }) {

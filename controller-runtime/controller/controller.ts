@@ -42,9 +42,12 @@ export interface ControllerParts {
   /** The time for which a stop waits for runs under way. */
   readonly graceMs: number;
   readonly metrics: Metrics;
-  /** Begins to report the controller, or one of its shards. Absent: it is not reported. */
+  /** Begins to report the controller, or one of its shards. Absent when the controller is not reported. */
   readonly follow?: ((controller: ReportedController, shard?: ReportedShard) => ControllerReporter) | undefined;
-  /** The number of shards; they are opened and closed while the controller runs. Absent: all keys are reconciled. */
+  /**
+   * The number of shards, which are opened and closed while the controller runs. Absent when all keys are reconciled
+   * here.
+   */
   readonly shards?: number | undefined;
 }
 
@@ -84,12 +87,12 @@ export class Controller {
   #following: AbortController | undefined;
   /** Aborts when the first shard opens: without a shard, events need not be delivered. */
   readonly #opened = new AbortController();
-  /** True once events are delivered: a shard that is opened later has missed those of the present objects. */
+  /** True once events are delivered. A shard that is opened after that has missed the events of the present objects. */
   #hasBegun = false;
   #isWorking = false;
   readonly #filling = new Set<Promise<void>>();
 
-  /** Asks the client for the informers; {@link run} runs them. */
+  /** Makes the informers; {@link run} runs them. */
   constructor(definition: ControllerDefinition, parts: ControllerParts) {
     const { client, clock, metrics, shards } = parts;
     this.#definition = definition;
@@ -125,8 +128,8 @@ export class Controller {
   }
 
   /**
-   * Follows its kinds and, once all caches are synced, reconciles until the signal aborts. Then it waits for the runs
-   * under way, within the grace. Settles when all of it has stopped.
+   * Follows the controller's kinds and, once all caches are synced, reconciles until the signal aborts. Then it waits
+   * for the runs under way, for at most the grace. Settles when the controller and all its parts have stopped.
    */
   async run(signal: AbortSignal): Promise<void> {
     const following = new AbortController();
@@ -203,13 +206,16 @@ export class Controller {
     return states;
   }
 
-  /** The state of one key; undefined when it waits for nothing. */
+  /** The state of one key; undefined when the key is not in the queue. */
   stateOf(key: string): KeyState | undefined {
     const { shards } = this.#parts;
     return this.#shards.get(shards === undefined ? 0 : shardOf(key, shards))?.queue.stateOf(key);
   }
 
-  /** The last runs of a key, the newest first; without a key, the last run of each, `limit` of them. */
+  /**
+   * Returns the last runs of a key, the newest first. Without a key, returns the last run of each key, at most `limit`
+   * runs.
+   */
   runs(key: string | undefined, limit: number): readonly RunRecord[] {
     return key === undefined ? this.#observer.history.last(limit) : this.#observer.history.of(key);
   }
@@ -224,7 +230,7 @@ export class Controller {
     };
   }
 
-  /** Follows one more kind while it runs. */
+  /** Follows one more kind while the controller runs. */
   addSource(source: OwnedSource | WatchSource): void {
     const id = followIdOf(source);
     const informer = this.#informers.get(id) ?? informerOf(source, this.#parts.client);
@@ -300,7 +306,8 @@ export class Controller {
         'caches are not synced; the controller keeps waiting',
       );
     }
-    // A cache that other controllers share may be open already, and still be filling the indexes of this one.
+    // Even when a cache is synced, it may still be filling the indexes of this controller, because other controllers
+    // may have opened it.
     await Promise.all(Array.from(this.#informers.values(), (informer) => informer.whenIndexed()));
     return !signal.aborted;
   }
@@ -333,7 +340,7 @@ export class Controller {
     return shard;
   }
 
-  /** Enqueues the keys of a shard that was opened after the events of the present objects. */
+  /** Enqueues the keys of a shard that was opened after the events of the present objects had been delivered. */
   async #fill(index: number): Promise<void> {
     const { clock, shards = 1 } = this.#parts;
     const replays = this.#events.replay((key) => shardOf(key, shards) === index);

@@ -64,7 +64,7 @@ class World {
       lag: async () => this.#holdForAWhile(),
       wait: () => harness.clock.advance(20),
     };
-    // A write that is refused, because there is no object or by an injected fault, did not happen.
+    // A write may be refused, because its object does not exist or a fault was injected: then nothing has happened.
     await acts[kind]().catch(() => {});
   }
 

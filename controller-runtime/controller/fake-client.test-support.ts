@@ -28,13 +28,13 @@ interface Body extends ApiObject {
 export type RequestLine = string;
 
 /**
- * A server in a map, with the semantics that controllers depend on: revisions, versions, preconditions, generation,
- * finalizers, nothing is written when nothing changes. Watchers receive changes later than, and independently of, the
- * responses.
+ * A server whose objects are in a map. It behaves as controllers depend on: it has revisions, versions, preconditions,
+ * generations and finalizers, and writes nothing when nothing changes. Watchers receive changes later than the
+ * responses, and independently of them.
  */
 export class FakeClient implements Client {
   readonly requests: RequestLine[] = [];
-  /** Turns of the event loop before the response to a write; events take two. */
+  /** The number of turns of the event loop before the response to a write; events take two turns. */
   answerTurns = 0;
   /** Called before each request is carried out; an error that it throws is the response. */
   intercept: (line: RequestLine) => void | Promise<void> = () => {};
@@ -42,7 +42,7 @@ export class FakeClient implements Client {
   readonly #informers = new Map<string, FakeInformer>();
   #revision = 100;
 
-  /** Writes made so far, those that changed nothing included. */
+  /** The writes so far, including those that changed nothing. */
   get writes(): readonly RequestLine[] {
     return this.requests.filter((line) => !line.startsWith('get '));
   }
@@ -151,7 +151,7 @@ export class FakeClient implements Client {
     return informer as unknown as FakeInformer<T>;
   }
 
-  /** The stored object, at once and without a request. */
+  /** Returns the stored object immediately, without a request. */
   peek<T extends ApiObject>(model: Model<T>, name: string, namespace?: string): T | undefined {
     return this.#objects.get(idIn(model, namespace === undefined ? { name } : { namespace, name })) as unknown as
       T | undefined;

@@ -9,10 +9,10 @@ interface Change<T> {
 /** A cache that lags by two turns of the event loop, or for as long as a test holds it. */
 export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T> {
   resourceVersion = '0';
-  /** Rejects each run with this, while set. */
+  /** While this is set, each run rejects with it. */
   failure: Error | undefined = undefined;
   runs = 0;
-  /** The resync of each handler; {@link resync} makes it due. */
+  /** The resync interval of each handler; {@link resync} lets it pass. */
   readonly resyncPeriods: (number | undefined)[] = [];
   readonly #snapshot: () => { readonly objects: readonly T[]; readonly revision: string };
   readonly #cache = new Map<string, T>();
@@ -63,7 +63,10 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
     return registration;
   }
 
-  /** The first list comes as late as any event: a test that holds the informer keeps it from syncing. */
+  /**
+   * Runs the informer. The first list is delayed like any event, so a test that holds the informer keeps it from
+   * syncing.
+   */
   async run(signal: AbortSignal): Promise<void> {
     this.runs += 1;
     if (this.failure !== undefined) throw this.failure;
@@ -83,7 +86,7 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
     this.#deliverSoon();
   }
 
-  /** A resync is due. */
+  /** Lets the resync interval of all handlers pass. */
   resync(): void {
     for (const object of this.#cache.values()) {
       for (const { handler } of this.#handlers) handler.onUpdate?.(object, object);

@@ -85,7 +85,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('is added without losing one that another client adds at the same time', async () => {
+  it('is added without the loss of a finalizer that another client adds at the same time', async () => {
     const at = harnessFor({ reconcile() {}, cleanup() {} });
     at.client.intercept = async (line) => {
       if (line !== 'patch persons/ada') return;
@@ -136,7 +136,7 @@ describe('cleanup and the finalizer that it implies', () => {
     ['added to', { cleanup() {} }, ['example.com/other']],
     ['taken off', {}, [finalizer, 'example.com/other']],
   ] as const) {
-    it(`is not ${what} an object that is declared deleted meanwhile, which is not reconciled either`, async () => {
+    it(`is not ${what} an object whose deletion begins meanwhile; such an object is not reconciled either`, async () => {
       const calls: string[] = [];
       const at = harnessFor({
         reconcile: ({ object }) => void calls.push(`${object.metadata.deletionTimestamp}`),

@@ -54,7 +54,8 @@ export interface LogLine {
 }
 
 /**
- * Makes the harness of a test, with one controller of people; it is stopped after the test, and must leave no timer.
+ * Returns a function that makes the harness of a test, with one controller of people. The harness is stopped after the
+ * test, and must leave no timer.
  */
 export function eachHarness(): (options: ControllerOptions<Person>) => Harness {
   let harness: Harness | undefined;
@@ -89,16 +90,16 @@ export class Harness {
   /** Starts the manager without waiting for anything. */
   startOnly(): void {
     this.#running = this.manager.run(this.#abort.signal);
-    // `stop`, which is called later, reports a rejection.
+    // A rejection is reported by `stop`, which is called later.
     this.#running.catch(() => undefined);
   }
 
-  /** Waits until nothing is ready, processed or undelivered; time stands still. */
+  /** Waits until no key is ready or being processed, and no event is undelivered. The clock stands still meanwhile. */
   async idle(): Promise<void> {
     await this.holds(() => this.manager.isIdle());
   }
 
-  /** Waits until a condition holds for a few turns in a row; time stands still. */
+  /** Waits until a condition holds for a few turns in a row. The clock stands still meanwhile. */
   async holds(condition: () => boolean): Promise<void> {
     let stable = 0;
     for (let turn = 0; turn < 5000 && stable < 6; turn += 1) {
@@ -108,7 +109,7 @@ export class Harness {
     if (stable < 6) throw new Error('the condition did not come to hold');
   }
 
-  /** Stops everything; resolves when all of it has stopped. */
+  /** Stops the manager; resolves when it and all its parts have stopped. */
   async stop(): Promise<void> {
     this.beginStop();
     await this.#running;
@@ -118,12 +119,12 @@ export class Harness {
     this.#abort.abort();
   }
 
-  /** Makes a person without any request being logged. */
+  /** Makes a person without a request in the log of requests. */
   async person(name: string, spec: Person['spec'] = { name }): Promise<Person> {
     return this.#unlogged(() => this.client.create<Person>(Person, { metadata: { name }, spec }));
   }
 
-  /** Merges into an object's fields, as another client would. */
+  /** Merges a patch into an object, as another client would. */
   async change<T extends ApiObject>(of: Model<T>, name: string, patch: object): Promise<T> {
     return this.#unlogged(() => this.client.patch(descriptorOf(of), name, { type: 'merge', patch }));
   }

@@ -108,7 +108,7 @@ describe('the record of runs', () => {
     expect(valueOf(`workqueue_unfinished_work_seconds${labels}`)).to.equal(0);
   });
 
-  it('remembers of each run why it ran, when, how long, and how it ended', async () => {
+  it('has the reason, the time, the duration and the result of each run', async () => {
     let fails = true;
     const at = harnessFor({
       reconcile() {
@@ -138,7 +138,7 @@ describe('the record of runs', () => {
     expect(() => at.manager.runs('nobody')).to.throw('there is no controller "nobody"');
   });
 
-  it('remembers ten runs of a key, of the thousand keys that ran last', () => {
+  it('has ten runs of each of the thousand keys that ran last', () => {
     const history = new RunHistory();
     const run = { reconcileID: 'x', reasons: [], attempts: 0, durationMs: 0, result: 'success' } as const;
     for (let index = 0; index < 25; index += 1) history.record({ ...run, key: 'often', startTime: index });

@@ -139,7 +139,7 @@ describe('what a controller writes', () => {
     await at.idle();
   });
 
-  it('is invisible once its next run finds that it deleted the object', async () => {
+  it('does not hide from its next run that the controller deleted the object', async () => {
     let runs = 0;
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -158,7 +158,7 @@ describe('what a controller writes', () => {
     await at.idle();
   });
 
-  it('is empty when status and dependents are as wanted', async () => {
+  it('is nothing when status and dependents are as wanted', async () => {
     const at = harnessFor({
       owns: [Badge],
       async reconcile({ object, ensure, status }) {

@@ -14,7 +14,7 @@ describe('a run', () => {
     return Number(line?.split(' ')[1]);
   };
 
-  it('that fails is parked for its failures only: earlier requeues and conflicts do not count', async () => {
+  it('that fails is parked after too many failures; earlier requeues and conflicts do not count', async () => {
     const ends: (() => ReconcileResult)[] = [
       ...Array.from({ length: 3 }, () => () => ({ requeue: true })),
       ...Array.from({ length: 3 }, () => () => {
@@ -39,7 +39,7 @@ describe('a run', () => {
     expect(at.manager.queue('person')).to.deep.equal([]);
   });
 
-  it('that met a conflict runs again with the same priority', async () => {
+  it('that ends with a conflict is repeated with the same priority', async () => {
     const priorities: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -51,7 +51,7 @@ describe('a run', () => {
       if (!line.startsWith('update')) return;
       at.client.intercept = () => {};
       at.client.informer(Person).hold();
-      // This alone would not start a run.
+      // This change alone would not start a run.
       const reference = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
       await at.change(Person, 'ada', { metadata: { ownerReferences: [reference] } });
     };
@@ -63,7 +63,7 @@ describe('a run', () => {
     expect(priorities).to.deep.equal([-100, -100]);
   });
 
-  it('that outlasts its timeout is counted and logged when the timeout fires; when no such run ends, the health check reports it', async () => {
+  it('that outlasts its timeout is counted and logged at that time; the health check fails when such runs occupy all workers', async () => {
     const letGo: (() => void)[] = [];
     const at = harnessFor({
       timeoutMs: '30s',
@@ -92,7 +92,7 @@ describe('a run', () => {
     await at.holds(() => at.clock.pendingTimers === 0);
   });
 
-  it('that has ended ends its client: a write of a forgotten await is refused, with an error that names the reason', async () => {
+  it('refuses writes after its end: a write without an await is refused, with an error that names the reason', async () => {
     let late: Promise<unknown> = Promise.resolve();
     let letGo = (): void => {};
     const at = harnessFor({
@@ -111,7 +111,7 @@ describe('a run', () => {
     expect(at.lines('error').map(({ message }) => message)).to.deep.equal(['a request came after its run']);
   });
 
-  it('ends only when the writes of a forgotten await have ended, so that they do not overlap the next run', async () => {
+  it('ends only when its writes without an await have ended, so that they do not overlap the next run', async () => {
     const order: string[] = [];
     let answer = (): void => {};
     const at = harnessFor({
@@ -137,7 +137,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('ends, and its key runs again, when the timeout settles the write of a forgotten await', async () => {
+  it('ends, and its key runs again, when the timeout ends a write without an await', async () => {
     let runs = 0;
     const at = harnessFor({
       timeoutMs: '1s',
@@ -158,7 +158,7 @@ describe('a run', () => {
     expect(at.manager.stateOf('person', 'ada')).to.equal(undefined);
   });
 
-  it('that threw causes no message about a forgotten await: the rest of a Promise.all is refused silently', async () => {
+  it('that threw causes no message about a missing await: later writes of its Promise.all are refused silently', async () => {
     let letGo = (): void => {};
     let rest: Promise<unknown> = Promise.resolve();
     const at = harnessFor({

@@ -80,7 +80,7 @@ describe('when a controller runs', () => {
     expect(at.lines('warn')).to.have.length(3);
   });
 
-  it('does not warn of a key whose runs add up to many over several minutes', async () => {
+  it('does not warn of a key that has many runs only over several minutes', async () => {
     let runs = 0;
     const at = harnessFor({
       hotLoopRunsPerMinute: 10,

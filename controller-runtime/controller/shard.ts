@@ -22,10 +22,10 @@ import { childLogger } from './sources/child-logger.ts';
 
 export interface ShardParts {
   readonly definition: ControllerDefinition;
-  /** The client of the runs' writes. */
+  /** The client that the runs use for writes. */
   readonly client: Client;
   readonly clock: Clock;
-  /** Adds the controller to each line. */
+  /** A logger that adds the controller to each line. */
   readonly logger: Logger;
   readonly uuid: () => string;
   /** The parts that the runs of all shards share. */
@@ -35,21 +35,21 @@ export interface ShardParts {
   >;
   readonly observer: RunObserver;
   readonly pool: WorkerPool;
-  /** Begins to report the shard. Absent: it is not reported. */
+  /** Begins to report the shard; undefined when the shard is not reported. */
   readonly follow: ((controller: ReportedController) => ControllerReporter) | undefined;
-  /** The reason why the controller can no longer reconcile keys. */
+  /** Returns the reason why the controller can no longer reconcile keys, if there is one. */
   readonly healthProblem: () => string | undefined;
 }
 
 /**
- * The number of keys in a report that wait without a failure. More of them would not help readers, and would cost the
- * most.
+ * The maximum number of keys in a report that wait without a failure. More of them would not help readers, and they
+ * would cause most of the work of a report.
  */
 const usualKeys = 20;
 
 /**
- * The keys of a controller that this process reconciles under one lease, or all of them: their queue, their workers, their runs.
- * It can be run only once.
+ * The keys of a controller that this process reconciles under one lease, or all keys of the controller, with their
+ * queue, workers and runs. It can be run only once.
  */
 export class Shard {
   readonly queue: WorkQueue;
@@ -59,7 +59,7 @@ export class Shard {
   readonly #workers: Workers;
   readonly #recorder: EventWriter;
   readonly #reporter: ControllerReporter | undefined;
-  /** Runs under way. */
+  /** The runs under way, by their keys. */
   readonly #running = new Map<string, ReconcileRun>();
   /** Keys whose runs have outlasted their timeout. */
   readonly #overdue = new Set<string>();
@@ -118,7 +118,7 @@ export class Shard {
   }
 
   /**
-   * Takes no more keys, tells the runs under way to end, and waits for them: until they end, or the shard is stopped.
+   * Takes no more keys, signals to the runs under way to end, and waits until they have ended, or the shard is stopped.
    * No other process may take the shard before that.
    */
   async drain(graceMs: number): Promise<void> {
@@ -132,8 +132,8 @@ export class Shard {
   }
 
   /**
-   * Stops the shard: runs that outlast the grace get an aborted signal, and are abandoned: their outcome no longer
-   * counts. Settles when all but these has stopped.
+   * Stops the shard. The requests of runs that outlast the grace are aborted, and these runs are abandoned: their
+   * outcome no longer counts. Settles when everything except these runs has stopped.
    */
   async stop(graceMs: number): Promise<void> {
     if (!(await this.#drainWithin(graceMs))) this.#abandon(graceMs);
@@ -142,7 +142,7 @@ export class Shard {
     await this.#recorder.close();
   }
 
-  /** Returns false when runs are still under way. */
+  /** Waits for the runs under way, for at most the grace. Returns false when some are still under way. */
   async #drainWithin(graceMs: number): Promise<boolean> {
     for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
     await endsWithin(this.#parts.clock, graceMs, this.queue.shutdownWithDrain());
@@ -163,7 +163,7 @@ export class Shard {
   async #process(item: WorkItem): Promise<void> {
     const { key } = item;
     const { observer, shared, uuid } = this.#parts;
-    // This run ends the wait: the event that started it must not cause another run.
+    // The key runs now, so it no longer waits for the cache: the event for which it waited must not cause another run.
     this.#waits.cancel(key);
     const reconcileID = uuid();
     const logger = childLogger(this.#parts.logger, { key, reconcileID });
@@ -195,14 +195,20 @@ export class Shard {
     };
   }
 
-  /** The keys that run, then those that wait. Costs `limit`, however many keys there are. */
+  /**
+   * Returns at most `limit` keys: those that run, then those that wait. The cost depends only on `limit`, not on the
+   * number of keys.
+   */
   #firstKeys(limit: number): readonly KeyState[] {
     const running = Array.from(this.#running.keys()).slice(0, limit);
     const states = running.flatMap((key) => this.queue.stateOf(key) ?? []);
     return [...states, ...this.queue.waiting(limit - states.length, usualKeys)];
   }
 
-  /** A time that the run itself returns replaces the interval; a failed run has its back-off. */
+  /**
+   * Queues the key for its interval and its next slot. A time that the run itself returned replaces the interval, and
+   * after a failed run the back-off replaces it.
+   */
   #queueNextTime(key: string, { kind }: Outcome): void {
     const delays = this.#runParts.slots?.delays(key);
     if (delays === undefined) return;
@@ -213,7 +219,7 @@ export class Shard {
     if (slotMs !== undefined && canRun) this.queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
   }
 
-  /** The run holds its worker until it ends, which may be never. */
+  /** The key stays locked, and the run keeps its worker until it ends, which may be never. */
   #onTimeout({ item: { key, attempts }, logger }: RunOptions, err: Error): void {
     this.#overdue.add(key);
     this.#parts.observer.timedOut();

@@ -6,8 +6,8 @@ export function noteCurrent(context: Context): void {
 }
 
 /**
- * Returns the resourceVersion that a read has to wait for: the one that the client asks for; `0`, which means no
- * wait, when the request has already waited for the latest.
+ * Returns the resourceVersion that a read has to wait for: the one that the client asks for, or `0` (no wait) when the
+ * request has already waited for the latest revision.
  */
 export function awaitedVersion(context: Context, asked: string | undefined): string | undefined {
   return asked === undefined && context.state.isCurrent ? '0' : asked;

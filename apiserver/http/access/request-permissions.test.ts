@@ -54,7 +54,7 @@ function contextOf(user: UserInfo): Context {
 
 describe('the permissions of open requests', () => {
   const clock = new FakeClock();
-  /** The present state of each user's credentials. */
+  /** The users whose credentials are valid at present. */
   let known: Map<string, UserInfo>;
   const authenticator = {
     ofRequest: ({ headers }: IncomingMessage): UserInfo | undefined => known.get(String(headers.authorization)),
@@ -67,7 +67,7 @@ describe('the permissions of open requests', () => {
     ]);
   });
 
-  /** A request that is kept open, and the reasons of its end. */
+  /** Keeps a request open. Returns the list to which the reason is added when the request is ended. */
   function open(permissions: RequestPermissions, context: Context): string[] {
     const ends: string[] = [];
     permissions.keepOpen(context, ({ code, message }: ApiError) => void ends.push(`${code} ${message}`));
@@ -104,7 +104,7 @@ describe('the permissions of open requests', () => {
     expect(ends[0]).to.include('User "ada" cannot impersonate resource "users"');
   });
 
-  it('refuse a request when its permission was withdrawn before it became a long one, and forget closed requests', async () => {
+  it('refuse to keep a request open after its permission was withdrawn, and forget closed requests', async () => {
     const rights = new Rights('ada list');
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock });
     const [late, closed] = [contextOf(ada), contextOf(ada)];
@@ -119,7 +119,7 @@ describe('the permissions of open requests', () => {
     expect(ends).to.deep.equal([]);
   });
 
-  it('end a request within two seconds of the end of its credential', async () => {
+  it('end a request at most two seconds after its credential has expired', async () => {
     const [rights, ownClock] = [new Rights('ada list'), new FakeClock()];
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock: ownClock });
     let isValid = true;

@@ -16,7 +16,7 @@ import { noteCurrent } from './current.ts';
 /** The interval at which credentials are checked. */
 const checkMs = 2000;
 
-/** Requests that are decided again in one turn: about a millisecond. */
+/** The number of open requests that are checked in one turn of the event loop, which takes about a millisecond. */
 const decidedAtOnce = 300;
 
 /** A request with a long response: a watch, a stream, an export. */
@@ -33,8 +33,8 @@ export interface RequestPermissionsParts {
 }
 
 /**
- * Decides what requests may do, and ends open requests whose permission is withdrawn or whose credential is no longer
- * valid: at the moment in which this server learns it, or at most {@link checkMs} later.
+ * Decides what requests may do. Ends an open request when its permission is withdrawn or its credential is no longer
+ * valid: as soon as this server learns of it, or at most {@link checkMs} later.
  */
 export class RequestPermissions {
   readonly #parts: RequestPermissionsParts;
@@ -50,8 +50,9 @@ export class RequestPermissions {
 
   /**
    * Returns a promise to await before a decision about a user, so that the decision knows each role that was
-   * acknowledged before the request; undefined when there is nothing to wait for. It rejects with ApiError Unauthorized when the
-   * credential turns out to be void by then. While the database does not respond, decisions use the roles in memory.
+   * acknowledged before the request; undefined when there is nothing to wait for. It rejects with ApiError Unauthorized
+   * when the credential is no longer valid by then. While the database does not respond, decisions use the roles in
+   * memory.
    */
   reach(context: Context): Promise<void> | undefined {
     const reached = this.#parts.authorizer.reach(callerOf(context));
@@ -64,7 +65,10 @@ export class RequestPermissions {
     );
   }
 
-  /** The user was found before memory had the last writes: the account may be deleted, or have other groups. */
+  /**
+   * Authenticates the request again if the user has changed. The user was found before memory had the last writes,
+   * which may have deleted the account or changed its groups.
+   */
   #identifyAgain(context: Context): Promise<void> | undefined {
     return callerOf(context).isValid?.() === false ? this.#replaceCaller(context) : undefined;
   }
@@ -76,7 +80,10 @@ export class RequestPermissions {
     setCaller(context, user);
   }
 
-  /** Checks that the caller may do something, and notes it. @throws ApiError Forbidden */
+  /**
+   * Checks that the caller may do something. Adds the permission to those on which the request depends. @throws
+   * ApiError Forbidden
+   */
   require(context: Context, attributes: Attributes, user: UserInfo = callerOf(context)): void {
     const decision = this.#parts.authorizer.decide(user, attributes);
     const { state } = context;
@@ -86,15 +93,15 @@ export class RequestPermissions {
     state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
   }
 
-  /** Returns whether the caller may do something more. It changes nothing about the request. */
+  /** Returns whether the caller may do something else. The request does not depend on this permission. */
   allows(context: Context, attributes: Attributes): boolean {
     return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
   }
 
   /**
-   * Calls `end` once with the reason when the request may no longer continue: a permission was withdrawn, a
-   * credential is no longer valid, or {@link endOf} returns a reason. Forgets the request when its response is closed.
-   * @throws ApiError Forbidden when that happened before
+   * Calls `end` once with the reason when the request may no longer continue: a permission was withdrawn, a credential
+   * is no longer valid, or {@link endOf} returns a reason. Forgets the request when its response is closed.
+   * @throws ApiError when one of these is already the case
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
     // A request needs all the permissions of its list.
@@ -108,7 +115,7 @@ export class RequestPermissions {
     this.#checkLater();
   }
 
-  /** Ends all open requests of the selected users, and of those who act as another user. */
+  /** Ends all open requests of the selected users, including requests that run as one of them by impersonation. */
   endOf(selects: (user: UserInfo) => boolean): void {
     for (const request of this.#open) {
       if (request.grants.some(({ user }) => selects(user))) this.#end(request, unauthorized());
@@ -136,7 +143,8 @@ export class RequestPermissions {
   }
 
   async #checkOnce(): Promise<void> {
-    // Several objects of one request, or a whole file of them, arrive in one turn.
+    // Waits for the end of this turn, in which many objects may change (all of one request, or of a whole file), so
+    // that requests are checked once for all of them.
     await nextTurn();
     let decided = 0;
     for (const request of this.#open) {
@@ -183,7 +191,10 @@ export class RequestPermissions {
   }
 }
 
-/** An authenticator that cannot respond has not refused the credential. */
+/**
+ * Ignores the error of an authenticator that cannot respond: it has not refused the credential, so the request stays
+ * open.
+ */
 function ignore(): void {}
 
 function unauthorized(): ApiError {

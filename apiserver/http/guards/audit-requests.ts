@@ -104,7 +104,7 @@ export class RequestAuditor {
       userAgent: context.get('User-Agent'),
       address: this.#proxies.addressOf(context),
       attributes,
-      // The path of a creation does not contain the object's name.
+      // The path of a creation does not contain the object's name, so the state of the request has it.
       createdName: response?.code === 201 ? context.state.createdName : undefined,
       user,
       impersonatedUser,
@@ -124,7 +124,7 @@ const sessionPaths: ReadonlySet<string> = new Set(['/login', '/logout']);
 
 /** Returns true for requests that need a credential, for logins and for logouts. */
 function isAudited({ path, method }: Context): boolean {
-  // Most requests are for objects, and no path that needs no credential begins like theirs.
+  // Most requests are for objects, whose paths begin with /api. All paths that need no credential begin differently.
   if (path.startsWith('/api') || !isOpenPath(path)) return true;
   const plain = withoutTrailingSlash(path);
   return (method === 'POST' && sessionPaths.has(plain)) || issuerPath(plain)?.isCallback === true;

@@ -20,7 +20,7 @@ export interface Connections {
 
 /** The kinds of the server. */
 interface KindSizes {
-  /** Returns the number of objects of a kind; undefined for a path that is not one of objects. */
+  /** Returns the number of objects of a kind; undefined for a path that is not that of a kind. */
   sizeOf(group: string, version: string, plural: string): number | undefined;
 }
 

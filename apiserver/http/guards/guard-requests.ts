@@ -32,13 +32,14 @@ export interface GuardParts extends OriginGuardParts, FairShareParts, Attributes
   readonly permissions: RequestPermissions;
   /** The issuers that the login page offers. */
   readonly providers: () => LoginPageState['providers'];
-  /** Absent: requests are not audited. */
+  /** Without it, requests are not audited. */
   readonly auditor: RequestAuditor | undefined;
 }
 
 /**
- * The checks before a request is handled, in their order: host and origin, the user, a seat, impersonation, the audit entry of
- * the arrival, permission, the encoding of the query. Health checks and the login need neither user nor permission.
+ * Makes the checks before a request is handled, in this order: host and origin, the user, a seat, impersonation, the
+ * audit entry of the arrival, permission, the encoding of the query. Health checks and the login need neither user nor
+ * permission.
  */
 export function guardRequests(
   parts: GuardParts,
@@ -56,7 +57,7 @@ export function guardRequests(
     return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);
   };
 
-  /** A person who may not see a page without a credential can log in. */
+  /** Handles a request without a credential. If it is forbidden, a person who has opened a page gets the login page. */
   async function passStranger(context: Context): Promise<void> {
     try {
       await pass(context, anonymous);
@@ -81,7 +82,8 @@ export function guardRequests(
     try {
       const asked = askForSeats(context, parts);
       seats = asked instanceof Promise ? await asked : asked;
-      // Most of these checks have nothing to wait for, and an await costs as much as one of them.
+      // Most of these checks have nothing to wait for. An await costs as much as a check, so each is awaited only if it
+      // returns a promise.
       if (asksForOtherUser(context.req)) await impersonate(context, permissions);
       const recorded = auditor?.recordArrival(context);
       if (recorded !== undefined) await recorded;
@@ -101,7 +103,7 @@ export function guardRequests(
 function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    // The first letter is compared first, because few names begin with an i.
+    // The first letter is compared first, because few names of headers begin with "i".
     const isCandidate = (name.charCodeAt(0) | 0x20) === 0x69;
     if (isCandidate && name.toLowerCase().startsWith(impersonationPrefix)) return true;
   }
@@ -145,27 +147,27 @@ function pathAttributes({ method }: Context, path: string): Attributes {
 }
 
 /**
- * Adds the name that a field selector requires. A request for a Namespace also gets that namespace as its own, as in
- * Kubernetes.
+ * Adds the name that a field selector requires. A request for a Namespace also gets that Namespace's name as its
+ * namespace, as in Kubernetes.
  */
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, namespace, name } = asked;
   if (verb === 'get' && isOfObject(asked)) return { ...asked, subresource: undefined };
-  // A role in a namespace can give permissions on the namespace.
+  // With the namespace, a role in that namespace can give permissions on the Namespace itself.
   if (name !== undefined)
     return resource === 'namespaces' && namespace === undefined ? { ...asked, namespace: name } : asked;
   const selected = verb === 'list' || verb === 'watch' ? selectedName(context) : undefined;
   return selected === undefined ? asked : { ...asked, name: selected };
 }
 
-/** True for a subresource that only tells about the object: a user who may get the object may read it. */
+/** True for a subresource that only describes the object: the permission to get the object is enough to read it. */
 function isOfObject({ subresource }: ResourceAttributes): boolean {
   return subresource === 'history' || subresource === 'explanation' || subresource === 'dependents';
 }
 
 /**
- * Returns the name that a field selector requires. A selector that cannot be read is refused later, and selects none
- * here.
+ * Returns the name that a field selector requires. Returns undefined for a selector that cannot be parsed, which is
+ * refused later.
  */
 function selectedName({ query, querystring }: Context): string | undefined {
   if (!querystring.includes('fieldSelector')) return undefined;

@@ -8,7 +8,7 @@ import { clip } from '../../registry/object/resource-errors.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import { callerOf, setImpersonated } from '../request/request-state.ts';
 
-/** Each header of an impersonation begins so. Node gives header names in lower case. */
+/** The prefix of all headers of an impersonation, in lower case, as node gives the names of headers. */
 export const impersonationPrefix = 'impersonate-';
 const extraPrefix = `${impersonationPrefix}extra-`;
 
@@ -24,8 +24,8 @@ interface Wanted {
 }
 
 /**
- * Lets a request run as another user (`kubectl --as`), when its own may `impersonate` that user, each group, the uid and
- * each extra value; otherwise it gets 403. The names of headers and resources are those of Kubernetes.
+ * Lets a request run as another user (`kubectl --as`), when its own user may `impersonate` that user, each group, the
+ * uid and each extra value; otherwise it gets 403. The names of headers and resources are those of Kubernetes.
  * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 export async function impersonate(context: Context, permissions: RequestPermissions): Promise<void> {

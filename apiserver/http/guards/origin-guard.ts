@@ -10,7 +10,9 @@ const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** A name, or an address (IPv6 in brackets), with an optional port (RFC 9110, 7.2). */
 const hostForm = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?$/i;
 
-/** The size of the cache. A client may write one name in many ways, with 65,536 ports. */
+/**
+ * The maximum number of cached Host headers: a client may write one name in many ways, for example with 65,536 ports.
+ */
 const maxKeptHeaders = 100;
 
 export interface OriginGuardParts {
@@ -54,14 +56,17 @@ export class OriginGuard {
 /** The host names of a server. */
 class KnownHosts {
   readonly #names: ReadonlySet<string>;
-  /** Headers that were found to name one of them: parsing each again would cost a GET 1 %. */
+  /**
+   * A cache of Host headers that name a host of this server. Parsing the header at each request would make a GET 1 %
+   * slower.
+   */
   readonly #headers = new Set<string>();
 
   constructor(hostNames: readonly string[]) {
     this.#names = new Set([...loopbackNames, ...hostNames.map((name) => inHeader(name.toLowerCase()))]);
   }
 
-  /** Returns true when a Host header names one of them; undefined when the header is invalid. */
+  /** Returns true when a Host header names a host of this server; undefined when the header is invalid. */
   has(header: string): boolean | undefined {
     if (this.#headers.has(header)) return true;
     const [, name] = hostForm.exec(header) ?? [];

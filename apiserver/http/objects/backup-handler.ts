@@ -18,7 +18,10 @@ export interface BackupHandlerParts {
   readonly permissions: RequestPermissions;
 }
 
-/** `GET /backup`: a copy of the SQLite file, at the speed of the client. One at a time, of all workers; further requests get 429. */
+/**
+ * `GET /backup`: a copy of the SQLite file, at the speed of the client. All workers together send one backup at a time;
+ * further requests get 429.
+ */
 export class BackupHandler {
   readonly #parts: BackupHandlerParts;
   #isBusy = false;
@@ -63,7 +66,7 @@ export class BackupHandler {
       return { path, size: (await stat(path)).size };
     } catch (error) {
       this.#isBusy = false;
-      // Another worker of the same database sends one.
+      // Another worker of the same database is sending a backup.
       if (error instanceof StoreError && error.code === 'locked') throw underWay(error);
       this.#parts.logger.error({ err: error }, 'a backup could not be made');
       throw refusalOf(error);
@@ -89,7 +92,8 @@ function underWay(cause?: Error): ApiError {
 
 function refusalOf(cause: unknown): ApiError {
   if (cause instanceof StoreError && cause.code === 'full') {
-    const message = 'the disk of the database has no room for a copy: free as much as the database has';
+    const message =
+      'the disk of the database has no room for a copy: it needs as much free space as the database file has';
     return new ApiError('InsufficientStorage', message, { cause });
   }
   const message = 'the database cannot be copied at the moment';

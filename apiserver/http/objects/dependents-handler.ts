@@ -10,7 +10,7 @@ import { integerOf, queryOf } from '../request/query.ts';
 import { requireRead } from '../response/cacheable-answer.ts';
 import { sendJson } from '../response/responses.ts';
 
-/** The owned objects among those of served kinds. */
+/** Finds the objects of served kinds by their owners. */
 export interface KnownDependents {
   /** False while a starting server still reads the objects of large kinds. */
   areComplete(): boolean;
@@ -41,11 +41,14 @@ interface Dependent {
 const defaultLimit = 500;
 const maxLimit = 1000;
 
-/** Objects and bytes that are looked at between two turns of the event loop: some milliseconds. */
+/**
+ * The maximum numbers of objects and of bytes that are read in one turn of the event loop, which takes some
+ * milliseconds.
+ */
 const placesPerTurn = 2000;
 const bytesPerTurn = 512 * 1024;
 
-/** A condition has a short message, and an object few conditions. */
+/** The limits of what is shown of an object. They are above what is usual: few conditions, with short messages. */
 const maxConditions = 20;
 const maxTextLength = 1024;
 
@@ -99,7 +102,10 @@ export class DependentsHandler {
     return found;
   }
 
-  /** Asks once for each kind and namespace. */
+  /**
+   * Returns a function that decides whether the user may list an object's kind in its namespace. It asks the authorizer
+   * once for each kind and namespace.
+   */
   #mayList(context: Context): (resource: Resource, key: string) => boolean {
     const known = new Map<string, boolean>();
     return (resource, key) => {
@@ -123,7 +129,9 @@ export class DependentsHandler {
   }
 }
 
-/** The owners are those in the tree: other references may be many. */
+/**
+ * Describes a dependent. Only owners in the tree are included, because an object may have many other owner references.
+ */
 function dependentOf(object: ApiObject, uids: ReadonlySet<string>): Dependent {
   const { apiVersion, kind, metadata } = object;
   const { name, namespace, uid, generation, creationTimestamp, deletionTimestamp, ownerReferences = [] } = metadata;

@@ -34,7 +34,7 @@ export interface ExplanationCall {
 
 /** The maximum numbers of runs (the newest ones) and of owners that are read. */
 const maxRuns = 200;
-/** Runs that are read in one turn: some milliseconds. */
+/** The number of runs that are read in one turn of the event loop, which takes some milliseconds. */
 const runsPerTurn = 20;
 const maxOwners = 50;
 
@@ -79,7 +79,7 @@ export class ExplanationHandler {
     const runs: Run[] = [];
     for (const bytes of found) {
       runs.push(decodeObject<Run>(bytes));
-      // A record may have 40 KiB.
+      // The record of a run may have 40 KiB, so many of them are parsed in several turns.
       if (runs.length % runsPerTurn === 0) await nextTurn();
     }
     return runs;
@@ -94,7 +94,7 @@ export class ExplanationHandler {
     });
   }
 
-  /** Undefined when the user may not read the owner, or its kind is not served. */
+  /** Returns whether an owner exists; undefined when the user may not read the owner, or its kind is not served. */
   #exists(context: Context, { apiVersion, kind, name, uid }: OwnerReference, namespace?: string): boolean | undefined {
     const [version = '', group = ''] = apiVersion.split('/').reverse();
     const model = this.#parts.table.models().find((each) => each.kind === kind && each.group === group);

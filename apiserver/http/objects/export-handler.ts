@@ -24,7 +24,8 @@ export interface ExportHandlerParts {
 }
 
 /**
- * `GET /export`: all objects as of one revision, at the speed of the client; `GET /export/decrypted`: with Secrets in plain text. One at a time; further requests get 429.
+ * `GET /export`: all objects as of one revision, at the speed of the client; `GET /export/decrypted`: with Secrets in
+ * plain text. Only one export runs at a time; further requests get 429.
  */
 export class ExportHandler {
   readonly #parts: ExportHandlerParts;
@@ -94,7 +95,10 @@ export class ExportHandler {
     }
   }
 
-  /** An error here comes from the database; a client that disconnects is noticed elsewhere. */
+  /**
+   * Returns the next line. Logs an error, which comes from the database: a client that disconnects is noticed
+   * elsewhere.
+   */
   async #next(lines: AsyncGenerator<string, void, undefined>): Promise<IteratorResult<string, void>> {
     try {
       return await lines.next();

@@ -66,7 +66,9 @@ export class HistoryHandler {
   }
 }
 
-/** True for a GET of an object as of a revision: `resourceVersionMatch=Exact`, as lists have it. */
+/**
+ * True for a GET of an object as of a revision, which has `resourceVersionMatch=Exact` like a list as of a revision.
+ */
 export function asksForRevision(context: Context): boolean {
   const { querystring } = context;
   return querystring.includes('resourceVersionMatch') && firstOf(queryOf(context), 'resourceVersionMatch') === 'Exact';

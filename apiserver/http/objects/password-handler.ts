@@ -61,7 +61,8 @@ function readPassword(body: unknown): string {
     throw badRequest('the body must be {"password": "…"}');
   const { password, ...others } = body as { readonly password?: unknown };
   if (typeof password !== 'string') throw badRequest('password: must be a text');
-  if (Object.keys(others).length > 0) throw badRequest('the body has an unknown field: password is the only one');
+  if (Object.keys(others).length > 0)
+    throw badRequest('the body has an unknown field: it may only have the field password');
   return password;
 }
 

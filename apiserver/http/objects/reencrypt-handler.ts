@@ -18,9 +18,9 @@ export interface ReencryptHandlerParts {
 }
 
 /**
- * `POST /reencrypt`: encrypts all objects with the present key that are stored in another form. The response has a
- * line of JSON each second, and a last one with `"done":true`; without it the rewrite has stopped, and the same
- * request continues it. One runs at a time; further requests get 429.
+ * `POST /reencrypt`: encrypts with the present key all objects that are stored in another form. The response has a line
+ * of JSON each second, and a last line with `"done":true`. If that line is missing, the rewrite has stopped, and the
+ * same request continues it. Only one rewrite runs at a time; further requests get 429.
  */
 export class ReencryptHandler {
   readonly #parts: ReencryptHandlerParts;

@@ -84,7 +84,7 @@ interface KindOfRequests {
   readonly isReadOnly: boolean;
   /** The warning of each response, if the version is deprecated. */
   readonly deprecation: string | undefined;
-  /** The formats of its objects. */
+  /** The formats in which its objects can be sent. */
   readonly formats: readonly ResponseFormat[];
   /** The protobuf message of the kind, if it has one. */
   readonly message: Message | undefined;
@@ -99,7 +99,7 @@ const objectFormats: readonly ResponseFormat[] = ['json', 'yaml', 'problem'];
 /** The formats of kinds that have a protobuf message. */
 const typedFormats: readonly ResponseFormat[] = [...objectFormats, 'protobuf'];
 
-/** The patch types of objects. `readPatch` does not read the body of an apply. */
+/** The patch types of objects. An apply is separate, because `readPatch` does not read its body. */
 const objectPatchTypes = [...patchTypes, applyType];
 
 /** The number of objects that a deletecollection deletes at a time. */
@@ -284,7 +284,8 @@ export class ResourceHandler {
       { atOnce: deletedAtOnce, optionsOf: () => options },
     );
     if (!this.#mayList(call)) return sendBytes(context, deletedCollection(resource), call.format);
-    // Deleted objects have left memory, and perhaps the history as well.
+    // Only this response keeps the deleted objects in memory, once the history has dropped them, so their bytes are
+    // counted.
     this.#parts.memory.count(context, bytesOf(entries));
     await this.#sendList(call, list, () => undefined);
   }

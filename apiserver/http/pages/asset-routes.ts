@@ -19,14 +19,17 @@ interface AssetRequest {
   /** Decoded, without the trailing slash. */
   readonly segments: readonly string[];
   readonly hasTrailingSlash: boolean;
-  /** Scripts and styles are separate files: nothing is inline. */
+  /** True for the console. Its scripts and styles are separate files, so its policy allows nothing inline. */
   readonly isConsole: boolean;
 }
 
 /** The plugin whose files are served at `/console/` as well, where people look for them. */
 const consolePlugin = 'console';
 
-/** `/plugins/<name>/assets/…`: the static files of plugins, while they run; and `/console/…`, those of the console. */
+/**
+ * `/plugins/<name>/assets/…`: the static files of plugins, while they run. `/console/…`: the files of the plugin
+ * `console`.
+ */
 export function assetRoutes(assets: AssetTable): Middleware {
   return async function answerAsset(context, next) {
     const request = readRequest(context.path, assets);
@@ -60,7 +63,7 @@ async function answer(context: Context, request: AssetRequest): Promise<void> {
   const { folder, segments, hasTrailingSlash } = request;
   const found = await folder.find(segments);
   if (found?.kind === 'folder' && !hasTrailingSlash) {
-    // Relative links of the page are below it.
+    // The slash is added, because the relative links of the folder's page are below this path.
     context.redirect(`${context.path}/${context.search}`);
     return;
   }
@@ -145,6 +148,6 @@ function refuse(context: Context, { statusCode, headers }: SendResult): void {
 }
 
 const refusals: Readonly<Record<number, string>> = {
-  412: 'the file is not the one of If-Match or If-Unmodified-Since',
+  412: 'the file does not meet the condition of If-Match or If-Unmodified-Since',
   416: 'the file has no such range',
 };

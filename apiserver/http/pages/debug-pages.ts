@@ -7,7 +7,7 @@ import { integerOf } from '../request/query.ts';
 import { sendJson } from '../response/responses.ts';
 
 const defaultLimit = 500;
-/** A larger limit counts as this one. */
+/** The largest limit that a request can set; a larger one counts as this one. */
 const maxLimit = 10_000;
 
 /** Names consist of these characters, so no other part of a path reaches a page. */

@@ -23,8 +23,9 @@ export const docsPage = (root: string): string => `<!doctype html>
 const maxUnfolded = 20;
 
 /**
- * Starts Swagger UI. The kinds of plugins and definitions come first, unfolded; those that every server has, which are in the
- * service's domain or among `builtIn`, by their tags, come last and folded. The filter finds tags and paths, in any case.
+ * Starts Swagger UI. The kinds of plugins and definitions come first, unfolded. The kinds that every server has come
+ * last, folded: those in the service's domain, and those whose tags are in `builtIn`. The filter finds tags and paths,
+ * in any case.
  */
 export function docsInitializer({ serviceDomain, builtIn }: DocsKinds): string {
   // validatorUrl: Swagger UI would otherwise send documents to another server for validation.
@@ -54,11 +55,14 @@ const ui = SwaggerUIBundle({
 /** The data by which the page distinguishes the kinds of every server from those of plugins and definitions. */
 export interface DocsKinds {
   readonly serviceDomain: string;
-  /** The tags of their operations. */
+  /** The tags of the kinds of every server that are not in the service's domain. */
   readonly builtIn: readonly string[];
 }
 
-/** Swagger UI sets styles by script, which needs no permission; its icons are data: images in its style sheet. */
+/**
+ * The content security policy of the page. Swagger UI sets styles by script, which needs no permission. Its icons are
+ * images in its style sheet, so `data:` is allowed.
+ */
 export const docsPolicy: string = [
   "default-src 'none'",
   "script-src 'self'",

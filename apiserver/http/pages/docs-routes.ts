@@ -66,7 +66,10 @@ async function fileOf(type: string, file: string): Promise<CacheableAnswer> {
   return answerOf(type, await readFile(new URL(file, import.meta.url)));
 }
 
-/** A file that the build has compressed, to save disk space; it is sent as the request accepts it. */
+/**
+ * Reads a file that the build has compressed to save disk space. It is kept uncompressed, and sent in an encoding that
+ * the request accepts.
+ */
 async function compressedOf(type: string, file: string): Promise<CacheableAnswer> {
   return answerOf(type, await unzip(await readFile(new URL(file, import.meta.url))));
 }

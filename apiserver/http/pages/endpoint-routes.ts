@@ -55,7 +55,7 @@ function callEndpoint(
   const answer = call.answer();
   const send = (ready: Answer | undefined): void => {
     sendAnswer(context, call, ready);
-    // Only a stream continues after its beginning, and it ends when the user may no longer read it.
+    // Only a stream is kept open: it ends when the user may no longer read it.
     if (call.isStreaming) parts.permissions.keepOpen(context, (error) => call.stopStream(error));
   };
   return answer instanceof Promise ? answer.then(send) : send(answer);

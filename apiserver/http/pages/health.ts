@@ -37,7 +37,7 @@ export function withoutTrailingSlash(path: string): string {
 export interface HealthQuery {
   readonly verbose: boolean;
   readonly exclude: readonly string[];
-  /** False: the report says which checks fail but not why, since problems name hosts, users and files. */
+  /** When false, the report says which checks fail, but not why: problems name hosts, users and files. */
   readonly hasReasons: boolean;
 }
 

@@ -66,7 +66,7 @@ async function comeBack(context: Context, parts: IssuerLoginRouteParts, { provid
   const sealed = readLoginCookie(context.get('Cookie'), isSecure);
   const address = addressBlock(proxies.addressOf(context));
   const { querystring } = context;
-  // The login is over, whether it succeeds or fails.
+  // The login ends here, whether it succeeds or fails, so its cookie is deleted.
   if (sealed !== undefined) context.set('Set-Cookie', loginCookie('', isSecure));
   try {
     const { secret, next } = await people.issuers.finish({ provider, querystring, sealed, address });

@@ -25,7 +25,7 @@ export function issuerRoutes(issuer: AccountIssuer): Middleware {
     if (context.method === 'DELETE' && found.type === jwksType) return deleteKeys(context, issuer);
     requireRead(context);
     context.set('Content-Type', found.type);
-    // A verifier finds a new key within the hour.
+    // Verifiers may cache the keys for an hour; after that, they find a new key.
     context.set('Cache-Control', 'public, max-age=3600');
     context.body = Buffer.from(JSON.stringify(await found.read()));
   };

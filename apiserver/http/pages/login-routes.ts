@@ -106,7 +106,7 @@ async function logIn(context: Context, parts: LoginParts): Promise<void> {
   }
 }
 
-/** Makes the user of a session that of the request, for the audit log. */
+/** Sets the user of a session as the user of the request, for the audit log. */
 async function noteUser(context: Context, people: People, secret: string): Promise<void> {
   const user = await people.ofSession(secret);
   if (user !== undefined) setCaller(context, user);

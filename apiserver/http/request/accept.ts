@@ -36,7 +36,7 @@ interface Range {
 /** The format of a response. */
 export interface Accepted<T> {
   readonly format: ResponseFormat;
-  /** undefined: the object itself. */
+  /** The form that the client requested; undefined for the object itself. */
   readonly shape?: T;
 }
 
@@ -46,8 +46,9 @@ const known = new LruCache<string, { readonly found: readonly Range[] }>({ maxEn
 const plainJson: Accepted<never> = { format: 'json' };
 
 /**
- * The first media type that client and server both support, by quality, then by the client's order. `shapes` are the
- * forms that this response can have, in JSON only, by `<as>.<v>.<g>` in lower case. 406 when there is none.
+ * Returns the first media type that client and server both support, by quality, then by the client's order. `shapes`
+ * are the forms that this response can have, in JSON only; their keys are `<as>.<v>.<g>` in lower case. Refuses the
+ * request with 406 when there is no such type.
  */
 export function negotiate<T = never>(
   header: string | undefined,

@@ -15,7 +15,7 @@ export interface RequestGrant {
 
 /**
  * Data for a request's audit entry, which the parts that handle the request add. All fields exist from the beginning,
- * as in the state.
+ * as in {@link RequestState}, which has the reason.
  */
 export interface AuditNotes {
   decision: Decision | undefined;

@@ -1,7 +1,10 @@
 import { BlockList, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** The problem of a proxy's address or network, such as `10.1.2.3`, `10.0.0.0/8` or `fd00::/8`. undefined: none. */
+/**
+ * Returns the problem of a proxy's address or network, such as `10.1.2.3`, `10.0.0.0/8` or `fd00::/8`; undefined when
+ * it is valid.
+ */
 export function checkProxy(text: string): string | undefined {
   const { family, prefix } = parseProxy(text);
   if (family === 0) return `"${text}" is not an IP address or network, such as 10.1.2.3 or 10.0.0.0/8`;

@@ -29,7 +29,7 @@ export function readWriteOptions(context: Context, options: OptionsKind, place: 
   });
 }
 
-/** Reads the same options for server-side apply, which requires a field manager. */
+/** Reads the options of a server-side apply, which requires a field manager. */
 export function readApplyOptions(context: Context, place: Place): ReadOptions<ApplyOptions> {
   const { query } = context;
   const options = 'PatchOptions';

@@ -7,7 +7,7 @@ export interface CacheableAnswer {
   readonly type: string;
   /** Identifies the version; without quotes. */
   readonly tag: string;
-  /** Default: cache it, and revalidate it at each use. */
+  /** Default: clients may cache the response, and have to revalidate it at each use. */
   readonly cacheControl?: string;
 }
 

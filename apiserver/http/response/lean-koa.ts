@@ -51,7 +51,7 @@ export class LeanKoa extends Koa {
         return void res.end(body);
       }
     } catch {
-      // Koa reports it below.
+      // Koa, which is called below, reports the error.
     }
     if (!isHandler(koaHandler)) throw new Error('koa has no method handleRequest: see what its new version has');
     const { statusCode } = context.res;
@@ -81,7 +81,7 @@ const noQuery: Context['query'] = Object.freeze({});
 
 const firstHeader = ['X-Content-Type-Options', 'nosniff'] as const;
 
-/** Names and values in turn. */
+/** The names and values of headers, in turn. */
 type Headers = string[];
 
 /** The name of a header, or koa's other form: several names with their values. */

@@ -6,7 +6,7 @@ import { sendBytes, setYaml } from './responses.ts';
 
 /** A list: a JSON object whose last field is an array with an item for each entry. */
 export interface ListText {
-  /** All other fields. At least one. */
+  /** All other fields of the list, at least one. */
   readonly head: object;
   readonly field: 'items' | 'rows';
   readonly entries: readonly { readonly bytes: Buffer; readonly size: number }[];
@@ -49,7 +49,7 @@ export function* listPieces({ head, field, entries, itemOf = asStored, check }: 
   yield Buffer.concat(parts);
 }
 
-/** Yields the same as YAML, in pieces of the same size. */
+/** Yields the YAML of a list, in pieces of the size that {@link listPieces} has. */
 export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer | Promise<Buffer>, void> {
   const { head, field, entries, itemOf = asStored, check } = text;
   const isEmpty = entries.length === 0;

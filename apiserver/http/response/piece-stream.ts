@@ -9,7 +9,10 @@ export const pieceBytes: number = 256 * 1024;
 /** A response up to this size is sent whole, which costs half as much as a stream; it counts in the memory of responses. */
 export const wholeBytes: number = 1024 * 1024;
 
-/** Pieces made in one turn of the event loop when they are copies: a turn costs 10 µs, copying a piece 30. */
+/**
+ * The number of pieces that are made in one turn of the event loop when they are copies of stored bytes: a turn costs
+ * 10 µs, and copying a piece 30 µs.
+ */
 export const copiesPerTurn = 4;
 
 /** Pieces of a response; a piece that is not ready at once is a promise. */
@@ -31,7 +34,7 @@ export class PieceStream extends Readable {
     this.#perTurn = perTurn;
   }
 
-  /** A stream of the same pieces, rewritten; this one must not be read any more. */
+  /** Returns a stream of this stream's pieces, rewritten. This stream must not be read any more. */
   rewritten(rewriter: JsonRewriter): PieceStream {
     return new PieceStream(rewrittenPieces(this.#pieces, rewriter));
   }

@@ -7,7 +7,7 @@ import { nextTurn } from '../../turns/next-turn.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import { setProtobuf } from './responses.ts';
 
-/** Objects that are encoded in one turn of the event loop: some milliseconds. */
+/** The number of objects that are encoded in one turn of the event loop, which takes some milliseconds. */
 const encodedPerTurn = 100;
 
 export interface ProtobufList {

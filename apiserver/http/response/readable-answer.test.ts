@@ -27,7 +27,7 @@ describe('Responses for people', () => {
     server.schemeManager.register(Note);
     await server.client.create(Note, { metadata: { name: 'a' }, spec: { text: 'x' } });
     await server.client.create(Note, { metadata: { name: 'big' }, spec: { text: 'x"'.repeat(100_000) } });
-    // Together more than what is sent whole.
+    // Together, these objects are longer than a list that is sent whole.
     for (const name of ['c', 'd', 'e', 'f'])
       await server.client.create(Note, { metadata: { name }, spec: { text: name.repeat(300_000) } });
   });
@@ -65,7 +65,7 @@ describe('Responses for people', () => {
       }
   });
 
-  it('follow pretty and managedFields, whatever the client [spec experience-readable]', async () => {
+  it('obey the parameters pretty and managedFields of every client [spec experience-readable]', async () => {
     const shape = async (query: string, headers = {}): Promise<readonly boolean[]> => {
       const { text } = await get(`${notes}/a?${query}`, headers);
       return [isIndented(text), hasManagedFields(text)];

@@ -41,8 +41,8 @@ export const protobufEvents: FrameFormat = {
 };
 
 /**
- * Makes the same frames, with each object in another form. Use one for each stream: the form of an event may depend on
- * earlier events.
+ * Returns a format that makes the frames of {@link jsonLines}, with each object in another form. Use one for each
+ * stream: the form of an event may depend on earlier events.
  */
 export function viewedLines(view: ObjectView): FrameFormat {
   const show = view.ofEvents();
@@ -74,8 +74,8 @@ export class PassCache {
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
     const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);
-    // An object that enters one selection and stays in another is an event of two types; the rarer one is serialized
-    // again.
+    // A change is ADDED for a watcher whose selection the object enters, and MODIFIED where the object stays in the
+    // selection. Only the type of the last call is kept; the other one is serialized again.
     if (known?.type === type) return known.frame;
     const frame = format.event(type, entry.bytes, String(entry.revision));
     byEntry.set(entry, { type, frame });

@@ -28,7 +28,7 @@ export interface WatchHandlerParts {
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1): spreads the ends of watches without a time limit. */
+  /** Returns a random number from 0 to below 1, which spreads the ends of watches without a time limit. */
   readonly random: () => number;
   readonly bookmarkIntervalMs: number;
   /** Watches beyond this number are refused (429). */
@@ -76,7 +76,8 @@ export class WatchHandler {
   }
 
   #begin(context: Context, { path, resource, from, onEnd }: Asked): Promise<void> | void {
-    // The stream starts empty and waits for a revision that memory does not have yet.
+    // A watch that begins with the present objects, or at the present revision, waits until memory has the requested
+    // revision. Any other watch starts at once: its stream stays empty until memory has a later change.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
       const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));
@@ -92,9 +93,9 @@ export class WatchHandler {
       throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
     }
     if (start.resource.isClosed) throw noLongerServed(start.resource);
-    // The client disconnected while it waited, and nothing would end its stream.
+    // The client has disconnected during the wait, so nothing would end a stream that started now.
     if (context.res.closed) return onEnd();
-    // Before the stream begins: the permission may have been withdrawn while the watch waited.
+    // This comes before the stream begins, because the permission may have been withdrawn while the watch waited.
     let fail: (error: ApiError) => void = () => undefined;
     this.#parts.permissions.keepOpen(context, (error) => fail(error));
     context.respond = false;
@@ -227,7 +228,7 @@ interface WatchStart {
   readonly initial: boolean;
   readonly markEnd: boolean;
   readonly revision: number;
-  /** The revision that memory must reach first. Absent: the last one that any replica acknowledged. */
+  /** The revision that memory must reach first. By default, it is the last one that any replica acknowledged. */
   readonly resourceVersion: string | undefined;
 }
 

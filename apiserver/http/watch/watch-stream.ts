@@ -35,9 +35,12 @@ export interface WatchStreamParts {
   readonly initial: readonly Entry[];
   /** Changes after this revision follow. */
   readonly revision: number;
-  /** Mark the end of the initial objects by a bookmark. */
+  /** True when a bookmark marks the end of the initial objects. */
   readonly markInitialEnd: boolean;
-  /** undefined: no bookmarks. Clients that did not ask for bookmarks mistake them for objects. */
+  /**
+   * The interval of bookmarks; undefined when the client did not ask for bookmarks, because it would mistake them for
+   * objects.
+   */
   readonly bookmarkIntervalMs: number | undefined;
   readonly timeoutMs: number;
   /** The revision that memory has reached. */

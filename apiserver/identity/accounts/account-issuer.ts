@@ -26,7 +26,7 @@ export interface AccountIssuerParts {
 
 /** The content and the lifetime of a token. */
 export interface TokenOrder extends AccountClaims {
-  /** Empty: this server. */
+  /** When empty, the token is for this server. */
   readonly audiences: readonly string[];
   readonly seconds: number;
 }
@@ -58,7 +58,10 @@ export class AccountIssuer implements JwtIssuer {
     return this.#parts.accounts;
   }
 
-  /** Signs a token. A requested lifetime above the maximum of its sort is reduced. */
+  /**
+   * Signs a token. A requested lifetime is reduced to the maximum, which is longer for a token that is bound to an
+   * object.
+   */
   async issue({ audiences, seconds, ...whose }: TokenOrder): Promise<IssuedToken> {
     const { issuer, keys, clock, uuid } = this.#parts;
     const { kid, privateKey } = await keys.current();

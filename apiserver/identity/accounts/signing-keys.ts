@@ -60,7 +60,10 @@ export class SigningKeys {
     });
   }
 
-  /** Returns the key that signs now; makes the first one, and the next one when this one has signed for long enough. */
+  /**
+   * Returns the key that signs now. Makes the first key, and a new key when the present one has signed for {@link
+   * rotationMs}.
+   */
   async current(): Promise<SigningKey> {
     if (this.#isDue()) {
       this.#making ??= this.#make().finally(() => (this.#making = undefined));
@@ -95,7 +98,7 @@ export class SigningKeys {
     return this.#ofId(kid) !== undefined;
   }
 
-  /** Returns all keys whose tokens may be valid, the one that signs last. */
+  /** Returns all keys whose tokens may be valid. The key that signs now is the last item. */
   all(): readonly SigningKey[] {
     return this.#all();
   }
@@ -118,7 +121,7 @@ export class SigningKeys {
 
   async #make(): Promise<void> {
     const { vault, clock } = this.#parts;
-    // Another replica may have made it.
+    // Another replica may have made the key in the meantime.
     await vault.reach();
     if (!this.#isDue()) return;
     const number = (this.#all().at(-1)?.number ?? 0) + 1;

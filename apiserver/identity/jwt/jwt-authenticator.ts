@@ -12,7 +12,8 @@ type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 export interface VerifiedToken {
   readonly expiresMs: number;
   /**
-   * Returns its user, unless the token is void for a reason other than time. `audience` is undefined for this server.
+   * Returns the token's user; undefined when the token is void for a reason other than its time. `audience` is
+   * undefined for this server.
    */
   readonly userFor: (audience: string | undefined) => Found;
 }
@@ -44,7 +45,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
     this.replace(issuers);
   }
 
-  /** Uses these issuers in place of the others, from the next request on. */
+  /** Replaces all issuers by these, from the next request on. */
   replace(issuers: readonly JwtIssuer[]): void {
     this.#issuers = new Map(issuers.map((issuer) => [issuer.name, issuer]));
     this.#verified = newCache();

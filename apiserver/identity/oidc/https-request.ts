@@ -55,7 +55,7 @@ export async function sendHttps(
   }
 }
 
-/** Fetches a JSON document. Rejects for any status but 200 as well. */
+/** Fetches a JSON document. Rejects like {@link sendHttps}, and for any status other than 200. */
 export async function fetchJson(url: string, parts: HttpsParts): Promise<unknown> {
   const { status, text } = await sendHttps(url, parts, { headers: { accept: 'application/json' } });
   if (status !== 200) throw new Error(`${url}: status ${status}, not 200`);

@@ -105,7 +105,7 @@ export class IssuerLogin implements LoginProvider {
       settings,
       authentication,
     );
-    // The request has a limit of its own.
+    // openid-client needs no time limit, because {@link sendHttps} has one.
     configuration.timeout = undefined;
     configuration[client.customFetch] = async (url, { method, headers, body }) => {
       if (body !== undefined && body !== null && !(body instanceof URLSearchParams) && typeof body !== 'string')
@@ -118,7 +118,7 @@ export class IssuerLogin implements LoginProvider {
     return configuration;
   }
 
-  /** The file is read at each login: a new secret needs no restart. */
+  /** Reads the client secret from its file at each login, so that a new secret needs no restart. */
   async #readSecret(path: string): Promise<string> {
     try {
       return await readSecret(path);

@@ -9,7 +9,7 @@ import type { UserInfo } from '../user-info.ts';
 import type { ClaimMapping, IssuerConfig } from './authentication-config.ts';
 import type { IssuerKeys } from './issuer-keys.ts';
 
-/** Kubernetes' list: signatures by a key pair. */
+/** The algorithms that Kubernetes accepts. All of them sign with a key pair. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
 /** The clock of an issuer may be ahead by this time. The check of the expiry allows no difference. */

@@ -18,7 +18,10 @@ interface Listed {
  */
 export class ListedTokens implements TokenAuthenticator {
   #listed: ReadonlyMap<number, readonly Listed[]>;
-  /** Tokens that were found in this list. A connection's requests have the same object, which needs no comparison again. */
+  /**
+   * Tokens that were found in this list. All requests of a connection have the same token object, which needs no
+   * comparison after the first.
+   */
   #found = new WeakMap<BearerToken, UserInfo>();
 
   constructor(owners: readonly TokenOwner[]) {
@@ -52,7 +55,7 @@ export class ListedTokens implements TokenAuthenticator {
     const map = new Map<number, Listed[]>();
     for (const owner of owners) {
       const { digest, user } = owner;
-      // A later list has other objects for the owners, which are equal if the entry has not changed.
+      // A later list has new objects for the owners, so owners are compared by their content.
       const isValid = (): boolean => isDeepStrictEqual(this.#find(digest)?.owner.user, user);
       const prefix = digest.readUInt16BE(0);
       map.set(prefix, [...(map.get(prefix) ?? []), { owner, user: { ...user, isValid } }]);

@@ -20,9 +20,9 @@ export type ValueTest =
 export interface Condition {
   readonly index: KindIndex;
   readonly test: ValueTest;
-  /** The condition holds for the objects without a value that passes the test. */
+  /** True when the condition holds for the objects without a value that passes the test. */
   readonly negated: boolean;
-  /** No object has two values that pass, so counts of values are counts of objects. */
+  /** True when no object has two values that pass, so that counts of values are counts of objects. */
   readonly onePerObject: boolean;
 }
 
@@ -33,12 +33,12 @@ interface Slice {
   readonly to: number;
 }
 
-/** Entries that include all that meet a condition. */
+/** All entries that meet a condition, and perhaps others. */
 export interface Candidates {
   readonly slices: readonly Slice[];
   /** Total length of all slices. */
   readonly count: number;
-  /** The slices hold exactly the entries that meet the condition, each once. */
+  /** True when the slices hold exactly the entries that meet the condition, each once. */
   readonly exact: boolean;
 }
 

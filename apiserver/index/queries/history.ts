@@ -15,12 +15,13 @@ import { filterInTurns, firstOrder, inFirstOrder, isLongSelection } from './sele
 
 export interface HistoryOptions {
   /**
-   * Snapshots kept; the least recently used is dropped first. Default 16: that many clients can page through a changing
-   * kind.
+   * The maximum number of snapshots; the least recently used is dropped first. Default 16, so that 16 clients can page
+   * through a changing kind.
    */
   readonly maxSnapshots?: number;
   /**
-   * Entries of all snapshots together; a larger snapshot is not kept. Default 2,000,000, which takes 16 MB.
+   * The maximum number of entries of all snapshots together; a larger snapshot is not kept. Default 2,000,000, which
+   * takes 16 MB.
    */
   readonly maxEntries?: number;
 }
@@ -134,7 +135,7 @@ function firstStates(
   return states;
 }
 
-/** Entries passed in one step: a millisecond. */
+/** The number of entries that are passed in one step, which takes a millisecond. */
 const passedPerStep = 4096;
 
 function* placesSteps(entries: readonly Entry[]): Steps<EntryPlaces> {

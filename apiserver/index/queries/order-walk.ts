@@ -91,7 +91,7 @@ function compareByKey({ index, descending }: SortKey, a: Entry, b: Entry): numbe
   return descending ? compareCodePoints(valueOfB, valueOfA) : compareCodePoints(valueOfA, valueOfB);
 }
 
-/** Entries passed in one step: a millisecond. */
+/** The number of entries that are passed in one step, which takes a millisecond. */
 const passedPerStep = 4096;
 
 /**
@@ -207,8 +207,8 @@ function sortGroup({ list, from, to }: Group, { rest }: Keys, { accepts, emit }:
 }
 
 /**
- * Walks a group that is so large that sorting it takes longer than finding its members in the whole kind, which the
- * index of the next key has in order.
+ * Walks a group that would take long to sort. The index of the next key has the whole kind in order, and finding the
+ * members of a large group there is faster.
  */
 function filterGroup({ value }: Group, { first, rest }: Keys, { accepts, emit }: Walk): boolean {
   const isMember = (entry: Entry): boolean => first.index.sortValue(entry, first.descending) === value;

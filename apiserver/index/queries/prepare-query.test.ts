@@ -82,7 +82,7 @@ describe('prepareQuery', () => {
     });
   }
 
-  it('leaves an index to a reader that cannot wait, and starts again when all objects are replaced [slow]', async () => {
+  it('lets a reader that cannot wait build the index, and starts again when all objects are replaced [slow]', async () => {
     const random = seededRandom(1);
     const cache = crowd(random);
     const options = queries['a label selector'] as QueryOptions;
@@ -105,7 +105,7 @@ describe('prepareQuery', () => {
     expectSame(next, options);
   });
 
-  it('leaves the index of a small kind to its first reader', () => {
+  it('does not prepare the index of a small kind, which its first reader builds', () => {
     const cache = createPersonCache();
     for (let number = 0; number < 2000; number += 1) put(cache, `p${number}`, seededRandom(number));
     const missing = Object.values(queries).map((options) => prepareQuery(cache, compileQuery(cache, options)));

@@ -2,7 +2,10 @@ import type { Condition } from './condition.ts';
 import type { KindCache } from '../kind-cache.ts';
 import type { Query } from './query.ts';
 
-/** The maximum number of objects for which an index is built in one turn when it is needed: some milliseconds. */
+/**
+ * The maximum number of objects for which an index is built in one turn when it is needed. The turn then takes some
+ * milliseconds.
+ */
 const preparedAtOnce = 2_000;
 
 /**

@@ -63,7 +63,7 @@ describe('compileQuery', () => {
     ).to.deep.equal(['spec.team desc', 'spec.name asc', 'spec.age desc']);
   });
 
-  it('knows requests with the same requirements, whatever their order', () => {
+  it('recognizes requests with the same requirements, whatever their order', () => {
     const [name, team] = [requirement('spec.name', 'Ada', 'Bob'), requirement('spec.team', 'red')];
     const canonical = (...fieldSelector: Selector): string =>
       compileQuery(createPersonCache(), { fieldSelector }).canonical;

@@ -12,10 +12,13 @@ import { placesOf, planOf, select, visitsOf } from './select.ts';
 import type { PageBounds, SelectedEntries } from './select.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
-/** Conditions checked in one step: 1 ms, and up to 10 when the objects are in no cache of the processor. */
+/**
+ * The number of checks of a condition in one step. They take 1 ms, or up to 10 ms when the objects are not in the
+ * processor's caches.
+ */
 const checksPerStep = 16_384;
 
-/** Selections up to this many checks run in one turn: 5 ms, and up to 40. */
+/** Selections with at most this many checks run in one turn, which takes 5 ms, or up to 40 ms. */
 const checksAtOnce = 4 * checksPerStep;
 
 /** Sorting an entry by several keys costs as much as this many checks. */
@@ -27,7 +30,7 @@ const checksPerSort = 16;
  */
 export function isLongSelection(cache: KindCache, query: Query, page: PageBounds = {}): boolean {
   const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);
-  // Up to this number of conditions, the walk takes most of the time.
+  // This check is first, because it is cheap: with so few checks, even a selection that visits all objects is short.
   if (cache.size * checks <= checksAtOnce) return false;
   return visitsOf(cache, query, page) * checks > checksAtOnce;
 }
@@ -47,7 +50,7 @@ export function selectInTurns(
 /** Always selects in several turns. */
 export function selectLong(cache: KindCache, query: Query, page: PageBounds = {}): Promise<SelectedEntries> {
   const { candidates, total } = planOf(cache, query.conditions);
-  // Below this, ordering all objects costs more than sorting the matches.
+  // With fewer candidates than half of the objects, sorting the matches costs less than ordering all objects.
   if (candidates !== undefined && candidates.count * 2 < cache.size)
     return selectAmong(placesOf(cache, candidates), query, page);
   return filterAll(cache, query, { page, total });
@@ -135,7 +138,9 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
   return sorted;
 }
 
-/** Entries passed in one step when there is nothing to sort: about a millisecond. */
+/**
+ * The number of entries that are passed in one step when there is nothing to sort. A step takes about a millisecond.
+ */
 const entriesPerStep = 8192;
 
 /** A page of all matches. */

@@ -44,7 +44,7 @@ export function select(cache: KindCache, query: Query, page: PageBounds = {}): S
   const bounds = { from: offset, to: offset + count };
   const plan = planOf(cache, query.conditions);
   if (query.isEmpty || plan.total === 0) return { entries: [], total: 0, visited: 0 };
-  // For example a namespace that holds all objects.
+  // A condition may select all objects, for example when they are all in the namespace of the request.
   const isEverything = query.conditions.length === 0 || plan.total === cache.size;
   if (isEverything) return pageByRank(cache, query, bounds);
   const { candidates } = plan;

@@ -14,7 +14,7 @@ import type { UnservedLog } from '../kinds/unserved-log.ts';
 
 const changesPerPage = 1000;
 
-/** Work of one turn of the event loop, in bytes of changes: 5 to 10 ms. */
+/** The bytes of changes that are applied in one turn of the event loop, which takes 5 to 10 ms. */
 const bytesPerTurn = 256 * 1024;
 
 /** A change costs as much as this many of its bytes, however small it is. */
@@ -42,8 +42,8 @@ export interface FollowerParts {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * True while a commit of this process is running: its outcome says which changes came before it, and {@link
-   * Follower.reach} is called.
+   * True while a commit of this process is running. A hint then waits for at most {@link ownCommitMs}, because the
+   * commit's outcome says which changes came before it, and {@link Follower.reach} is called for them.
    */
   readonly isCommitting: () => boolean;
   /** The database's revision. */
@@ -126,7 +126,7 @@ export class Follower {
     // A failure is handled in `latest`; the next heartbeat asks again.
     const revision = await this.#parts.latest().catch(() => undefined);
     if (revision === undefined) return;
-    // When there is nothing to follow, following is healthy.
+    // When memory has everything, this counts as a successful read.
     if (revision <= this.#parts.revisions.current) this.#parts.onRead(undefined);
     this.hear(revision);
   }
@@ -136,7 +136,7 @@ export class Follower {
     this.#reading ??= this.#readOn().finally(() => {
       this.#reading = undefined;
       this.#wake();
-      // A caller may have come between the last check and this line.
+      // A caller may have asked for a later revision between the last check and this line, so the check is repeated.
       this.#read();
     });
   }

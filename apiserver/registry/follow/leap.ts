@@ -15,7 +15,7 @@ export interface LaterState {
 
 /** A kind's later state, ready to be applied. */
 export interface Leap {
-  /** False when the kind has changed since the leap was made, so that a new one must be made. */
+  /** False when the kind has changed since the leap was made, so that a new leap must be made. */
   isCurrent(): boolean;
   /**
    * Applies the state to the kind in this turn; watchers lose their position. Resolves when the subscribers in this
@@ -24,7 +24,7 @@ export interface Leap {
   take(): Promise<void>;
 }
 
-/** Objects compared in one step: about a millisecond. */
+/** The number of objects that are compared in one step, which takes about a millisecond. */
 const comparedPerStep = 1000;
 
 /** Makes a leap in steps, while the kind serves reads. */

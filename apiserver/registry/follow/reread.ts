@@ -33,7 +33,7 @@ export interface RereadParts {
   readonly isStopped: () => boolean;
 }
 
-/** Objects read in one turn of the event loop, and their bytes. */
+/** The maximum number of objects, and of their bytes, that are read in one turn of the event loop. */
 const readPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 
@@ -53,7 +53,7 @@ export async function reread(parts: RereadParts): Promise<void> {
   const { table, log, hidden, revisions } = parts;
   while (!parts.isStopped()) {
     const state = await readState(parts);
-    // Memory may have advanced meanwhile by this process's own writes.
+    // This process's own writes may have advanced memory meanwhile, so that it is not behind this state.
     if (state !== undefined && state.revision <= revisions.current) return;
     if (state === undefined) continue;
     const leaps = await leapsTo(state);

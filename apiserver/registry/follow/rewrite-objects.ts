@@ -26,7 +26,7 @@ export interface RewriteProgress {
   readonly problems: readonly string[];
 }
 
-/** Objects that are written at the same time. */
+/** The number of objects that are written at the same time. */
 const atOnce = 100;
 
 /** The maximum number of reported problems; further ones would have the same causes. */

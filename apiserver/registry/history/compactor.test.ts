@@ -72,7 +72,7 @@ describe('Compactor', () => {
     expect(trimmed, 'a further group of 256 would leave fewer than 1,000').to.deep.equal([1024]);
   });
 
-  it('applies the limit of bytes before the other two, at once', async () => {
+  it('applies the limit of bytes immediately, and before the limits of age and of number', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 300; revision += 1) compactor.record(revision, 5);
     // One run has started when the bound was passed; another one handles the changes that came meanwhile.

@@ -17,7 +17,7 @@ export interface Retention {
 
 export const defaultRetention: Retention = { minAgeMs: 300_000, minChanges: 10_000, maxBytes: 256 * 1024 * 1024 };
 
-/** Rows in one transaction: 2 to 4 ms, for which writers wait. */
+/** The number of rows that one transaction deletes. Writers wait for it, for 2 to 4 ms. */
 const rowsPerStep = 1000;
 
 const intervalMs = 30_000;

@@ -34,22 +34,22 @@ export class KeptReader {
     this.#keyPrefix = keyPrefixOf(parts.kind);
   }
 
-  /** Entries in the parts that were read, including those of former states. */
+  /** The number of entries in the parts that were read, including those of former states. */
   get size(): number {
     return this.#size;
   }
 
-  /** Entries that were not computed. */
+  /** The number of entries that were taken from the parts, and so were not computed. */
   get used(): number {
     return this.#used;
   }
 
-  /** The last revision that the parts know. */
+  /** The last revision of the parts that were read. */
   get last(): number {
     return this.#last;
   }
 
-  /** True when {@link advance} has to be awaited before {@link entryOf} a row with this revision. */
+  /** True when {@link advance} has to be awaited before {@link entryOf} is called for a row with this revision. */
   isBefore(revision: number): boolean {
     return !this.#isOver && revision > this.#last;
   }
@@ -64,7 +64,7 @@ export class KeptReader {
     }
   }
 
-  /** Reads the other parts: they have only former states. */
+  /** Reads the remaining parts, which have only former states. */
   async finish(): Promise<void> {
     await this.advance(Infinity);
   }
@@ -76,7 +76,8 @@ export class KeptReader {
   entryOf({ key, revision, data, problem }: Row): Entry | undefined {
     const part = this.#part;
     const at = part?.find(revision);
-    // The values are those of the object in the present version.
+    // The kept values are those of the object in the storage version, so they are not used for an object that is stored
+    // in another version.
     if (part === undefined || at === undefined || problem !== undefined || !isInVersion(data, this.#apiVersion))
       return undefined;
     const { slabs } = this.#parts.cache;

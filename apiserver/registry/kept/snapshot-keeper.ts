@@ -61,14 +61,14 @@ interface Followed {
 }
 
 /**
- * Writes the memory of kinds into files when a server stops, so that the next start copies it, and computes nothing. A file is right
- * for the database that has its mark; later changes come from the log.
+ * Writes the memory of kinds into files when a server stops, so that the next start copies it, and computes nothing. A
+ * file is valid for the database that has its mark. Changes after the mark come from the log.
  */
 export class SnapshotKeeper {
   readonly #parts: SnapshotKeeperParts;
   /** The kinds by their numbers. */
   readonly #followed = new Map<number, Followed>();
-  /** The names of the files of kinds that were read, and of the files that are right at the stop. */
+  /** The names of the files of kinds that were read, and the names of the files that the next start can use. */
   readonly #known = new Set<string>();
   readonly #right = new Set<string>();
   #endMs: number | undefined;
@@ -107,7 +107,7 @@ export class SnapshotKeeper {
     this.#parts.logger.info({ kind, group, file, reason }, message);
   }
 
-  /** Writes the kind from now on, when {@link save} is called. `mark` is that of the file from which it was read. */
+  /** From now on, {@link save} writes the kind. `mark` is that of the file from which it was read. */
   follow(cache: KindCache, kind: NumberedKind, mark?: SnapshotMark): void {
     this.#known.add(this.#parts.files.nameOf(kind));
     this.#followed.set(kind.number, { cache, kind, mark });
@@ -171,7 +171,7 @@ export class SnapshotKeeper {
     }
   }
 
-  /** Returns the nonce of the file; undefined when the kind can have none. */
+  /** Writes the file of a kind, and returns its nonce; undefined when the kind can have no snapshot. */
   async #write({ cache, kind }: Followed, { kept }: SnapshotState): Promise<string | undefined> {
     const { store, uuid, program } = this.#parts;
     const fingerprint = keptFingerprint(cache, program);
@@ -190,8 +190,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * True for the files that were written or have a new mark; for those of kinds that were not read, because a plugin may be missing only
-   * now; and for files of others.
+   * True for a file that may be of use: one that was written or has a new mark; one of a kind that was not read,
+   * because its plugin may be missing only now; and one that is no snapshot.
    */
   async #isOfUse(name: string): Promise<boolean> {
     if (this.#right.has(name) || this.#known.has(name)) return this.#right.has(name);

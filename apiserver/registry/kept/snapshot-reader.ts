@@ -36,7 +36,10 @@ type OnRows = (rows: number) => void;
 interface Part {
   readonly position: number;
   readonly pieces: readonly Piece[];
-  /** Returns the memory that they are read into. It is allocated in the turn of the read: a thousand blocks in one turn took 0.3 s. */
+  /**
+   * Returns the memory that the pieces are read into. It is allocated in the turn of the read: a thousand blocks in one
+   * turn took 0.3 s.
+   */
   readonly targets: () => readonly Uint8Array[];
   readonly rows: number;
 }

@@ -20,13 +20,13 @@ export interface KeptKind extends SnapshotKind {
 }
 
 export interface ValueKeeperParts {
-  /** undefined: nothing is kept. */
+  /** The store of the kept records; undefined when nothing is kept. */
   readonly store: KeptStore | undefined;
-  /** undefined: a stop writes no snapshots. */
+  /** Writes snapshots at a stop; undefined when there are no snapshots. */
   readonly snapshots?: SnapshotKeeper | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Names the program: values of another one are computed again. */
+  /** The name and version of the program. Values that another program has kept are computed again. */
   readonly program: string;
   /** The kinds that are served. */
   readonly served: () => readonly KeptKind[];
@@ -38,13 +38,16 @@ export interface ValueKeeperParts {
 
 const intervalMs = 30_000;
 
-/** Changes after which a running server saves: computing the values of this many objects takes 0.2 s. */
+/** The number of changes after which a running server saves. Computing the values of this many objects takes 0.2 s. */
 const fewestChanges = 10_000;
 
-/** The fewest changes after which a server that stops saves: computing the values of this many objects takes 10 ms. */
+/**
+ * The number of changes from which on a server saves when it stops. Computing the values of this many objects takes 10
+ * ms.
+ */
 const fewestAtStop = 1_000;
 
-/** Entries looked at in one step: a fraction of a millisecond. */
+/** The number of entries that are looked at in one step, which takes a fraction of a millisecond. */
 const seenPerStep = 2_000;
 
 /** The kept records of a kind in the store. */
@@ -80,7 +83,9 @@ export class ValueKeeper {
     if (this.#parts.store !== undefined) this.#periodic.start();
   }
 
-  /** The server will stop: from now on, a kind that is closed is not served again, so its snapshot is written. */
+  /**
+   * Called before the server stops: a kind that is closed from now on is not served again, so its snapshot is written.
+   */
   prepareStop(): void {
     this.#isStopping = true;
   }
@@ -94,7 +99,9 @@ export class ValueKeeper {
     await this.#parts.snapshots?.clean();
   }
 
-  /** Names what the records of a kind depend on; undefined when an index is a function. */
+  /**
+   * Returns the fingerprint of everything that the records of a kind depend on; undefined when an index is a function.
+   */
   fingerprintOf(cache: KindCache): string | undefined {
     return keptFingerprint(cache, this.#parts.program);
   }
@@ -117,14 +124,17 @@ export class ValueKeeper {
     return reader;
   }
 
-  /** The kind is in memory without having been read: from now on, its changes are saved, after what the store had at a stop. */
+  /**
+   * Called when the kind came from a snapshot: from now on, its changes are saved. `saved` describes the records that
+   * the store had at the stop.
+   */
   resume(cache: KindCache, kindNumber: number, saved: SnapshotFacts['kept']): void {
     this.read(cache, kindNumber);
     const state = this.#states.get(kindNumber);
     if (state !== undefined) state.saved = saved ?? { last: 0, size: 0 };
   }
 
-  /** The kind is read: from now on, its changes are saved. */
+  /** Called when the kind was read: from now on, its changes are saved. */
   async finish(kindNumber: number): Promise<void> {
     const state = this.#states.get(kindNumber);
     if (state === undefined) return;
@@ -223,8 +233,8 @@ function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<re
 }
 
 /**
- * Objects that are being deleted are few. An object without any value, even of its name, is one that an index could not
- * read.
+ * Leaves out objects that are being deleted, because they are few, and objects that an index could not read: these have
+ * no value at all, not even the name.
  */
 function isKept({ deletion, hasValues }: StoredEntry): boolean {
   return deletion === undefined && hasValues;

@@ -67,7 +67,7 @@ describe('the note about an object', () => {
     expect(read({ ...changeOf(note), problem: 'no key' })).to.equal(undefined);
   });
 
-  it('stays valid while others are written, whatever their length is', () => {
+  it('stays valid while other notes are written, whatever their length is', () => {
     const notes = new EntryNotes(fingerprint);
     const written = Array.from({ length: 400 }, (_, at) => {
       const labels = Array.from({ length: at === 200 ? 20_000 : 3 }, (__, label) => `label-${label}=${at}`);

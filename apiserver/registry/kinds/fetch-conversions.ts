@@ -3,7 +3,7 @@ import type { Row } from '../../store/store.ts';
 import { PendingConversion } from './pending-conversion.ts';
 import type { KindReader } from './stored-entry.ts';
 
-/** Bytes of rows that are looked at in one turn of the event loop: a few milliseconds. */
+/** The bytes of rows that are looked at in one turn of the event loop, which takes a few milliseconds. */
 const bytesPerTurn = 512 * 1024;
 
 /**

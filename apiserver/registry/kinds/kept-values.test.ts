@@ -35,7 +35,9 @@ interface Write {
   readonly isDeleted: number;
 }
 
-/** The process is killed before this call of the store. Default never. */
+/**
+ * A save of the values. The process is killed before the call of the store with this number; never when it is Infinity.
+ */
 interface Save {
   readonly step: 'save';
   readonly killedAt: number;
@@ -73,7 +75,7 @@ const steps = array(
 
 class Killed extends Error {}
 
-/** Lets this many changes through, and no more after that. */
+/** Returns a store that makes this many changes. Each further change fails, as if the process were killed. */
 function killedAt(kept: KeptStore, calls: { left: number }): KeptStore {
   const count = (): void => {
     if (calls.left <= 0) throw new Killed('killed');
@@ -101,7 +103,7 @@ class Served {
   #kindNumber = 0;
   #revision = 0;
   readonly #calls = { left: Infinity };
-  /** Entries that a restart did not compute. */
+  /** The number of entries that a restart did not compute. */
   used = 0;
 
   constructor(path: string) {
@@ -236,7 +238,7 @@ describe('a start with kept index values', () => {
     [5, ''],
     [40, ' [slow]'],
   ] as const) {
-    it(`reads what a start without them reads, after any history, also one that was killed while it saved${tier}`, async () => {
+    it(`reads the same as a start without kept values, after any history, even one with a kill during a save${tier}`, async () => {
       let used = 0;
       await assert(
         asyncProperty(steps, async (drawn) => {

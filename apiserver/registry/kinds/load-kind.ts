@@ -15,15 +15,16 @@ import { putEntry, storedEntry } from './stored-entry.ts';
 import type { KindReader } from './stored-entry.ts';
 
 /**
- * Each object counts as one and a quarter: without a snapshot, a start holds about 50 bytes of the heap for each of them beside the 200 that
- * the limit counts for indexes. Objects that fit only with a snapshot would not be served after a kill.
+ * Each object counts as one and a quarter. The limit counts 200 bytes of the heap for the indexes of an object, and a
+ * start without a snapshot needs about 50 bytes more. Objects that fit only with a snapshot would not be served after a
+ * kill.
  */
 const countedObjects = 1.25;
 
 /** Names that are searched before a snapshot is used. */
 const searchedNames = 100;
 
-/** Bytes of changes applied in one turn of the event loop. */
+/** The bytes of changes that are applied in one turn of the event loop. */
 const bytesPerTurn = 128 * 1024;
 
 export interface LoadParts extends CheckedReadParts {
@@ -56,7 +57,7 @@ export async function loadKind(reader: KindReader, parts: LoadParts): Promise<nu
     return converted;
   };
   await runInTurns(cache.loadSteps(await readChecked({ cache, convertStored }, parts)));
-  // The next start may convert in another way.
+  // A kind whose objects were converted gets no snapshot, because the next start may convert them in another way.
   if (!isConverted) snapshots?.follow(cache, kind);
   return undefined;
 }
@@ -119,7 +120,10 @@ async function whenItFits<Result>(
   }
 }
 
-/** Applies changes in their order, in several turns; false when one of them cannot be read as at a start without a snapshot. */
+/**
+ * Applies changes in their order, in several turns; false when one of them cannot be read in the way in which a start
+ * without a snapshot reads objects.
+ */
 async function areApplied(reader: KindReader, changes: readonly Change[]): Promise<boolean> {
   let bytes = 0;
   for (const change of changes) {

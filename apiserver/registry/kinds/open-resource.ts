@@ -34,7 +34,7 @@ import type { Rules } from '../rules/write-request.ts';
 
 export { IndexBuildError };
 
-/** Bytes of changes read in one turn of the event loop: 10 ms. */
+/** The bytes of changes that are read in one turn of the event loop, which takes 10 ms. */
 const bytesPerTurn = 1024 * 1024;
 
 export interface OpenParts {
@@ -58,7 +58,7 @@ export interface OpenParts {
   readonly onBroken: (entry: BrokenEntry) => void;
   /** Keeps the values of indexes for the next start. */
   readonly keeper: ValueKeeper;
-  /** undefined: there are no snapshots. */
+  /** Reads and writes snapshots; undefined when there are none. */
   readonly snapshots?: SnapshotKeeper | undefined;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;

@@ -41,7 +41,7 @@ export function* changesInVersion(versions: Versions, { before, after }: States)
   }
 }
 
-/** Copies first: conversions freeze their argument, and the write still uses it. */
+/** Converts a copy of an object, because a conversion freezes its argument, which the write still uses. */
 export function project(object: ApiObject, { from, to, storage }: Versions): ApiObject {
   const copy = structuredClone(object);
   const stored = from.view === undefined ? copy : from.view.toStorage(copy, storage);

@@ -5,7 +5,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 export interface RemoteConverter {
   /** Resolves when all objects, of one version, are converted to `apiVersion` and kept. @throws ApiError InternalError */
   fetch(objects: readonly ApiObject[], apiVersion: string): Promise<void>;
-  /** Throws this error for the conversion of the object, until the returned function is called. */
+  /** Makes the conversion of the object throw this error, until the returned function is called. */
   refuse(object: ApiObject, apiVersion: string, error: ApiError): () => void;
 }
 

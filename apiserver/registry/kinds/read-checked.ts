@@ -22,13 +22,13 @@ export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
   readonly onVarying: (indexes: readonly string[]) => void;
 }
 
-/** Objects whose values are computed again: 10 ms. */
+/** The number of objects whose values are computed again, which takes 10 ms. */
 const sampleSize = 1_000;
 
-/** Bytes of objects after which a sample ends: 100 ms. */
+/** The bytes of objects after which a sample ends. Parsing them takes 100 ms. */
 const sampleBytes = 16 * 1024 * 1024;
 
-/** Objects and bytes parsed in one turn of the event loop. */
+/** The maximum numbers of objects and of bytes that are parsed in one turn of the event loop. */
 const objectsPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 

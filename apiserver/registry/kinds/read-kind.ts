@@ -91,7 +91,9 @@ interface PlaceInPage {
 /** Objects whose conversion is fetched at a time, which is one call of the webhook unless they are large. */
 const convertedAtOnce = 100;
 
-/** Fetches the conversions of the next rows as well. */
+/**
+ * Returns the entry of a row whose conversion has to be fetched, and fetches the conversions of the next rows with it.
+ */
 async function fetchedEntry(kind: KindReader, row: Row, { rows, at }: PlaceInPage): Promise<Entry> {
   try {
     await fetchConversions(kind, rows.slice(at, at + convertedAtOnce));
@@ -119,7 +121,7 @@ async function largeEntry(kind: KindReader, row: Row, place: PlaceInPage): Promi
   }
 }
 
-/** Fetches the conversion that is missing, or throws. */
+/** Returns the entry of a row after its missing conversion is fetched. For any other error, it throws. */
 function unreadEntry(
   error: unknown,
   row: Row,

@@ -81,7 +81,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return slot === undefined ? undefined : (slot.resource?.cache.size ?? 0);
   }
 
-  /** Remembers the last one: each request asks twice, and requests for one kind follow each other. */
+  /** Finds a slot, and remembers it: each request asks twice, and requests for one kind often follow each other. */
   #slotAt(group: string, version: string, plural: string): Slot | undefined {
     const last = this.#last;
     if (last?.plural === plural && last.group === group && last.version === version) return last.slot;

@@ -27,10 +27,10 @@ export interface OtherVersion {
   readonly rules: Rules;
 }
 
-/** Objects converted in one turn of the event loop; other requests run in between. */
+/** The number of objects that are converted in one turn of the event loop; other requests run between the turns. */
 const shownPerTurn = 200;
 
-/** Objects whose claims are collected in one step: about a millisecond. */
+/** The number of objects whose claims are collected in one step, which takes about a millisecond. */
 const claimedPerStep = 2000;
 
 export interface ResourceParts {
@@ -51,7 +51,9 @@ export interface ResourceParts {
   readonly history: History;
   /** The store's numbers of the unique indexes, by name. */
   readonly indexNumbers: ReadonlyMap<string, number>;
-  /** The notes for other processes; undefined when they would not reach them, or when an index is a function. */
+  /**
+   * The notes for other processes; undefined when notes cannot reach other processes, or when an index is a function.
+   */
   readonly notes?: EntryNotes | undefined;
 }
 
@@ -316,7 +318,7 @@ export class Resource {
     throw new Error(`no unique index of ${this.model.kind} has the number ${number}`);
   }
 
-  /** True when these are the numbers of its unique indexes. */
+  /** True when these are the numbers of the unique indexes of this kind. */
   hasIndexes(numbers: readonly number[]): boolean {
     return numbers.join() === this.#sortedNumbers().join();
   }
@@ -326,8 +328,8 @@ export class Resource {
   }
 
   /**
-   * Adds to the rules of a kind with several versions: a write in one version takes fields from owners that wrote in
-   * another.
+   * Adds the following to the rules of a kind with several versions: a write in one version takes fields from owners
+   * that wrote in another version.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;

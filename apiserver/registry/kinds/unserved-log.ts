@@ -88,7 +88,7 @@ export class UnservedLog {
     return { revision, isLost: () => this.#losses !== losses || isTrimmed() };
   }
 
-  /** Changes of a kind after this revision are here, unless the kind is served. */
+  /** Returns the revision after which this log has all changes of a kind, unless the kind is served. */
   floorOf(kind: number): number {
     return Math.max(this.#floor, this.#floors.get(kind) ?? 0);
   }

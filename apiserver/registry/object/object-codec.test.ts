@@ -24,7 +24,7 @@ describe('object codec', () => {
     });
   });
 
-  it('finds the position even when the object contains similar text', () => {
+  it('inserts resourceVersion at its position even when the object contains similar text', () => {
     const tricky = person({ text: '"metadata":{"resourceVersion":"1"', metadata: { a: 'ü€😀' } });
     const served = decodeObject<typeof tricky>(withRevision(encodeObject(tricky), 9));
     expect(served.metadata.resourceVersion).to.equal('9');
@@ -43,7 +43,7 @@ describe('object codec', () => {
     expect(served.buffer.byteLength).to.equal(served.length);
   });
 
-  it('serves an object that is stored in another version in that of its kind, longer or shorter', () => {
+  it('serves an object that is stored in another version in the version of its kind, whose name may be longer or shorter', () => {
     const stored = encodeObject(person({ name: 'Ann' }));
     for (const apiVersion of ['people.example.com/v1alpha1', 'v1']) {
       const object = decodeObject(Buffer.from(inVersion(stored, apiVersion)));

@@ -4,7 +4,9 @@ import { clip } from './resource-errors.ts';
 
 const maxSortTerms = 8;
 
-/** Parses `<field>` or `<field>,<asc|desc>`, most significant first. 400 for anything else, and for more than 8. */
+/**
+ * Parses `<field>` or `<field>,<asc|desc>`, most significant first. 400 for anything else, and for more than 8 terms.
+ */
 export function parseSort(terms: readonly string[]): readonly SortRequest[] {
   if (terms.length > maxSortTerms) throw new ApiError('BadRequest', `sort: at most ${maxSortTerms} fields`);
   return terms.map(parseTerm);

@@ -30,7 +30,7 @@ export interface ListRequest extends SelectionRequest {
   /** Kubernetes' chunks; limit 0 is everything. */
   readonly chunk?: { readonly limit: number; readonly token?: string } | undefined;
   readonly resourceVersion?: string | undefined;
-  /** True: the list exactly as of resourceVersion, not a later one. */
+  /** True for the list exactly as of resourceVersion, and not a later one. */
   readonly exact?: boolean | undefined;
 }
 
@@ -110,7 +110,7 @@ export class Lister {
 
   async #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): Promise<ListPage> {
     const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#parts.epoch, query });
-    // The chunk before may come from another replica.
+    // The previous chunk may come from another replica, so memory may not have its revision yet.
     await this.#parts.revisions.reach(String(revision));
     await prepareQuery(resource.cache, query);
     resource.checkServed();

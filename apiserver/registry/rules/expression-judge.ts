@@ -37,8 +37,8 @@ const compiled = new WeakMap<object, Map<string, RuleNode | undefined>>();
 
 /**
  * Compiles the rules of a model's schema; undefined when it has none.
- * @throws ModelError for an author's rule with a mistake. A client's definition was checked when it was written; if it has one all
- * the same, the writes of its objects are refused.
+ * @throws ModelError for an author's rule with a mistake. A client's definition was checked when it was written; if it
+ * has a mistake all the same, the writes of its objects are refused.
  */
 export function expressionJudge(model: ModelDescriptor, origin: SchemaOrigin): ExpressionJudge | undefined {
   const root = ruleTreeOf(model, origin);

@@ -37,9 +37,9 @@ export function* admittedFields(
 
 /**
  * Field management of an update or a patch. The write may edit the entries themselves, as kubectl does when it turns a
- * client-side apply into a server-side one. No entries, or an empty list, come from clients that do not know
- * managedFields, and keep the stored entries. An object without entries (cleared, or older than this
- * feature) has none until its first apply.
+ * client-side apply into a server-side one. Clients that do not know managedFields send no entries, or an empty list;
+ * then the stored entries are kept. An object without entries (cleared, or older than this feature) has none until its
+ * first apply.
  */
 export function fieldManagement(rules: Rules, draft: Draft, request: WriteRequest): FieldManagement {
   const sent = request.subresource === undefined ? draft.metadata.managedFields : undefined;

@@ -8,7 +8,7 @@ import { clip, invalid } from '../object/resource-errors.ts';
 /** The maximum number of violations in a response, because people read it. */
 const maxViolations = 100;
 
-/** Throws ApiError Invalid when the model's own rules refuse the object. Freezes both. */
+/** Checks an object by the model's own rules. @throws ApiError Invalid when they refuse it. Freezes both objects. */
 export type ModelValidator = (next: ApiObject, previous: ApiObject | undefined) => void;
 
 /**
@@ -24,8 +24,8 @@ export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) =
 }
 
 /**
- * Returns a validator of the rules of a built-in kind. It freezes nothing: the objects may be large, and the rules are
- * the service's own.
+ * Checks an object by the rules of a built-in kind. @throws ApiError Invalid when they refuse it. It freezes nothing,
+ * because the objects may be large, and the rules are the service's own.
  */
 export type JudgedRules = (next: ApiObject, previous: ApiObject | undefined) => Steps<void>;
 

@@ -44,7 +44,7 @@ export function decodeVaultValue(key: string, data: Uint8Array): VaultValue | Un
     const { name, value } = isJsonObject(stored) ? stored : {};
     if (typeof name === 'string' && vaultKeyOf(name) === key) return { name, value: freezeDeep(value) };
   } catch {
-    // The error would quote the value.
+    // The error is not passed on, because it would quote the value.
   }
   return { problem: 'the stored value is not the secret of that name' };
 }

@@ -76,7 +76,7 @@ class Commit implements Submission {
       note === undefined || notes === undefined
         ? createEntry(object, { bytes, revision, values, slabs })
         : notes.entryOf(note, { bytes, revision, slabs });
-    // Readers of the entry can find the trace that it comes from.
+    // Notes the trace of the write, so that readers of the entry can continue it.
     if (this.#traceparent !== undefined) noteOrigin(entry, this.#traceparent);
     // An entry that cannot be read counts as absent, so replacing it is a creation; deleting it is a deletion like any other.
     const isCreated = stored === undefined || (op !== 'delete' && isBroken(stored));

@@ -16,7 +16,7 @@ export interface RegistryOptions {
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1); for generated names. */
+  /** Returns a random number from 0 to below 1, for generated names. */
   readonly random: () => number;
   readonly uuid: () => string;
   readonly memory: Readonly<Pick<MemoryLimit, 'isFull' | 'refuse'>>;
@@ -77,7 +77,7 @@ interface Hooks {
 
 /** A write that rules have accepted, before it is committed. */
 export interface GuardedWrite {
-  /** undefined: the server itself. */
+  /** The user of the write; undefined for the server itself. */
   readonly user: WritingUser | undefined;
   readonly next: ApiObject;
   /** undefined when there is no object yet, or none that can be read. */

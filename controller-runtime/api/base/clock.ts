@@ -1,14 +1,14 @@
 /** A timer that a Clock made; {@link Clock.clearTimeout} cancels it. */
 export interface Timer {
-  /** Do not keep the process alive for this timer. No effect on fake clocks. */
+  /** Lets the process end although the timer is pending. Has no effect on fake clocks. */
   unref?(): unknown;
 }
 
 /** A source of time, which is passed in so that tests can move it. All values are in milliseconds. */
 export interface Clock {
-  /** Wall clock, milliseconds since 1970 (UTC). */
+  /** The wall clock: milliseconds since 1970 (UTC). */
   now(): number;
-  /** Monotonic, for durations; never jumps. */
+  /** The monotonic clock, which never jumps: use it for durations. */
   monotonicMs(): number;
   setTimeout(callback: () => void, delayMs: number): Timer;
   clearTimeout(timer: Timer | undefined): void;

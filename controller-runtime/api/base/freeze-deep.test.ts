@@ -9,7 +9,7 @@ describe('freezeDeep', () => {
     expect(() => value.list.push({ a: 3 })).to.throw(TypeError);
   });
 
-  it('accepts values that are deeper than the stack', () => {
+  it('freezes values that nest so deeply that recursion would overflow the stack', () => {
     const depth = 100_000;
     const value: unknown = JSON.parse('['.repeat(1000) + ']'.repeat(1000));
     let nested: unknown = value;
@@ -18,7 +18,7 @@ describe('freezeDeep', () => {
     expect(Object.isFrozen(value)).to.equal(true);
   });
 
-  it('passes scalars through', () => {
+  it('returns scalars unchanged', () => {
     for (const scalar of [1, 'x', null, undefined]) expect(freezeDeep(scalar)).to.equal(scalar);
   });
 });

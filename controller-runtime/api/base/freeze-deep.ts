@@ -1,8 +1,9 @@
 import { isJsonObject } from './json-object.ts';
 
 /**
- * Freezes a JSON value and everything in it, and returns it. It assumes that a frozen value is deeply frozen, so that
- * shared parts cost nothing. Works without recursion: depth is bounded by memory only.
+ * Freezes a JSON value and everything in it, and returns it. It assumes that a value that is frozen already is frozen
+ * deeply, so that parts that several values share are visited only once. Works without recursion: depth is bounded by
+ * memory only.
  */
 export function freezeDeep<T>(value: T): T {
   const open: object[] = [];

@@ -1,13 +1,13 @@
 const comparisons = ['==', '!=', '<', '<=', '>', '>='] as const;
 
-/** Compares the value that a filter finds with its literal. */
+/** How a filter compares the value at its path with its literal. */
 type Comparison = (typeof comparisons)[number];
 
 type Literal = string | number | boolean | null;
 
 type Step =
   | { readonly kind: 'field'; readonly name: string }
-  /** Negative: from the end. */
+  /** A negative index counts from the end. */
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
   /** The elements that have `path`; with a comparison, only those for which it holds. */
@@ -32,13 +32,13 @@ const compared =
 
 /**
  * A path into an object, in the part of JSONPath that columns need: `.spec.name`, `.metadata.labels.example\.com/team`,
- * `['a.b']`, `[0]`, `[-1]`, `[*]`, and `[?(@.type=="Ready")]`, whose own path has fields and indexes only. At most 1,024
- * characters.
+ * `['a.b']`, `[0]`, `[-1]`, `[*]`, and filters such as `[?(@.type=="Ready")]`. The path in a filter has fields and
+ * indexes only. At most 1,024 characters.
  */
 export class JsonPath {
   readonly #steps: readonly Step[];
 
-  /** @throws RangeError that says what is wrong, and where. */
+  /** @throws RangeError that says what is wrong in the text, and at which character */
   constructor(text: string) {
     if (!text.startsWith('.')) throw new RangeError('must start with a dot, such as .spec.name');
     if (text.length > maxPathLength) throw new RangeError(`must have at most ${maxPathLength} characters`);
@@ -133,7 +133,8 @@ function firstAt(steps: readonly Step[], value: unknown): unknown {
   return undefined;
 }
 
-// Lazy: a depth-first search that stops at the first value.
+// Yields the values in the order of a depth-first search. It is lazy, so a caller that needs only the first value stops
+// the search there.
 function* valuesAt(steps: readonly Step[], value: unknown, from: number): Iterable<unknown> {
   const step = steps[from];
   if (step === undefined) yield value;
@@ -165,7 +166,7 @@ function passes({ path, comparison, literal }: Extract<Step, { kind: 'filter' }>
   return isOrdered(comparison, found, literal);
 }
 
-/** Numbers with numbers, text with text. */
+/** True when the comparison holds. Numbers are compared only with numbers, and texts only with texts. */
 function isOrdered(comparison: '<' | '<=' | '>' | '>=', left: unknown, right: unknown): boolean {
   const areNumbers = typeof left === 'number' && typeof right === 'number';
   const areTexts = typeof left === 'string' && typeof right === 'string';

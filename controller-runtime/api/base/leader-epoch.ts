@@ -1,24 +1,24 @@
 /**
  * The term of a leader: its Lease (`coordination.k8s.io/v1`), and the number of times that this lease has changed
- * hands. No two leaders of one lease have the same.
+ * hands. No two leaders of one lease have the same term.
  */
 export interface LeaderEpoch {
   readonly namespace: string;
   /** metadata.name of the Lease. */
   readonly name: string;
-  /** metadata.uid of the Lease: a Lease that was deleted and created again is another one. */
+  /** metadata.uid of the Lease: a Lease that was deleted and created again has another uid. */
   readonly uid: string;
   /** spec.leaseTransitions. */
   readonly transitions: number;
 }
 
-/** The header of requests by which a leader writes. */
+/** The request header with the term in which a leader writes. */
 export const leaderHeader = 'homeostat-leader';
 
 // The pattern allows the longest namespace, name, UUID and safe integer; a longer text is not an epoch.
 const pattern = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})\/([0-9a-f-]{1,36})\/(0|[1-9]\d{0,15})$/;
 
-/** `<namespace>/<name>/<uid>/<transitions>`. */
+/** Returns `<namespace>/<name>/<uid>/<transitions>`. */
 export function formatLeaderEpoch({ namespace, name, uid, transitions }: LeaderEpoch): string {
   return `${namespace}/${name}/${uid}/${transitions}`;
 }

@@ -1,4 +1,7 @@
-/** The logger that the service needs; pino's fits. Fields first, then the message. */
+/**
+ * The logger that the service needs; a logger of pino has this type. Each method gets the fields first, then the
+ * message.
+ */
 export interface Logger {
   debug(fields: Readonly<Record<string, unknown>>, message: string): void;
   info(fields: Readonly<Record<string, unknown>>, message: string): void;

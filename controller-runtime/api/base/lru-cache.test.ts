@@ -16,7 +16,7 @@ describe('LruCache', () => {
     expect(cache.get('b')).to.equal(undefined);
   });
 
-  it('observes its maximum size, and when a value is too large, keeps neither it nor the value that it replaces', () => {
+  it('observes its maximum size; a value that is too large is not kept, and removes the earlier value of its key', () => {
     const cache = new LruCache<string, string>({ maxSize: 10, sizeOf: ({ length }, key) => length + key.length });
     cache.set('a', 'xxxx');
     cache.set('b', 'xxxx');

@@ -2,14 +2,14 @@
 export interface LruCacheOptions<K, V> {
   /** Default: unbounded. */
   readonly maxEntries?: number;
-  /** Sum of the sizes of all entries; an entry that is larger is not kept. Default: unbounded. */
+  /** The maximum sum of the sizes of all entries; a single entry that is larger is not kept. Default: unbounded. */
   readonly maxSize?: number;
   /**
    * The size of a value in the unit of `maxSize`, such as bytes; called once for each value that is set. Default: 1 for
    * each entry.
    */
   readonly sizeOf?: (value: V, key: K) => number;
-  /** Is called with each value that leaves the cache: dropped for space, replaced, deleted or cleared. */
+  /** Called with each value that leaves the cache: dropped for space, replaced, deleted or cleared. */
   readonly onRemove?: (value: V) => void;
 }
 
@@ -54,7 +54,7 @@ export class LruCache<K, V> {
     return this.#totalSize;
   }
 
-  /** Returns the value, and counts as a use of it. */
+  /** Returns the value; the call counts as a use of the entry. */
   get(key: K): V | undefined {
     const node = this.#nodes.get(key);
     if (node === undefined) return undefined;
@@ -65,7 +65,7 @@ export class LruCache<K, V> {
     return node.value;
   }
 
-  /** Returns the value without counting as a use. */
+  /** Returns the value; the call does not count as a use of the entry. */
   peek(key: K): V | undefined {
     return this.#nodes.get(key)?.value;
   }

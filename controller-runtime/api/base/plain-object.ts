@@ -1,4 +1,4 @@
-/** True for objects such as literals and `JSON.parse` make, not for instances of classes. */
+/** True for objects that literals and `JSON.parse` make; false for instances of classes. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (value === null || typeof value !== 'object') return false;
   const prototype: unknown = Object.getPrototypeOf(value);

@@ -3,8 +3,8 @@ const maxDistance = 2;
 
 /**
  * Returns a message about the first key of `value` that is not in `known`: `unknown key "uniqe". Did you mean
- * "unique"?`, or the list of the known keys if none is similar. Returns undefined when all keys are known. A key
- * whose value is undefined counts.
+ * "unique"?`, or the list of the known keys if none is similar. Returns undefined when all keys are known. A key counts
+ * even if its value is undefined.
  */
 export function unknownKeyOf(value: object, known: readonly string[]): string | undefined {
   const unknown = Object.keys(value).find((key) => !known.includes(key));
@@ -18,7 +18,7 @@ export function unknownKeyMessage(key: string, known: readonly string[]): string
   return `unknown key ${JSON.stringify(key.slice(0, 64))}. ${hint}`;
 }
 
-/** The known key that a misspelt one stands for; undefined when none is similar. */
+/** Returns the known key that is most similar to a misspelt key; undefined when none is similar. */
 export function nearestKey(key: string, known: readonly string[]): string | undefined {
   if (key.length > 64) return undefined;
   const distances = known.map((each) => ({ each, distance: editDistance(key.toLowerCase(), each.toLowerCase()) }));

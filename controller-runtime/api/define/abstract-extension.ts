@@ -7,8 +7,8 @@ import type { ApiObject, ObjectMeta } from '../object/object.ts';
 const extensionSymbol: symbol = Symbol.for('homeostat.extension');
 
 /**
- * The base class of models (spec 2.2). It has the envelope; authors add `spec` and `status`. A new instance has
- * apiVersion and kind of its `@GVK`.
+ * The base class of models (spec 2.2). It has the fields of the envelope; authors add `spec` and `status`. A new
+ * instance has apiVersion and kind of its `@GVK`.
  */
 export abstract class AbstractExtension implements ApiObject {
   apiVersion: string;

@@ -122,7 +122,7 @@ describe('checkDescriptor', () => {
     }
   });
 
-  it('does not take a domain that only ends in the same letters for the service domain [spec 2.1-group-service]', () => {
+  it('does not reserve a domain that ends in the letters of the service domain without being below it [spec 2.1-group-service]', () => {
     expect(() => check({ group: 'myhomeostat.internal' })).not.to.throw();
   });
 
@@ -183,7 +183,7 @@ describe('checkDescriptor', () => {
     });
   }
 
-  it('accepts patterns of ECMAScript that RE2 writes differently', () => {
+  it('accepts patterns in the syntax of ECMAScript that have another syntax in RE2', () => {
     for (const pattern of ['^\\u0041+$', '^(?<year>\\d{4})-\\/$', '[^]']) {
       expect(() => check(withField({ type: 'string', pattern })), pattern).not.to.throw();
     }
@@ -223,7 +223,7 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ components: { ...person.components, ...loop } })).rule).to.include('refers to itself');
   });
 
-  it('refuses schemas that are cyclic, too deep, too large, or name a field __proto__', () => {
+  it('refuses schemas that are cyclic, too deep or too large, or that have a field with the name __proto__', () => {
     const cyclic: Record<string, unknown> = { type: 'array' };
     cyclic['items'] = cyclic;
     expect(errorOf(() => check(withField(cyclic))).rule).to.include('contains itself');

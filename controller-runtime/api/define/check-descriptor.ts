@@ -12,26 +12,27 @@ export interface DescriptorRules {
   /** The service's own domain; it and its subdomains are reserved (spec 2.1). */
   readonly serviceDomain: string;
   /**
-   * The group that a plugin's manifest names: the model's must be the same or below it. Absent: any group that is not
-   * reserved.
+   * The group that a plugin's manifest names: the group of the model must be the same, or a domain below it. If absent,
+   * the model may have any group that is not reserved.
    */
   readonly ownGroup?: string;
   /** True for the service's own models, whose groups and plurals may be reserved. Default false. */
   readonly reservedAllowed?: boolean;
   /**
-   * True for a model made of a stored definition, whose schemas were checked when it was written: they are not checked
-   * again. Default false.
+   * True for a model that was made from a stored definition. Its schemas were checked when the definition was written,
+   * so they are not checked again. Default false.
    */
   readonly schemasJudged?: boolean;
 }
 
 /**
- * Domains of the service's own endpoints: the search of the audit log, and the archives of plugins. A kind is found before an endpoint,
- * so it could take the place of one.
+ * Domains of the service's own endpoints: the search of the audit log, and the archives of plugins. They are reserved,
+ * because requests are routed to a kind first: a kind with such a group would hide the endpoint.
  */
 const endpointDomains: readonly string[] = ['audit.internal', 'plugins.internal'];
 
-// Path segments that have another meaning: /watch/…, /namespaces/<ns>/…, /<name>/proxy.
+// Plurals that are reserved, because they have another meaning as segments of a path: /watch/…, /namespaces/<ns>/…,
+// /<name>/proxy.
 const reservedPlurals: readonly string[] = ['watch', 'namespaces', 'proxy'];
 
 type Rule = (descriptor: ModelDescriptor, rules: DescriptorRules) => string | undefined;
@@ -103,7 +104,7 @@ function brokenPluralRule({ plural }: ModelDescriptor, rules: DescriptorRules): 
     : mustBeLabel(plural);
 }
 
-/** The types require this already; the check is for authors in JavaScript. */
+/** The types require a function already; this check is for authors who use JavaScript. */
 function brokenValidateRule({ validate }: ModelDescriptor): string | undefined {
   return validate === undefined || typeof validate === 'function' ? undefined : must(validate, 'must be a function');
 }
@@ -116,7 +117,7 @@ function brokenDeprecationRule({ deprecated }: ModelDescriptor): string | undefi
 
 const scaleKeys: readonly string[] = ['specReplicasPath', 'statusReplicasPath', 'labelSelectorPath'];
 
-/** Each path leads to a field of its own part of the object, and not into lists. */
+/** Each path has to lead to a field below `.spec` or `.status`, as its attribute requires, and not into a list. */
 function brokenScaleRule({ scale }: ModelDescriptor): string | undefined {
   if (scale === undefined) return undefined;
   const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;

@@ -4,17 +4,20 @@ import { JsonPath } from '../base/json-path.ts';
 import type { PrinterColumn } from '../model/model.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
-/** No terminal shows more columns than this, and each costs time for each row. */
+/** The maximum number of columns: no terminal shows more, and each column costs time in each row. */
 const maxColumns = 64;
 
 const keys: readonly string[] = ['name', 'type', 'jsonPath', 'format', 'description', 'priority'];
 
 const types: readonly unknown[] = ['integer', 'number', 'string', 'boolean', 'date'];
 
-/** The formats that Kubernetes allows a column. */
+/** The formats that Kubernetes allows for a column. */
 const formats: readonly unknown[] = 'int32 int64 float double byte date date-time password'.split(' ');
 
-/** The first rule that the columns of a model break; it names the column, from 0, and its field. */
+/**
+ * Returns the first rule that the columns of a model break. The text names the column by its index, from 0, and the
+ * field of the column.
+ */
 export function brokenColumnRule(columns: readonly PrinterColumn[]): string | undefined {
   if (columns.length > maxColumns) return `at most ${maxColumns} columns`;
   for (const [index, column] of columns.entries()) {
@@ -26,7 +29,7 @@ export function brokenColumnRule(columns: readonly PrinterColumn[]): string | un
   return undefined;
 }
 
-// The types require this already; the check is for authors in JavaScript.
+// The types require these forms already; this check is for authors who use JavaScript.
 function brokenRule({
   name,
   type,

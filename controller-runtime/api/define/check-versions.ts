@@ -1,12 +1,12 @@
 import type { ModelDescriptor, ModelVersion } from '../model/model.ts';
 
-/** More versions are a mistake: the longest-lived kinds have had five. */
+/** The maximum number of versions. More must be a mistake: even the oldest kinds have had only five. */
 const maxVersions = 64;
 
 // Properties that all versions of a kind share.
 const sharedAttributes = ['group', 'kind', 'plural', 'singular', 'scope', 'nameFormat'] as const;
 
-/** The first rule between versions of a kind that is broken; undefined when there is none. */
+/** Returns the first broken rule about the versions of a kind; undefined when no rule is broken. */
 export function brokenVersionsRule(storage: ModelDescriptor): string | undefined {
   const { versions = [] } = storage;
   if (versions.length > maxVersions) return `must be at most ${maxVersions}`;

@@ -8,14 +8,14 @@ import { SchemaNormaliser } from '../schema/normalise-schema.ts';
 import { referenceTo } from '../schema/schema-reference.ts';
 import type { AnyClass, ClassReference, SchemaAttributes } from './schema-attributes.ts';
 
-/** Named schemas of a class and of all classes that it refers to, itself among them. */
+/** The named schemas of a class, and of all classes to which it refers directly or indirectly. */
 export class ClassComponents {
   readonly #model: string;
   readonly #normaliser: SchemaNormaliser;
   readonly #classes = new Map<string, AnyClass>();
   readonly #components: Record<string, JsonSchema> = {};
 
-  /** @throws ModelError that names class and field. */
+  /** @throws ModelError that names the class and the field */
   constructor(root: AnyClass) {
     this.#model = root.name;
     this.#normaliser = new SchemaNormaliser(root.name, schemaNameOf(root));
@@ -76,14 +76,14 @@ export class ClassComponents {
 
   #field(cls: AnyClass, field: string, attributes: SchemaAttributes): object {
     const where = `${cls.name}.${field}`;
-    // A name that only the schema has would describe a field that the class does not have.
+    // With another name, the schema would describe a field that the class does not have.
     if (attributes.name !== undefined && attributes.name !== field) {
       throw this.#error(where, 'name names the schema of a class; on a field it can only be the name of the field');
     }
     return this.#resolve(attributes, where);
   }
 
-  /** Attributes as plain JSON Schema, with classes replaced by references to them. */
+  /** Returns attributes as plain JSON Schema, with references in place of classes. */
   #resolve(attributes: SchemaAttributes, where: string): object {
     const { requireMode } = attributes;
     if (requireMode !== undefined && requireMode !== 'REQUIRED' && requireMode !== 'NOT_REQUIRED')
@@ -131,7 +131,7 @@ export class ClassComponents {
   }
 
   #classOf(reference: ClassReference, where: string): AnyClass {
-    // A class that is given directly cannot be called, and could not be one that is declared further down.
+    // A class has to be given as a function that returns it, so that it may be declared further down.
     if (isClass(reference)) throw this.#error(where, `write the class as a function: () => ${reference.name}`);
     const cls: unknown = reference();
     if (!isClass(cls)) throw this.#error(where, 'the function given as type must return a class');
@@ -152,7 +152,7 @@ export function schemaNameOf(cls: AnyClass): string {
   return declaration?.schema?.name ?? declaration?.gvk?.kind ?? cls.name;
 }
 
-// Arrow functions and methods have no prototype.
+// Arrow functions and methods have no prototype, so they are not taken for classes.
 function isClass(value: unknown): value is AnyClass {
   return typeof value === 'function' && typeof value.prototype === 'object';
 }

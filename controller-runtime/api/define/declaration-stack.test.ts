@@ -30,7 +30,7 @@ describe('the stack of a declaration', () => {
     expect(declarationStackOf(declared().model)).to.match(/declaringFunction.*declaration-stack\.test\.[jt]s:\d+/);
   });
 
-  it('is all that a model keeps of the function that declared it [slow]', async () => {
+  it('does not keep the objects alive that the declaring function can reach [slow]', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const { model, held } = declared();

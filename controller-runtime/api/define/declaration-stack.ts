@@ -1,11 +1,12 @@
 import type { Model } from '../model/model.ts';
 
 /**
- * Keeps texts, not errors: an error holds the functions on its stack, with everything that their closures can reach.
+ * The stacks are kept as texts, not as errors: an error would keep the functions on its stack alive, with everything
+ * that their closures can reach.
  */
 const declarations = new WeakMap<object, string | undefined>();
 
-/** Keeps the calls that lead to a model's declaration. */
+/** Records the stack of a model's declaration, and returns the model. */
 export function noteDeclaration<T extends object>(model: T): T {
   declarations.set(model, new Error('declared').stack);
   return model;

@@ -76,7 +76,7 @@ describe('defineModel', () => {
     expect(fromClass.components).to.have.keys('Person', 'PersonSpec', 'PersonStatus');
   });
 
-  it('describes a flat model of revision 2.9 as its class does', () => {
+  it('makes the same descriptor from a flat model of revision 2.9 as from its class', () => {
     const flat = defineModel({
       group: 'old.example.com',
       version: 'v1alpha1',
@@ -119,7 +119,7 @@ describe('defineModel', () => {
     expect(fieldOf({ const: true })).to.deep.equal({ type: 'boolean', const: true });
   });
 
-  it('keeps nothing of the schema by reference, and is frozen throughout', () => {
+  it('copies the schema, and returns a deeply frozen descriptor', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { a: { type: 'string', default: 'x' } } } },
@@ -152,7 +152,7 @@ describe('defineModel', () => {
     );
   });
 
-  it('refuses a required property that the schema does not have, where an object could never have it', () => {
+  it('refuses a required property that the schema does not know, because it would always be pruned', () => {
     const properties = { name: { type: 'string' } };
     expect(() => specOf({ type: 'object', properties, required: ['nam'] })).to.throw(
       ModelError,
@@ -206,7 +206,7 @@ describe('defineModel', () => {
     });
   }
 
-  it('refuses a schema that contains itself, is too deep, or is small but endless when written out [slow]', () => {
+  it('refuses a schema that contains itself, is too deep, or is small but becomes endless when its references are resolved [slow]', () => {
     const cyclic: { type: string; properties: Record<string, unknown> } = { type: 'object', properties: {} };
     cyclic.properties['self'] = cyclic;
     expect(() => specOf(cyclic)).to.throw(ModelError, /field\.self: the schema contains itself/);
@@ -233,7 +233,7 @@ describe('defineModel', () => {
     expect(() => defineModel({ gvk: 'Thing', plural: 'things', schema: spec })).to.throw(ModelError, /gvk: must be/);
   });
 
-  it('takes paths, paths with options and specs with a function as indexes [spec 2.8-name-path]', () => {
+  it('accepts paths, paths with options, and specs with a function as indexes [spec 2.8-name-path]', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { slug: { type: 'string' } } } },

@@ -25,7 +25,7 @@ export interface PathIndex<P extends string = string> {
   readonly order?: 'ASC' | 'DESC';
 }
 
-/** A path, a path with options, or a spec with a function of its own. */
+/** The declaration of an index: a path, a path with options, or a spec with a function. */
 export type IndexDeclaration<T extends ApiObject> = FieldPath<T> | PathIndex<FieldPath<T>> | IndexSpec<T>;
 
 type Scope = ModelDescriptor['scope'];
@@ -62,7 +62,8 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
 /**
  * Declares a model without a class. Schemas of `spec` and `status` become components `<Kind>Spec` and `<Kind>Status`,
  * as do `$defs`; `$ref: '#'` and `$ref: '<Kind>'` are the model itself.
- * @throws ModelError that names the field of a schema, or the path of an index, that breaks a rule. The names are checked at registration.
+ * @throws ModelError that names the field of a schema or the path of an index that breaks a rule. The names are checked
+ * at registration.
  */
 export function defineModel<const S extends object, const C extends Scope = 'Cluster'>(
   options: ModelOptions<S, C>,
@@ -119,7 +120,10 @@ function componentsOf(kind: string, schema: object): Readonly<Record<string, Jso
   return components;
 }
 
-/** The object's own schema; a Cyclic of TypeBox refers to one of its own definitions. */
+/**
+ * Returns the schema of the object itself. A Cyclic of TypeBox refers to one of its own definitions, which is resolved
+ * here.
+ */
 function rootOf(normaliser: SchemaNormaliser, kind: string, schema: object): JsonSchema {
   const normal = normaliser.normalise(schema, kind);
   const root = normal.$ref === undefined ? normal : normaliser.definitions.get(referencedName(normal.$ref) ?? '');

@@ -18,7 +18,7 @@ const rules = { serviceDomain: 'homeostat.internal' };
 const convert = { toStorage: () => ({}), fromStorage: () => ({}) };
 
 describe('defineVersions', () => {
-  it('returns the stored version with the others, frozen, classes as their descriptors', () => {
+  it('returns the stored version with the other versions, frozen, with descriptors in place of classes', () => {
     const kind = defineVersions(Person, [{ model: thing('v1') }]);
     expect(kind).to.deep.include({ ...descriptorOf(Person), versions: [{ model: thing('v1') }] });
     expect([Object.isFrozen(kind), Object.isFrozen(kind.versions)]).to.deep.equal([true, true]);
@@ -83,7 +83,7 @@ describe('defineVersions', () => {
     expect(() => checkDescriptor(hidden, rules)).to.throw(ModelError, 'versions: must have one that is served');
   });
 
-  it('is refused at registration when another version breaks a rule of models, or its warning is no header', () => {
+  it('is refused at registration when another version breaks a rule of models, or its warning cannot be the value of a header', () => {
     const check = (changes: Partial<ModelDescriptor>): void =>
       checkDescriptor(defineVersions(thing('v2'), [{ model: thing('v1', changes) }]), rules);
     expect(() => check({ shortNames: ['T'] })).to.throw(ModelError, 'shortNames');

@@ -9,10 +9,11 @@ export interface VersionOptions<S extends ApiObject, V extends ApiObject> extend
 }
 
 /**
- * A kind in several versions: objects are stored and indexed in the version `storage`, which also has the unique
- * values; each other version declares how its objects are converted to it. Register the result in place of `storage`:
- * all versions are registered and unregistered with it. Objects that are stored in one of the others can be read as
- * well; the next write stores them in the new version. The rules are checked at registration.
+ * Declares a kind in several versions. Objects are stored and indexed in the version `storage`, which also declares the
+ * unique indexes. Each other version declares how its objects are converted to the storage version and back. Register
+ * the result in place of `storage`: all versions are registered and unregistered together. An object that is stored in
+ * another version can still be read; its next write stores it in the storage version. Registration checks that the
+ * versions fit each other.
  */
 export function defineVersions<S extends ApiObject, const V extends readonly ApiObject[]>(
   storage: Model<S>,

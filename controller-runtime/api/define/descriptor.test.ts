@@ -69,7 +69,7 @@ describe('descriptorOf', () => {
     expect(components['Person']?.properties?.['otherPerson']).to.deep.equal({ $ref: '#/components/schemas/Person' });
   });
 
-  it('is the same object at every call, frozen, and a descriptor is its own', () => {
+  it('returns the same frozen object at every call, and returns a descriptor unchanged', () => {
     const descriptor = descriptorOf(Person);
     expect(descriptorOf(Person)).to.equal(descriptor);
     expect(descriptorOf(descriptor)).to.equal(descriptor);
@@ -82,7 +82,7 @@ describe('descriptorOf', () => {
     expect(new Person()).to.include({ apiVersion: 'people.example.com/v1alpha1', kind: 'Person' });
   });
 
-  it('takes fields from base classes, the nearest declaration of each', () => {
+  it('takes fields from base classes; of several declarations of a field, the one of the nearest class counts', () => {
     abstract class Base extends AbstractExtension {
       @Schema({ type: 'string', requireMode: 'REQUIRED' }) first!: string;
       @Schema({ type: 'string' }) second = 'base';
@@ -98,7 +98,7 @@ describe('descriptorOf', () => {
     expect(schema?.required).to.deep.equal(['first']);
   });
 
-  it('does not take the GVK of a base class [spec 1-step-gvk]', () => {
+  it('does not use the GVK of a base class [spec 1-step-gvk]', () => {
     class Employee extends Person {}
     expect(() => descriptorOf(Employee)).to.throw(ModelError, 'the class Employee must have the decorator @GVK');
   });

@@ -14,8 +14,9 @@ const gvkKeys: readonly string[] = ['group', 'version', 'kind', ...resourceKeys]
 const descriptors = new WeakMap<ExtensionClass, ModelDescriptor>();
 
 /**
- * Returns the descriptor of a model, deeply frozen. For a class, it is the same at each call. The first call makes
- * it, because only then all classes that it refers to are declared. Names are checked at registration.
+ * Returns the descriptor of a model, deeply frozen. For a class, it is the same at each call. The first call makes it,
+ * not the decorator, because all classes to which it refers have to be declared by then. Names are checked at
+ * registration.
  * @throws ModelError when the class is no model, or a field's schema breaks a rule; it names class and field.
  */
 export function descriptorOf<T extends ApiObject>(model: Model<T>): ModelDescriptor<T> {
@@ -39,7 +40,10 @@ function describeClass<T extends ApiObject>(cls: ExtensionClass<T>): ModelDescri
   return makeDescriptor<T>(gvk, { schemaName: schemaNameOf(cls), components, indexes: [], validate });
 }
 
-/** `static validate(next, previous)`: static, because objects are plain JSON, not instances of their class. */
+/**
+ * Returns `static validate(next, previous)` of a class. The method is static, because objects are plain JSON, not
+ * instances of their class.
+ */
 function validationOf<T extends ApiObject>(cls: ExtensionClass<T>): ModelValidation<T> | undefined {
   const validate: unknown = Reflect.get(cls, 'validate');
   if (validate === undefined) return undefined;

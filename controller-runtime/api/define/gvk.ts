@@ -6,7 +6,10 @@ import { declarationOf } from './model-metadata.ts';
 /** Decorates a class that extends AbstractExtension. */
 export type GvkDecorator = (value: new () => AbstractExtension, context: ClassDecoratorContext) => void;
 
-/** Declares group, version, kind and names of a model (spec 2.1). Checked at registration, where each failure names attribute and rule. */
+/**
+ * Declares group, version, kind and names of a model (spec 2.1). Registration checks them, and names the attribute and
+ * the rule in each error.
+ */
 export function GVK(options: GvkOptions): GvkDecorator {
   return (model, context) => {
     if (context?.kind !== 'class')

@@ -14,7 +14,7 @@ export interface DescriptorParts<T extends ApiObject> {
   readonly validate: ModelValidation<T> | undefined;
 }
 
-/** A deeply frozen descriptor, with defaults filled in; it keeps no reference to the author's options. */
+/** Returns a deeply frozen descriptor with all defaults. It keeps no reference to the author's options. */
 export function makeDescriptor<T extends ApiObject>(
   options: GvkOptions,
   parts: DescriptorParts<T>,

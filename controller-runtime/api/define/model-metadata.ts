@@ -24,7 +24,7 @@ export interface ClassDeclaration {
   readonly fields: Map<string, SchemaAttributes>;
 }
 
-/** The declaration that decorators of this context write to. */
+/** Returns the declaration to which decorators of a class write. */
 export function declarationOf({ metadata }: { readonly metadata?: object }): ClassDeclaration {
   if (metadata === undefined) {
     throw new TypeError(
@@ -56,8 +56,8 @@ export function readDeclaration(cls: AnyClass): ClassDeclaration | undefined {
 }
 
 /**
- * Fields of the class and of its base classes, the base's first; a field that a subclass declares again has the new
- * attributes.
+ * Returns the fields of the class and of its base classes, those of a base class first. A field that a subclass
+ * declares again has the attributes of the subclass.
  */
 export function readFields(cls: AnyClass): ReadonlyMap<string, SchemaAttributes> {
   const fields = new Map<string, SchemaAttributes>();

@@ -15,7 +15,7 @@ describe('rules of models', () => {
     expect(components['Rule']?.['x-kubernetes-validations']).to.deep.equal(rules);
   });
 
-  it('come after those of the schema itself', () => {
+  it('come after the rules that the schema itself has', () => {
     const own = { ...schema, 'x-kubernetes-validations': [{ rule: 'true' }] };
     const { components } = defineModel({ ...options, schema: own, rules });
     expect(components['Rule']?.['x-kubernetes-validations']).to.deep.equal([{ rule: 'true' }, ...rules]);
@@ -46,7 +46,7 @@ describe('rules of models', () => {
     });
   }
 
-  it('have no unknown keys, which the compiler checks', () => {
+  it('may not have unknown keys, which the compiler checks', () => {
     // @ts-expect-error -- the key is misspelt
     expect(() => defineModel({ ...options, schema, rules: [{ rule: 'true', mesage: 'a' }] })).to.throw('message');
   });

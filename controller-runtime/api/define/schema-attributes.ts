@@ -3,7 +3,10 @@ import type { JsonSchema, SchemaRule } from '../schema/json-schema.ts';
 /** Any class, including abstract ones and those with constructor parameters. */
 export type AnyClass = abstract new (...parameters: never[]) => unknown;
 
-/** Names a class whose fields bear `@Schema`. A function, so that the class may be declared further down, or be the same. */
+/**
+ * Names a class whose fields bear `@Schema`. It is a function, so that the class may be declared further down, or may
+ * be the class that has the field.
+ */
 export type ClassReference = () => AnyClass;
 
 type Plain = Omit<JsonSchema, '$ref' | 'type' | 'items' | 'properties' | 'required' | 'additionalProperties'>;
@@ -14,7 +17,7 @@ type Plain = Omit<JsonSchema, '$ref' | 'type' | 'items' | 'properties' | 'requir
  */
 export interface SchemaAttributes extends Plain {
   readonly type?: NonNullable<JsonSchema['type']> | ClassReference;
-  /** On a class: its schema's name; default the class's own. */
+  /** On a class: the name of its schema. Default: the name of the class. */
   readonly name?: string;
   /** Rules in CEL about the value, which expressions read as `self`. Default none. */
   readonly rules?: readonly SchemaRule[];

@@ -11,8 +11,8 @@ export interface ApiErrorOptions {
 }
 
 /**
- * The one error class of the API. Ask for its {@link reason} (or use isNotFound and its like), never for instanceof:
- * a plugin may bring a second copy of this package.
+ * The one error class of the API. Use its {@link reason}, or functions such as isNotFound, and never instanceof: a
+ * plugin may bring a second copy of this package.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -103,8 +103,8 @@ export function isConflict(error: unknown): boolean {
 }
 
 /**
- * True for the error of a write by a leader whose term is over (409, cause FormerLeader). Nothing was written, and
- * the server will refuse its later writes, too.
+ * True for the error of a write by a leader whose term is over (409, cause FormerLeader). Nothing was written, and the
+ * server will also refuse later writes of this leader.
  */
 export function isFormerLeader(error: unknown): boolean {
   return isApiError(error) && isConflict(error) && error.causes.some(({ reason }) => reason === 'FormerLeader');
@@ -118,7 +118,7 @@ export function isInvalid(error: unknown): boolean {
   return reasonOf(error) === 'Invalid';
 }
 
-/** True when the requested history is compacted (410): list again. */
+/** True when the server no longer has the requested history (410): list again. */
 export function isExpired(error: unknown): boolean {
   const reason = reasonOf(error);
   return reason === 'Expired' || reason === 'Gone';

@@ -11,7 +11,7 @@ const maxQuotedLength = 1024;
  */
 const maxCausesPerField = 100;
 
-/** A value as messages show it: JSON, cut at 1,024 characters. */
+/** Returns a value as messages show it: JSON, cut at 1,024 characters. */
 export function quoteValue(value: unknown): string {
   const text =
     typeof value === 'string' ? JSON.stringify(value.slice(0, maxQuotedLength + 1)) : (JSON.stringify(value) ?? '');
@@ -38,7 +38,7 @@ export function tooLongValue(field: string, maxBytes: number): FieldCause {
   return cause('FieldValueTooLong', field, `Too long: may not be more than ${maxBytes} bytes`);
 }
 
-/** The first 100 of the causes; the rest are not computed. */
+/** Returns the first 100 causes; the rest are not computed. */
 export function takeCauses(causes: Iterable<FieldCause>): FieldCause[] {
   const taken: FieldCause[] = [];
   for (const each of causes) {

@@ -6,13 +6,14 @@ export const statusCodes = {
    */
   BadRequest: 400,
   /**
-   * The request has no credential, or one that is wrong, void or expired. Cure: send a token or a client certificate;
-   * get another one when it has expired.
+   * The request has no credential, or its credential is wrong, revoked or expired. Cure: send a token or a client
+   * certificate; get another one when it has expired.
    */
   Unauthorized: 401,
   /**
-   * No rule allows the request to its user; or its Host is unknown; or a page of another site sends it. Cure: grant the
-   * permission that the message names; for the Host, `--host-name`.
+   * No rule allows the user to send the request; or the Host of the request is unknown; or a page of another site has
+   * sent it. Cure: grant the permission that the message names; for an unknown Host, start the server with
+   * `--host-name`.
    */
   Forbidden: 403,
   /**
@@ -20,7 +21,7 @@ export const statusCodes = {
    * api-resources` lists the kinds.
    */
   NotFound: 404,
-  /** The path exists, and does not support the method. Cure: use a method that the header Allow lists. */
+  /** The path exists, but does not support the method. Cure: use a method that the header Allow lists. */
   MethodNotAllowed: 405,
   /** The server cannot respond in a media type of the header Accept. Cure: accept one that the message lists. */
   NotAcceptable: 406,
@@ -30,8 +31,8 @@ export const statusCodes = {
    */
   AlreadyExists: 409,
   /**
-   * The object has changed since it was read; or a server-side apply sets fields of another manager; or the writer no
-   * longer leads. Cure: read the object again and repeat the change; see the causes.
+   * The object has changed since it was read; or a server-side apply sets fields of another manager; or the writer is
+   * no longer the leader. The message and the causes say which. Cure: read the object again, and repeat the change.
    */
   Conflict: 409,
   /**
@@ -39,10 +40,7 @@ export const statusCodes = {
    * again, and watch from there.
    */
   Expired: 410,
-  /**
-   * The meaning is that of Expired, which this server sends instead; other servers and webhooks send Gone. Cure: list
-   * again.
-   */
+  /** Means the same as Expired. This server sends Expired; other servers and webhooks send Gone. Cure: list again. */
   Gone: 410,
   /**
    * The body, the object or the work that it causes exceeds a limit. Cure: send less; split the object, or the request.
@@ -66,9 +64,9 @@ export const statusCodes = {
    */
   InternalError: 500,
   /**
-   * The server cannot serve the request now: it starts or stops, the kind is indexed, its plugin or definition is not
-   * there yet, or the database takes no writes. Nothing was stored. Cure: retry after the time of the header
-   * Retry-After; `/readyz?verbose` shows the reason.
+   * The server cannot serve the request now: it starts or stops, it is still indexing the kind, the plugin or the
+   * definition of the kind is not there yet, or the database accepts no writes. Nothing was stored. Cure: retry after
+   * the time of the header Retry-After; `/readyz?verbose` shows the reason.
    */
   ServiceUnavailable: 503,
   /**
@@ -85,7 +83,7 @@ export const statusCodes = {
 
 export type StatusReason = keyof typeof statusCodes;
 
-/** Reasons of one violated field (Kubernetes `metav1.CauseType`). */
+/** The reason of one cause of an error, mostly of one field that breaks a rule (Kubernetes `metav1.CauseType`). */
 export type CauseReason =
   /** A required field is absent or empty. Cure: set it. */
   | 'FieldValueRequired'
@@ -113,10 +111,10 @@ export type CauseReason =
   | 'NamespaceTerminating'
   /** The server has not reached this revision yet. Cure: retry after the time of the header Retry-After. */
   | 'ResourceVersionTooLarge'
-  /** The response is none of this API, for example one of a proxy. Cure: check the address of the server. */
+  /** The response does not come from this API, but for example from a proxy. Cure: check the address of the server. */
   | 'UnexpectedServerResponse';
 
-/** One violation: which field, which rule, in words without the field's path. */
+/** One cause of an error: the field, and the rule that it breaks. The message does not repeat the field's path. */
 export interface FieldCause {
   readonly reason: CauseReason;
   readonly message: string;

@@ -15,7 +15,7 @@ const indexes: readonly IndexSpec[] = Object.freeze([
       },
     },
   }),
-  // Whole seconds in UTC: texts sort by time.
+  // The timestamps are whole seconds in UTC, so their texts sort by time.
   new IndexSpec({
     name: 'metadata.creationTimestamp',
     indexFunc: single('creationTimestamp 1', (object) => object.metadata.creationTimestamp),

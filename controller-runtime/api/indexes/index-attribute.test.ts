@@ -25,14 +25,14 @@ describe('simpleAttribute', () => {
     }
   });
 
-  it('passes on an error of the author’s function', () => {
+  it('rethrows an error of the author’s function', () => {
     const attribute = simpleAttribute(Person, ({ spec }) => spec.name);
     expect(() => attribute.valuesOf(person)).to.throw(TypeError, 'name');
   });
 });
 
 describe('multiValueAttribute', () => {
-  it('takes sets and arrays, distinct and sorted by code point [spec 2.8-multi-value-attribute]', () => {
+  it('accepts sets and arrays, and returns distinct values in the order of code points [spec 2.8-multi-value-attribute]', () => {
     const values = ['b', '\u{1f600}', '\uff5e', 'a', 'b', 'ab'];
     const sorted = ['a', 'ab', 'b', '\uff5e', '\u{1f600}'];
     expect(multiValueAttribute(Person, () => values).valuesOf(person)).to.deep.equal(sorted);

@@ -7,8 +7,9 @@ import type { ApiObject } from '../object/object.ts';
 const noValues: readonly string[] = Object.freeze([]);
 
 /**
- * Makes an index with one value for each object (spec 2.8). undefined and null mean "no value". Values must be
- * strings: anything else is a TypeError when the object is indexed. `model` gives `fn` its type, and errors a name.
+ * Makes an index with one value for each object (spec 2.8). undefined and null mean "no value". Values must be strings:
+ * anything else is a TypeError when the object is indexed. `model` gives `fn` its type; errors contain the name of the
+ * model.
  */
 export function simpleAttribute<T extends ApiObject>(
   model: Model<T>,
@@ -55,7 +56,7 @@ export class IndexAttributeFactory {
   static readonly multiValueAttribute: typeof multiValueAttribute = multiValueAttribute;
 }
 
-/** Distinct values in the order of an index. */
+/** Returns the distinct values in the order of an index: by code point. */
 export function distinctSorted(values: readonly string[]): readonly string[] {
   return values.length < 2 ? values : [...new Set(values)].toSorted(compareCodePoints);
 }

@@ -10,7 +10,7 @@ function isSorted(type: IndexedType, values: readonly unknown[]): boolean {
 }
 
 describe('encodings of indexes by path', () => {
-  it('sorts 10 after 9, and negative numbers and fractions where they belong', () => {
+  it('sorts numbers by their value: 10 after 9, and also negative numbers and fractions', () => {
     expect(isSorted('integer', [-1000, -10, -9, -1, 0, 1, 9, 10, 100, 2 ** 53])).to.equal(true);
     expect(isSorted('number', [-1e308, -10.5, -10.25, -0.1, 0, 5e-324, 0.1, 9, 9.99, 10, 1e308])).to.equal(true);
   });
@@ -27,7 +27,7 @@ describe('encodings of indexes by path', () => {
     );
   });
 
-  it('encodes a literal as the value that it names', () => {
+  it('encodes a literal of a selector like the value of a field', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
         const { ofValue, ofLiteral } = encodingOf('number');
@@ -45,7 +45,7 @@ describe('encodings of indexes by path', () => {
     expect(encodingOf('string').ofLiteral('a b')).to.equal('a b');
   });
 
-  it('brings date-times to UTC, so that they sort as instants do', () => {
+  it('converts date-times to UTC, so that they sort by time', () => {
     const instants = [
       '0001-01-01T00:00:00Z',
       '2024-01-01T01:00:00+02:00',

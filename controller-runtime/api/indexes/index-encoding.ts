@@ -50,9 +50,8 @@ function isOfType<K extends keyof Types>(value: unknown, type: K): value is Type
 
 const number = new DataView(new ArrayBuffer(8));
 
-// The bits of IEEE 754 doubles compare like unsigned integers after this change: in negative numbers all bits are
-// flipped, in all others only the sign. So 16 hexadecimal digits hold every JSON number, including fractions and
-// exponents.
+// The bits of IEEE 754 doubles compare like unsigned integers once all bits of negative numbers, and the sign bit of
+// all other numbers, are flipped. So 16 hexadecimal digits hold every JSON number, including fractions and exponents.
 function encodeNumber(value: number): string {
   if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);
   number.setFloat64(0, value === 0 ? 0 : value); // -0 is 0
@@ -83,16 +82,16 @@ function encodeBoolean(literal: string): string {
   return literal;
 }
 
-// `2024-01-31T22:00:00.5`: UTC, without the Z, because with it a time with a fraction would sort before one without
-// ("." < "Z").
+// Returns a text such as `2024-01-31T22:00:00.5`, in UTC. It has no Z, because then a time with a fraction would sort
+// before the same second without a fraction ("." < "Z").
 function encodeDateTime(text: string): string {
   const [, date = '', minutes = '', seconds = '', fraction = '', zone = ''] = dateTime.exec(text) ?? [];
   // Date does not know leap seconds: the 60th second of a minute becomes the first one of the next minute.
   const isLeap = seconds === '60';
   const atMs = Date.parse(`${date}T${minutes}${isLeap ? '59' : seconds}${zone.toUpperCase()}`) + (isLeap ? 1000 : 0);
   const utc = Number.isNaN(atMs) ? '' : new Date(atMs).toISOString();
-  // Date would read February 30th as March 1st. Outside of the years 0000 to 9999, the result of toISOString begins
-  // with a sign.
+  // Date would read February 30th as March 1st, so the calendar is checked here. The second check refuses years outside
+  // of 0000 to 9999, for which the result of toISOString begins with a sign.
   if (!isCalendarDate(date) || !/^\d{4}-/.test(utc))
     throw new RangeError(`${quoteValue(text)} is not a date-time (RFC 3339)`);
   const digits = fraction.replace(/0+$/, '');

@@ -21,7 +21,7 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
   /**
    * Adds an index.
    * @throws ModelError when the name is taken, belongs to an index that every model has, or cannot be used in a field
-   * selector; when a key is unknown; and after the callback of the registration has returned.
+   * selector; when a key is unknown; and when the callback of the registration has already returned
    */
   add(spec: IndexSpec<T>): this {
     const rule =
@@ -43,10 +43,13 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
   }
 }
 
-/** Frozen indexes that break no rule: each server of a process registers the same built-in kinds. */
+/**
+ * Frozen indexes that were checked and break no rule. They are kept, because each server of a process registers the
+ * same built-in kinds.
+ */
 const correct = new WeakSet<object>();
 
-/** `fieldSelector=metadata.namespace=…` selects by namespace, whatever the indexes of the kind are. */
+/** `fieldSelector=metadata.namespace=…` selects by namespace, so no index may have this name. */
 const reservedNames: readonly string[] = ['metadata.namespace'];
 
 /** True when a field selector with only this name selects by an index of this name. */
@@ -59,7 +62,7 @@ function isSelectable(name: string): boolean {
   }
 }
 
-/** Returns the rule that an index breaks, as {@link brokenIndexRule} does, but judges a frozen index only once. */
+/** Returns the rule that an index breaks, like {@link brokenIndexRule}, but checks a frozen index only once. */
 function knownRule<T extends ApiObject>(spec: IndexSpec<T>): string | undefined {
   if (correct.has(spec)) return undefined;
   const rule = brokenIndexRule(spec);

@@ -17,7 +17,7 @@ interface Target {
 
 /**
  * An index by field path such as `spec.age` or `spec.ports.number` (`ports` may be an array), encoded by the type in
- * the schema: numbers, booleans and date-times sort as such.
+ * the schema: numbers, booleans and date-times sort by their values, not as texts.
  * @throws RangeError that says what is wrong with the path.
  */
 export function pathAttribute<T extends ApiObject>(
@@ -37,8 +37,9 @@ export function pathAttribute<T extends ApiObject>(
 }
 
 /**
- * Returns the definition of an index by path. Its number has to change whenever the values of a path or a type change. A
- * resourceVersion has no definition: it is not part of the object when the object is written, but is when it is read.
+ * Returns the definition of an index by path. Change the number in it whenever this code returns other values for a
+ * path or a type. metadata.resourceVersion has no definition: an object has it when it is read, but not yet when it is
+ * written.
  */
 function definitionOf(path: string, type: IndexedType): string | undefined {
   return path === 'metadata.resourceVersion' ? undefined : `path 1 ${type} ${path}`;
@@ -62,7 +63,7 @@ function findTarget(components: Components, root: JsonSchema, segments: readonly
   return { type: indexedType(current, segments.join('.')), multiValued };
 }
 
-// Chains of references are bounded: the check that refuses a reference to itself may run later.
+// Follows at most 100 references, because the check that refuses a reference to itself may run later.
 function withoutReference(components: Components, schema: JsonSchema): JsonSchema {
   let current = schema;
   for (let hops = 0; current.$ref !== undefined && hops < 100; hops += 1) {

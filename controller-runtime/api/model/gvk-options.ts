@@ -1,17 +1,20 @@
 import type { NameFormat } from '../object/names.ts';
 import type { GroupVersionKind, PrinterColumn, ScaleSubresource } from './model.ts';
 
-/** Names of a model and how its API looks (spec 2.1). Checked at registration. */
+/** Names of a model, and options of its API (spec 2.1). They are checked at registration. */
 export interface ResourceOptions {
-  /** Lowercase DNS label; the path segment. */
+  /** The segment of the path: a lowercase DNS label. */
   readonly plural: string;
-  /** Lowercase DNS label. Default the kind in lower case, which is what spec 2.1 calls normal. */
+  /** A lowercase DNS label. Default: the kind in lower case, which spec 2.1 calls normal. */
   readonly singular?: string;
   /** Default `Cluster`. */
   readonly scope?: 'Cluster' | 'Namespaced';
-  /** Default `label`: names by spec 2.4. `subdomain` allows dots, `path` also colons. */
+  /**
+   * The form of the objects' names. Default `label`: names by spec 2.4. `subdomain` also allows dots, and `path` also
+   * dots and colons.
+   */
   readonly nameFormat?: NameFormat;
-  /** Default none: one document, status included. */
+  /** Default: none, so an object with its status is written as a whole. */
   readonly subresources?: readonly 'status'[];
   /** The paths of the replicas, for `/<name>/scale`. Default none. */
   readonly scale?: ScaleSubresource;
@@ -21,7 +24,7 @@ export interface ResourceOptions {
   readonly printerColumns?: readonly PrinterColumn[];
   /** False when objects may be stored in this version, but are not served in it. Default true. */
   readonly served?: boolean;
-  /** True, or the text of the warning in each response in this version. Default false. */
+  /** True, or the text of a warning: each response in this version then has the warning. Default false. */
   readonly deprecated?: boolean | string;
 }
 

@@ -9,26 +9,32 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
 export interface IndexAttribute<T extends ApiObject = ApiObject> {
   /** False for simpleAttribute and paths to scalars: never more than one value. */
   readonly multiValued: boolean;
-  /** Throws what the author's function throws, and TypeError when a value is not a string. */
+  /**
+   * Returns the values of an object. Throws the error of the author's function, and TypeError when a value is not a
+   * string.
+   */
   valuesOf(object: T): readonly string[];
-  /** Converts a selector's literal to a value of this index; identity when absent. Throws RangeError on a literal that the type cannot hold. */
+  /**
+   * Converts a selector's literal to a value of this index; without it, the literal itself is the value. Throws
+   * RangeError on a literal that the type cannot hold.
+   */
   encode?(literal: string): string;
   /**
    * Identifies the function: attributes with the same definition return the same values for the same object, in every
-   * process. A server then keeps the values in its database, and does not compute them at each start. Set for indexes
-   * by path. An author who sets it has to change it with every change of what the function returns. Default none:
-   * computed at each start.
+   * process. A server keeps the values of an index with a definition in its database; without a definition, it computes
+   * them at each start. Indexes by path have a definition. An author who sets it has to change it whenever the function
+   * returns other values. Default: none.
    */
   readonly definition?: string | undefined;
 }
 
 /** Declaration of one index (spec 2.8). */
 export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
-  /** Unique within the model; recommended: the field path, such as `spec.slug`. */
+  /** The name, unique within the model. We recommend the path of the field, such as `spec.slug`. */
   readonly name: string;
-  /** Order of a sort that names no direction. Default ASC. */
+  /** The order of a sort by this index that names no direction. Default ASC. */
   readonly order?: 'ASC' | 'DESC';
-  /** Refuses an object that has a value of another object. Default false. */
+  /** True when no two objects may have the same value: a write that breaks this is refused. Default false. */
   readonly unique?: boolean;
   readonly indexFunc: IndexAttribute<T>;
 }

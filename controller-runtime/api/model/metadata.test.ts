@@ -43,7 +43,7 @@ describe('validateMetadata', () => {
     expect(validateMetadata({ generateName: 'a-' }, cluster)).to.deep.equal([]);
   });
 
-  it('takes names with dots only for models whose names are domains', () => {
+  it('accepts names with dots only for models whose names are domains', () => {
     expect(fieldsOf({ name: 'persons.example.com' }, cluster)).to.deep.equal(['metadata.name']);
     expect(fieldsOf({ name: 'persons.example.com' }, { ...cluster, nameFormat: 'subdomain' })).to.deep.equal([]);
   });
@@ -76,7 +76,7 @@ describe('validateMetadata', () => {
     ]);
   });
 
-  it('refuses to orphan dependents and to wait for them at the same time', () => {
+  it('refuses the finalizers orphan and foregroundDeletion on one object', () => {
     const [cause] = validateMetadata({ name: 'a', finalizers: ['orphan', 'foregroundDeletion'] }, cluster);
     expect(cause?.message).to.contain('cannot be both set');
   });
@@ -97,7 +97,7 @@ describe('validateMetadata', () => {
     }
   });
 
-  it('requires what identifies an owner', () => {
+  it('requires the fields of an owner reference that identify the owner', () => {
     const broken = JSON.parse('{"apiVersion": "g/", "kind": null}') as OwnerReference;
     const ownerReferences = [owner, broken, { ...owner, apiVersion: 'a/b/v1', controller: false }];
     expect(fieldsOf({ name: 'a', ownerReferences }, cluster)).to.deep.equal([

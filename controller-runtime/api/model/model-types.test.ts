@@ -75,7 +75,7 @@ const checkable =
     checkDescriptor(defineModel(options), { serviceDomain: 'homeostat.internal' });
 
 describe('types of models', () => {
-  it('infers spec and status from a plain schema and from TypeBox alike', () => {
+  it('infer spec and status from a plain schema and from TypeBox', () => {
     type Status = { readonly greeting?: string } | undefined;
     expect(isExactly<SpecOf<typeof plain>, { [K in keyof ExpectedSpec]: ExpectedSpec[K] }>(true)).to.equal(true);
     expect(isExactly<SpecOf<typeof typebox>, { [K in keyof ExpectedSpec]: ExpectedSpec[K] }>(true)).to.equal(true);
@@ -123,7 +123,7 @@ describe('types of models', () => {
     expect(() => defineModel({ ...names, schema: inItems })).to.throw('did you mean "pattern"?');
   });
 
-  it('reads intersections, nested objects, unsafe and recursive types', () => {
+  it('read intersections, nested objects, and unsafe and recursive types', () => {
     const both = Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.Optional(Type.Integer()) })]);
     const unsafe = Type.Unsafe<Date>({ type: 'string' });
     const tree = Type.Cyclic(
@@ -148,7 +148,7 @@ describe('types of models', () => {
     expect(defineModel({ ...names, indexes: ['spec.slug'] }).indexes).to.have.length(1);
   });
 
-  it('types the function of an index by its model, a class or a descriptor', () => {
+  it('types the function of an index by the objects of its model, whether that is a class or a descriptor', () => {
     const byClass = simpleAttribute(Person, (person) => person.spec.name);
     const byDescriptor = multiValueAttribute(plain, (person) => person.spec.tags);
     // @ts-expect-error the class has no such field
@@ -158,7 +158,7 @@ describe('types of models', () => {
     expect([byClass.multiValued, byDescriptor.multiValued]).to.deep.equal([false, true]);
   });
 
-  it('allows any path where the compiler does not know the schema', () => {
+  it('allow any path when the compiler does not know the schema', () => {
     const schema: object = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },

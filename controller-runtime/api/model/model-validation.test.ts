@@ -27,7 +27,7 @@ class Wrong extends AbstractExtension {
 }
 
 describe("a model's validate", () => {
-  it('is carried by the descriptor, and absent when there is none', () => {
+  it('is a property of the descriptor, and absent when the model has none', () => {
     const validate = (): undefined => undefined;
     expect(defineModel({ ...gvk, schema, validate }).validate).to.equal(validate);
     expect(defineModel({ ...gvk, schema })).to.not.have.property('validate');

@@ -13,15 +13,15 @@ export interface FieldViolation {
 }
 
 /**
- * Checks that a schema cannot express: rules between fields, and rules about changes. Called with the object that
- * would be stored, and with the stored one (undefined for a creation). Both are frozen, and the schema and the
- * metadata are valid. It is called for every create, update, patch and status write that changes something and does
- * not remove the object. Returns the violations (422 Invalid), nothing or an empty list when there are none.
- * Synchronous. May throw an ApiError Invalid instead; anything else that it throws or returns is a bug in the hook,
- * and refuses the write as well.
+ * Checks that a schema cannot express: rules between fields, and rules about changes. Called with the object that would
+ * be stored, and with the stored one (undefined for a creation). Both are frozen, and the schema and the metadata are
+ * valid. It is called for every create, update, patch and status write that changes something and does not remove the
+ * object. It is synchronous, and returns the violations, which refuse the write (422 Invalid); it returns nothing or an
+ * empty list when there are none. It may throw an ApiError Invalid instead. Anything else that it throws or returns is
+ * a bug in the hook; the write is then refused as well.
  */
 export type ModelValidation<T extends ApiObject = ApiObject> = {
-  // A method, because parameters of methods are bivariant: a model of any type is a `Model`.
+  // This is a method, because parameters of methods are bivariant: so a model of objects of any type is a `Model`.
   validate(next: T, previous: T | undefined): readonly FieldViolation[] | void;
 }['validate'];
 

@@ -26,9 +26,9 @@ export interface PrinterColumn {
    */
   readonly jsonPath: string;
   readonly description?: string;
-  /** `int32`, `date-time` and so on, as Kubernetes names them; for clients. */
+  /** A format for clients, by its name in Kubernetes, such as `int32` or `date-time`. */
   readonly format?: string;
-  /** 0 is always shown; above it only in wide output. Default 0. */
+  /** A column with priority 0 is always shown, one with a higher priority only in wide output. Default 0. */
   readonly priority?: number;
 }
 
@@ -41,7 +41,7 @@ export interface ScaleSubresource {
   readonly specReplicasPath: string;
   /** A path below `.status`, such as `.status.replicas`. */
   readonly statusReplicasPath: string;
-  /** Path of the text of a label selector; below `.spec` or `.status`. Default none. */
+  /** The path of the label selector of the replicas, a text below `.spec` or `.status`. Default: none. */
   readonly labelSelectorPath?: string;
 }
 
@@ -51,17 +51,20 @@ export interface ScaleSubresource {
  * exists for the compiler only.
  */
 export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupVersionKind {
-  /** Lowercase; the path segment. */
+  /** The segment of the path, in lower case. */
   readonly plural: string;
   readonly singular: string;
-  /** Default `Cluster`: the spec's models have no namespace. */
+  /** Default `Cluster`, because models of the spec have no namespace. */
   readonly scope: 'Cluster' | 'Namespaced';
   /**
-   * `label`: spec 2.4 (no dots), the default. `subdomain`: dots too, for kinds whose names are domains. `path`: also
-   * colons.
+   * The form of the objects' names. `label`: names by spec 2.4 without dots, the default. `subdomain`: names may also
+   * have dots, for kinds whose names are domains. `path`: names may also have dots and colons.
    */
   readonly nameFormat: NameFormat;
-  /** With `status` in the list, the main path ignores status on create and update. Default none. */
+  /**
+   * With `status` in the list, creates and updates of the object ignore its status, which is written at the path
+   * `/status`. Default: none.
+   */
   readonly subresources: readonly 'status'[];
   /** Default none: no `/scale`. */
   readonly scale?: ScaleSubresource;
@@ -70,25 +73,31 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly printerColumns: readonly PrinterColumn[];
   /** Name of the object's own schema in {@link components}, normally the kind. */
   readonly schemaName: string;
-  /** Every named schema, self-references included; `$ref` is `#/components/schemas/<name>` (OpenAPI v3). */
+  /** All named schemas, including the object's own; a `$ref` is `#/components/schemas/<name>` (OpenAPI v3). */
   readonly components: Readonly<Record<string, JsonSchema>>;
-  /** Indexes that the author declared; the four defaults are not among them. */
+  /** Indexes that the author declared, without the four that every model has. */
   readonly indexes: readonly IndexSpec<T>[];
   /** The model's own rules, after those of the schema. */
   readonly validate?: ModelValidation<T>;
   /** False when objects may be stored in this version, but are not served in it. Default true. */
   readonly served?: boolean;
-  /** Each response in this version has a warning: this text, or for `true` the text of Kubernetes. Default false. */
+  /**
+   * If set, each response in this version has a warning: this text, or for `true` the text that Kubernetes uses.
+   * Default false.
+   */
   readonly deprecated?: boolean | string;
-  /** Other versions of the kind, whose objects are stored in this one. Default none. */
+  /**
+   * Other versions of the kind. Objects are stored in the version of this descriptor, and converted to and from the
+   * others. Default none.
+   */
   readonly versions?: readonly ModelVersion<T>[];
   /** Absent at run time: it exists so that the compiler can infer T. */
   readonly objectType?: T;
 }
 
 /**
- * The result of a conversion: the fields of an object. The server sets apiVersion and kind. In metadata, only labels
- * and annotations may change; all other fields stay as they are, and so does all metadata when it is left out.
+ * The result of a conversion: the fields of an object. The server sets apiVersion and kind. In metadata, a conversion
+ * can change only labels and annotations. If it leaves metadata out, nothing in it changes.
  */
 export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
 
@@ -112,7 +121,7 @@ export interface ModelVersion<S extends ApiObject = ApiObject, V extends ApiObje
   readonly model: ModelDescriptor<V>;
 }
 
-/** A class that extends AbstractExtension and bears `@GVK`. */
+/** A class that extends AbstractExtension and has the decorator `@GVK`. */
 export type ExtensionClass<T extends ApiObject = ApiObject> = new () => T;
 
 /** A model as calls of the API take it: its class, or its descriptor. */

@@ -8,17 +8,17 @@ const ready: NewCondition = { type: 'Ready', status: 'True', reason: 'Done', mes
 const synced: Condition = { type: 'Synced', status: 'False', reason: 'Lag', message: 'x', lastTransitionTime: before };
 
 describe('setCondition', () => {
-  it('adds a condition that is not there, at the end, with the present time', () => {
+  it('adds a condition of a new type at the end, with the present time', () => {
     expect(setCondition(undefined, ready, now)).to.deep.equal([{ ...ready, lastTransitionTime: now }]);
     expect(setCondition([synced], ready, now)).to.deep.equal([synced, { ...ready, lastTransitionTime: now }]);
   });
 
-  it('moves lastTransitionTime when the status changes', () => {
+  it('sets lastTransitionTime when the status changes', () => {
     const conditions = setCondition([synced], { ...synced, status: 'True' }, now);
     expect(conditions).to.deep.equal([{ ...synced, status: 'True', lastTransitionTime: now }]);
   });
 
-  it('keeps lastTransitionTime when only the rest changes', () => {
+  it('keeps lastTransitionTime when other fields than status change', () => {
     const stated: NewCondition = { type: 'Synced', status: 'False', reason: 'Late', message: 'y' };
     expect(setCondition([synced], stated, now)).to.deep.equal([{ ...stated, lastTransitionTime: before }]);
   });

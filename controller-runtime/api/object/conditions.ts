@@ -2,13 +2,13 @@
 export interface Condition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
-  /** `metadata.generation` that the condition was derived from. */
+  /** The `metadata.generation` of the object from which the condition was derived. */
   readonly observedGeneration?: number;
-  /** RFC 3339: when `status` last changed, not when the condition was last written. */
+  /** The time (RFC 3339) at which `status` last changed, not that at which the condition was last written. */
   readonly lastTransitionTime: string;
-  /** The reason for programs: one CamelCase word. */
+  /** The reason in one CamelCase word, for programs. */
   readonly reason: string;
-  /** The text for people; may be empty. */
+  /** The reason in a text for people; it may be empty. */
   readonly message: string;
 }
 
@@ -17,8 +17,9 @@ export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
 /**
  * Returns the list with this condition in place of the one of its type, or with it at the end. lastTransitionTime
- * becomes `now` (RFC 3339) only when the status differs, so that setting the same condition again writes nothing.
- * Without an observedGeneration, the present one stays. The given list is not changed; an absent one counts as empty.
+ * becomes `now` (RFC 3339) only when the status differs, so that setting the same condition again writes nothing. If
+ * the new condition has no observedGeneration, that of the old condition stays. The given list is not changed;
+ * undefined counts as an empty list.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,

@@ -2,7 +2,7 @@ import type { ApiObject } from './object.ts';
 
 type Scalar = string | number | boolean;
 
-// `unknown` allows every path below it: registration checks what the compiler cannot check.
+// Every path below a field of type `unknown` is allowed; registration checks what the compiler cannot check.
 type PathFrom<K extends string, V, Depth extends 1[]> = unknown extends V
   ? K | `${K}.${string}`
   : V extends Scalar
@@ -21,7 +21,7 @@ type PathsOf<T, Depth extends 1[]> = Depth['length'] extends 8
 type Declared<T> = Omit<T, keyof ApiObject>;
 
 /**
- * Paths such as `spec.age` to fields that an index can be on: scalars, also within arrays. When T declares no fields,
- * any string is allowed.
+ * Paths such as `spec.age` to fields that an index can be on: scalars, which may be within arrays. When T declares no
+ * fields, any string is allowed.
  */
 export type FieldPath<T extends ApiObject> = [keyof Declared<T>] extends [never] ? string : PathsOf<Declared<T>, []>;

@@ -2,7 +2,10 @@ import { invalidValue, takeCauses, tooLongValue } from '../errors/field-cause.ts
 import { checkLabelValue, checkQualifiedName } from './names.ts';
 import type { FieldCause } from '../errors/status.ts';
 
-/** The maximum size of all annotations together (Kubernetes' limit, keys included); each is free text. */
+/**
+ * The maximum size of all annotations of an object together, including their keys. It is the limit of Kubernetes; a
+ * single annotation may have any text.
+ */
 const maxAnnotationBytes = 256 * 1024;
 
 /** Every violation in a map of labels (spec 2.5 for keys, Kubernetes for values), at most 100. */

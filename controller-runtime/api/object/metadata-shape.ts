@@ -4,7 +4,7 @@ import type { FieldCause } from '../errors/status.ts';
 
 /** The JSON type that a value and all values in it should have. */
 interface Shape {
-  /** Called at every write, so it makes no message. */
+  /** True when the value has the type. It is called at every write, so it makes no message. */
   fits(value: unknown): boolean;
   /** Returns the violations in a value and below it. */
   explain(value: unknown, field: string): Iterable<FieldCause>;
@@ -39,22 +39,23 @@ const metadataShapes: Readonly<Record<string, Shape>> = {
   annotations: mapOf(text),
   ownerReferences: listOf(recordOf(ownerReferenceShapes)),
   managedFields: listOf(recordOf({})),
-  // Kubernetes removed it long ago, and old clients still send it: it is known here so that it causes no warning.
+  // Kubernetes removed it long ago, and old clients still send it: it counts as a known field, so that it causes no
+  // warning.
   selfLink: text,
 };
 
 const metadataShape = recordOf(metadataShapes);
 
-/** The fields of metadata that are known; every other one is pruned. */
+/** The known fields of metadata; all other fields are pruned. */
 export const metadataFieldNames: ReadonlySet<string> = new Set(Object.keys(metadataShapes));
 
 /** The fields of one owner reference that are known. */
 export const ownerReferenceFieldNames: ReadonlySet<string> = new Set(Object.keys(ownerReferenceShapes));
 
 /**
- * Wrong JSON types inside an object's metadata (not inside the entries of managedFields), at most 100. The reader
- * refuses them with 400, since the rules assume the right types. Unknown fields are not looked at. A known
- * field that is null counts as absent: stock clients send `creationTimestamp: null`.
+ * Wrong JSON types inside an object's metadata (not inside the entries of managedFields), at most 100. The code that
+ * reads requests refuses them with 400, because later checks assume the right types. Unknown fields are ignored. A
+ * known field that is null counts as absent: stock clients send `creationTimestamp: null`.
  */
 export function metadataShapeErrors(metadata: unknown): FieldCause[] {
   return metadataShape.fits(metadata) ? [] : takeCauses(metadataShape.explain(metadata, 'metadata'));

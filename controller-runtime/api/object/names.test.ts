@@ -35,11 +35,11 @@ function expectVerdicts(check: (value: string) => readonly string[], verdictOf: 
 }
 
 describe('names', () => {
-  it('agree with the recorded verdicts on DNS labels', () => {
+  it('are accepted as DNS labels exactly when Kubernetes accepts them', () => {
     expectVerdicts(checkDnsLabel, (each) => each.dns1123Label);
   });
 
-  it('agree with the recorded verdicts on DNS subdomains, names in the subdomain format among them', () => {
+  it('are accepted as DNS subdomains, and as names in the subdomain format, exactly when Kubernetes accepts them', () => {
     expectVerdicts(checkDnsSubdomain, (each) => each.dns1123Subdomain);
     expectVerdicts(
       (value) => checkName(value, 'subdomain'),
@@ -47,12 +47,12 @@ describe('names', () => {
     );
   });
 
-  it('agree with the recorded verdicts on qualified names and label values', () => {
+  it('are accepted as qualified names and label values exactly when Kubernetes accepts them', () => {
     expectVerdicts(checkQualifiedName, (each) => each.qualifiedName_labelKey);
     expectVerdicts(checkLabelValue, (each) => each.labelValue);
   });
 
-  it('agree with the recorded verdicts on prefixes of generated names', () => {
+  it('are accepted as prefixes of generated names exactly when Kubernetes accepts them', () => {
     expectVerdicts(
       (value) => checkGenerateName(value, 'subdomain'),
       (each) => each.generateNamePrefixDNSSubdomain,
@@ -86,7 +86,7 @@ describe('generateName', () => {
     expect(name).to.match(/^g{58}[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  it('reaches the first and the last letter of the alphabet and nothing beyond', () => {
+  it('can choose the first and the last letter of the alphabet, and no other character', () => {
     expect(generateName('a-', () => 0)).to.equal('a-bbbbb');
     expect(generateName('a-', () => 1 - Number.EPSILON / 2)).to.equal('a-99999');
   });

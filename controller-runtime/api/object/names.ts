@@ -1,21 +1,23 @@
 /**
- * `label`: spec 2.4, no dots. `subdomain`: dots too, for kinds whose names are domains. `path`: printable ASCII characters
- * without `/`, `%` and spaces, for kinds whose names are divided by colons.
+ * The form of names. `label`: names by spec 2.4, without dots. `subdomain`: names may also have dots, for kinds whose
+ * names are domains. `path`: printable ASCII characters without `/`, `%` and spaces, for kinds whose names are divided
+ * by colons.
  */
 export type NameFormat = 'label' | 'subdomain' | 'path';
 
 const maxNameLength = 253;
 const maxLabelLength = 63;
 
-// A generated name is at most 63 characters, so that it can also be a label value: 58 and 5 random ones.
+// The characters of a generated name before its 5 random ones. A generated name has at most 63 characters, so that it
+// can also be the value of a label.
 const maxGeneratedBaseLength = 58;
 const generatedSuffixLength = 5;
 // The alphabet has no vowels, and no 0, 1 and 3, so that generated names form no words, and no character looks like
 // another.
 const generatedAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-// The expressions have no nested repetition over the same characters, so they are linear on any input. Lengths are
-// checked first nevertheless.
+// The expressions have no nested repetition over the same characters, so they take linear time on any input. The length
+// is checked first nevertheless.
 const labelPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const subdomainPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const qualifiedPattern = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
@@ -32,9 +34,9 @@ const labelValueMessage =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 /**
- * Returns the violations of a `metadata.name`; the empty list means valid. `label` is spec 2.4: at most 253 lowercase
- * letters, digits and hyphens, alphanumeric at both ends. `subdomain` is a DNS subdomain (RFC 1123). `path` is a segment of a
- * path.
+ * Returns the violations of a `metadata.name`; the empty list means valid. `label`, by spec 2.4, allows at most 253
+ * lowercase letters, digits and hyphens, alphanumeric at both ends. `subdomain` is a DNS subdomain (RFC 1123). `path`
+ * is a segment of a path.
  */
 export function checkName(value: string, format: NameFormat): readonly string[] {
   if (format === 'subdomain') return checkDnsSubdomain(value);
@@ -91,8 +93,8 @@ export function checkLabelValue(value: string): readonly string[] {
 }
 
 /**
- * Returns the violations of a `metadata.generateName`: the rule of the names it will make, but it may end with a
- * hyphen.
+ * Returns the violations of a `metadata.generateName`: the rule is that of the names that will be made of it, but it
+ * may also end with a hyphen.
  */
 export function checkGenerateName(prefix: string, format: NameFormat): readonly string[] {
   const body = prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
@@ -100,9 +102,9 @@ export function checkGenerateName(prefix: string, format: NameFormat): readonly 
 }
 
 /**
- * Returns a name that is made of a prefix: its first 58 characters, and 5 random ones of
- * `bcdfghjklmnpqrstvwxz2456789` (27^5, 14 million: the caller draws again when the name is taken). `random` returns a
- * number in [0, 1).
+ * Returns a name that is made of a prefix: its first 58 characters, and 5 random ones of `bcdfghjklmnpqrstvwxz2456789`.
+ * These give 27^5 (14 million) names; the caller calls it again when a name is taken. `random` returns a number in [0,
+ * 1).
  */
 export function generateName(base: string, random: () => number): string {
   let name = base.slice(0, maxGeneratedBaseLength);

@@ -7,9 +7,9 @@ export interface OwnerReference {
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
-  /** True on the one owner that manages the object: events of the object are events of this owner. */
+  /** True for the one owner that manages the object: a change of the object causes a run for this owner. */
   readonly controller?: boolean;
-  /** When the owner is deleted in the foreground, it waits until this object is deleted. */
+  /** True when an owner that is deleted in the foreground stays until this object is deleted. */
   readonly blockOwnerDeletion?: boolean;
 }
 
@@ -20,17 +20,21 @@ export interface ManagedFieldsEntry {
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
   /**
-   * RFC 3339, UTC: when the manager last changed something. Absent when it only applied values that were there already.
+   * The time (RFC 3339, UTC) at which the manager last changed something. Absent when the manager has only applied
+   * values that the object already had.
    */
   readonly time?: string;
   readonly fieldsType: 'FieldsV1';
-  /** A tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value of an item>`, `.` for the node itself). */
+  /**
+   * The owned fields, as a tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value of an item>`, `.` for
+   * the node itself).
+   */
   readonly fieldsV1: object;
   readonly subresource?: string;
 }
 
 /**
- * Metadata of a stored object (spec 2.3). Fields marked "server" are set by the server; what a client sends for them is
+ * Metadata of a stored object (spec 2.3). The server sets some of the fields; values that a client sends for them are
  * replaced.
  */
 export interface ObjectMeta {
@@ -39,24 +43,36 @@ export interface ObjectMeta {
   /** Prefix of a generated name, used at creation when `name` is absent. */
   readonly generateName?: string;
   readonly namespace?: string;
-  /** Server: random UUID of this incarnation. */
+  /** Set by the server: a random UUID. An object that is deleted and created again has another one. */
   readonly uid: string;
-  /** Optimistic lock: 1 at creation, + 1 per write that changes something. Sent in an update it must match (409). */
+  /**
+   * A number for optimistic locking: 1 at creation, increased by 1 by each write that changes something. If an update
+   * sends it, it must match that of the stored object (otherwise 409).
+   */
   readonly version: number;
-  /** Decimal string: the database-wide revision of the last change. Sent in an update it must match (409). */
+  /**
+   * The revision of the last change, which counts all changes in the database, as a decimal string. If an update sends
+   * it, it must match that of the stored object (otherwise 409).
+   */
   readonly resourceVersion: string;
-  /** Server: + 1 when anything outside metadata and status changes. */
+  /** Set by the server: 1 at creation, increased by 1 when anything outside of metadata and status changes. */
   readonly generation: number;
-  /** Server: RFC 3339, UTC, whole seconds. */
+  /** Set by the server: the time of the creation in UTC (RFC 3339), in whole seconds. */
   readonly creationTimestamp: string;
-  /** Server: set once, when the object is declared deleted; it stays readable until its last finalizer is gone. */
+  /**
+   * Set by the server, once: the time at which a client deleted the object while it had finalizers. The object can be
+   * read until its last finalizer is removed.
+   */
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;
   readonly finalizers?: readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly OwnerReference[];
-  /** Server: who owns which fields, as server-side apply needs it. An update may edit it; `[{}]` clears it. */
+  /**
+   * Set by the server: the managers and the fields that they own, for server-side apply. An update may change it;
+   * `[{}]` removes all entries.
+   */
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
@@ -77,7 +93,7 @@ export interface NamespacedObject extends ApiObject {
   readonly metadata: NamespacedObjectMeta;
 }
 
-/** An object as an author writes it: apiVersion and kind come from the model, the server's fields from the server. */
+/** An object as an author writes it. The model gives it apiVersion and kind; the server sets its own fields. */
 export type NewObject<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -96,7 +112,7 @@ export function formatKey(key: ObjectKey): string {
   return key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`;
 }
 
-/** The inverse of {@link formatKey}; names hold no slash. */
+/** Parses a text of {@link formatKey}; it is unambiguous, because names contain no slash. */
 export function parseKey(text: string): ObjectKey {
   const slash = text.indexOf('/');
   return slash < 0 ? { name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };

@@ -1,4 +1,7 @@
-/** The state of the object that a write expects: the server refuses the write (409 Conflict) when the stored object differs. */
+/**
+ * The uid or the revision that a write expects the stored object to have: when the object has another one, the server
+ * refuses the write (409 Conflict).
+ */
 export interface Preconditions {
   /** metadata.uid: a new object of the same name has another uid. */
   readonly uid?: string;

@@ -19,7 +19,7 @@ export type WatchEvent<T extends ApiObject = ApiObject> =
     }
   | { readonly type: 'ERROR'; readonly object: Status };
 
-/** The response to a list: Kubernetes' list and the spec's page in one envelope. */
+/** The response to a list: one envelope with the fields of a list of Kubernetes and those of a page of the spec. */
 export interface ObjectList<T extends ApiObject = ApiObject> {
   readonly apiVersion: string;
   readonly kind: string;

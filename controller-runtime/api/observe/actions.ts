@@ -6,7 +6,9 @@ import type { ApiObject } from '../object/object.ts';
  */
 export const pausedAnnotation = 'controllers.homeostat.internal/paused';
 
-/** The annotation whose change reconciles an object at once: any new value, such as the time. */
+/**
+ * The annotation that reconciles an object at once when its value changes; the value may be anything, such as the time.
+ */
 export const reconcileAnnotation = 'controllers.homeostat.internal/reconcile-requested-at';
 
 /** True when an object asks this controller not to reconcile it. `controller` is its name alone, without the plugin. */
@@ -27,7 +29,7 @@ export function actionBetween(previous: ApiObject, object: ApiObject): 'requeste
   return paused === undefined || paused === 'false' || paused === '' ? 'resumed' : 'paused';
 }
 
-/** A value may name the plugin, too. */
+/** A value may also have the form `<plugin>/<controller>`. */
 function nameIn(value: string): string {
   return value.slice(value.lastIndexOf('/') + 1);
 }

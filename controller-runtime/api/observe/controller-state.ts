@@ -6,14 +6,17 @@ import type { ApiObject } from '../object/object.ts';
 export interface ControllerKey {
   /** `name`, or `namespace/name`. */
   readonly key: string;
-  /** `paused` while the object has the annotation; `parked` until it changes; `delayed` until `nextTime`. */
+  /**
+   * `paused`: the object has the annotation that pauses it. `parked`: the key waits for a change of the object.
+   * `delayed`: the key waits until `nextTime`.
+   */
   readonly state: 'processing' | 'parked' | 'delayed' | 'ready' | 'paused';
-  /** Consecutive runs after which the key waited for a back-off: failures, requeues and conflicts. */
+  /** The number of consecutive runs that a back-off followed: failures, requeues and conflicts. */
   readonly attempts: number;
-  /** When the first of these runs ended; absent when there are none. */
+  /** When the first of the runs in `attempts` ended; absent when there are none. */
   readonly failingSince?: string;
   readonly nextTime?: string;
-  /** The last error; its first 1,024 characters. */
+  /** The first 1,024 characters of the last error. */
   readonly lastError?: string;
   /** Types of the reasons why the key is in the queue. */
   readonly reasons?: readonly string[];
@@ -29,7 +32,7 @@ export interface Percentiles {
 export interface ControllerReport {
   /** When it was reported. A working controller reports at most every 2 s, and only what has changed. */
   readonly reportTime: string;
-  /** The process that runs the controller: its identity in the lease. Absent without an election. */
+  /** The process that runs the controller, by its identity in the lease; absent without an election. */
   readonly leader?: { readonly lease: string; readonly identity: string; readonly term: number };
   /** False when the process has stopped the controller. */
   readonly running: boolean;
@@ -47,11 +50,11 @@ export interface ControllerReport {
    * that are paused.
    */
   readonly keys: readonly ControllerKey[];
-  /** Keys that are left out. */
+  /** The number of keys that are left out. */
   readonly omittedKeys?: number;
   /** Runs since the controller started, by result. */
   readonly runs: Readonly<Record<string, number>>;
-  /** Runs, and failed runs, per second over the last minute. */
+  /** The numbers of runs and of failed runs per second, over the last minute. */
   readonly rates: { readonly runs: number; readonly errors: number };
   /** Absent before the first run. */
   readonly waitMs?: Percentiles;
@@ -61,24 +64,24 @@ export interface ControllerReport {
 }
 
 /**
- * A controller: its definition and its state. Its name is `<plugin>.<controller>`; that of a shard is
- * `<plugin>.<controller>.<index>`.
+ * A controller: its definition and its state. The name of the object is `<plugin>.<controller>`, or
+ * `<plugin>.<controller>.<index>` for a shard.
  */
 export interface ControllerObject extends ApiObject {
   readonly spec: {
     /** `<plugin>/<controller>`, as in the `controller` of a run. */
     readonly controller: string;
-    /** The kind that it reconciles. */
+    /** The kind of the objects that the controller reconciles. */
     readonly reconciles: { readonly apiVersion: string; readonly kind: string };
-    /** Kinds that it owns, and kinds that it watches. */
+    /** The kinds of the objects that the controller owns, and (`watches`) the other kinds to which it listens. */
     readonly owns?: readonly { readonly apiVersion: string; readonly kind: string }[];
     readonly watches?: readonly { readonly apiVersion: string; readonly kind: string }[];
-    /** The finalizer that it puts on objects, if it has a cleanup. */
+    /** The finalizer that the controller adds to objects, if it has a cleanup. */
     readonly finalizer?: string;
     readonly concurrency: number;
     /**
-     * The shard that this object describes. Its keys are those for which {@link shardOf} returns this number. Absent:
-     * the controller is not sharded.
+     * The shard that this object describes. The keys of the shard are those for which {@link shardOf} returns `index`.
+     * Absent when the controller is not sharded.
      */
     readonly shard?: { readonly index: number; readonly of: number };
   };

@@ -55,7 +55,7 @@ function explain(known: KnownObject): Explanation {
   };
 }
 
-/** False when it describes another shard than that of the object. */
+/** False when the report describes a shard that does not have the object. */
 function isAbout({ spec: { shard } }: ControllerObject, object: ApiObject): boolean {
   return shard === undefined || shardOf(formatKey(keyOf(object)), shard.of) === shard.index;
 }
@@ -70,7 +70,7 @@ interface Facts {
   readonly nowMs: number;
 }
 
-/** The first of these facts that holds explains the others. */
+/** The order matters: the first fact that is true explains the later ones. */
 function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
   const { object, controllers, conditions, observed, finalizers, nowMs } = facts;
   const { kind, metadata } = object;

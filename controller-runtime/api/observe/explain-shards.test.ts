@@ -9,7 +9,8 @@ const metadata = { name: 'ada', uid: 'u', resourceVersion: '7', generation: 1 };
 const object = { apiVersion: 'people.example.com/v1', kind: 'Person', metadata } as ApiObject;
 
 /**
- * The report about a shard by its holder, with `ada` in the queue. Reports of former holders have `ada` in the queue as well.
+ * Returns the report of a shard with `ada` in its queue, even for a shard that does not have `ada`: a former holder may
+ * have reported so.
  */
 function report(index: number, key: Partial<ControllerKey>): ControllerObject {
   const keys = [{ key: 'ada', state: 'delayed', attempts: 0, ...key }];
@@ -25,7 +26,7 @@ function report(index: number, key: Partial<ControllerKey>): ControllerObject {
 }
 
 describe('an explanation of an object with a sharded controller', () => {
-  it('is about the shard of this object only', () => {
+  it('uses only the report of the shard that has the object', () => {
     const own = shardOf('ada', shards);
     const controllers = [0, 1, 2, 3].map((index) =>
       report(index, index === own ? { attempts: 3, lastError: 'no luck' } : { state: 'ready' }),

@@ -6,7 +6,7 @@ import type { RunResult, RunTrigger } from './run.ts';
 /** A finalizer of an object that is being deleted, and the controller that has to remove it. */
 export interface ExplainedFinalizer {
   readonly name: string;
-  /** The controller that names it; absent when no known one does. */
+  /** The controller that names the finalizer; absent when no known controller does. */
   readonly controller?: string;
   /** The reason why the finalizer is still present, in a sentence. */
   readonly message: string;
@@ -17,9 +17,9 @@ export interface ExplainedController {
   readonly controller: string;
   readonly running: boolean;
   readonly paused: boolean;
-  /** The object in its queue; absent when it waits for nothing. */
+  /** The object's key in the controller's queue; absent when the object is not in the queue. */
   readonly key?: ControllerKey;
-  /** The newest recorded run; absent when there is none, or when the user may not read runs. */
+  /** The newest recorded run for the object; absent when there is none, or when the user may not read runs. */
   readonly lastRun?: {
     /** The name of the Run. */
     readonly name: string;
@@ -32,9 +32,9 @@ export interface ExplainedController {
 
 export interface ExplainedOwner {
   readonly owner: NamedObject;
-  /** True for the one that manages the object. */
+  /** True for the owner that manages the object. */
   readonly controller: boolean;
-  /** Absent when the user may not read it. */
+  /** True when the owner exists; absent when the user may not read it. */
   readonly exists?: boolean;
 }
 
@@ -44,9 +44,10 @@ export interface Explanation {
   readonly kind: 'Explanation';
   readonly object: NamedObject;
   /**
-   * `Deleting`: finalizers hold it; `Paused`; `Failing`: a controller fails; `Behind`: its status is about an earlier generation;
-   * `NotReady`: its condition Ready is not True; `Ready`; `Reconciled`: it has no such condition, and no controller has work for it;
-   * `Unknown`: nothing is known.
+   * `Deleting`: finalizers keep the object from being deleted. `Paused`: no controller reconciles it. `Failing`: a
+   * controller fails for it. `Behind`: its status is about an earlier generation. `Ready` and `NotReady`: its condition
+   * Ready is True, or is not. `Reconciled`: it has no condition Ready, and no controller has work for it. `Unknown`:
+   * nothing is known.
    */
   readonly state: 'Deleting' | 'Paused' | 'Failing' | 'Behind' | 'NotReady' | 'Ready' | 'Reconciled' | 'Unknown';
   /** The state in one sentence. */

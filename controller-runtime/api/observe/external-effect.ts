@@ -5,30 +5,31 @@ import type { ApiObject } from '../object/object.ts';
 /** The record of an external effect: its intention before it happens, and its result afterwards. */
 export interface ExternalEffect extends ApiObject {
   readonly spec: {
-    /** `<group>/<name>`, as in the finalizer. */
+    /** The controller, as `<group>/<name>`, which is also the name of its finalizer. */
     readonly controller: string;
     readonly effect: string;
     /** The idempotency key. */
     readonly key: string;
   };
   readonly status?: {
-    /** Absent: the effect is pending. */
+    /** When the result was recorded; absent while the effect is pending. */
     readonly completionTime?: string;
-    /** Absent when it does not expire while its owner exists. */
+    /** When the record is deleted; absent when it is kept until its owner is deleted. */
     readonly expirationTime?: string;
-    /** JSON; absent for undefined. */
+    /** The result as JSON; absent when the effect returned undefined. */
     readonly result?: string;
   };
 }
 
 const time = { type: 'string', format: 'date-time' } as const;
 
-/** Characters of the JSON; controllers bound it by bytes. */
+/** The maximum length of the result's JSON in characters; controllers limit its bytes. */
 const maxResultLength = 64 * 1024;
 
 /**
- * `controllers.homeostat.internal/v1alpha1 ExternalEffect`: what controllers record of effects outside of the server, so that each happens
- * once. Its domain is the same on all servers, because a controller in another process does not know the server's.
+ * `controllers.homeostat.internal/v1alpha1 ExternalEffect`: the records that controllers keep of effects outside of the
+ * server, so that each effect happens only once. Its domain is the same on all servers, because a controller in another
+ * process does not know the domain of the server.
  */
 export const externalEffectModel: ModelDescriptor<ExternalEffect> = defineModel({
   gvk: 'controllers.homeostat.internal/v1alpha1/ExternalEffect',

@@ -26,8 +26,8 @@ const serverFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the fields that differ between two states of an object, without those that only the server sets. A value that
- * does not exist is absent.
+ * Returns the fields that differ between two states of an object, without those that only the server sets. `from` or
+ * `to` is absent when the field does not exist in that state.
  */
 export function fieldChanges(before: ObjectState | undefined, after: ObjectState | undefined): readonly FieldChange[] {
   const changes: FieldChange[] = [];

@@ -2,7 +2,7 @@ import type { ApiObject } from '../object/object.ts';
 import { fieldChanges } from './field-changes.ts';
 import type { FieldChange } from './field-changes.ts';
 
-/** Names an object. */
+/** The kind and the name of an object. */
 export interface NamedObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -23,15 +23,18 @@ export interface RecordedChange extends FieldChange {
 
 export interface RecordedChanges {
   readonly changes: readonly RecordedChange[];
-  /** Changed fields that are left out. */
+  /** The number of changed fields that are left out. */
   readonly omitted: number;
 }
 
 const maxChanges = 50;
-/** Characters of the JSON of a value. */
+/** The maximum length of the JSON of a value, in characters. */
 const maxValueLength = 1024;
 
-/** Fields that say nothing of a change: those that name the object, and a copy of what was applied. */
+/**
+ * Fields that say nothing about a change: those that name the object, and the annotation with a copy of the applied
+ * object.
+ */
 const quietFields: readonly string[] = [
   'apiVersion',
   'kind',
@@ -40,7 +43,7 @@ const quietFields: readonly string[] = [
   'metadata.annotations.kubectl.kubernetes.io/last-applied-configuration',
 ];
 
-/** Without this, all metadata would count as one change. */
+/** The state of an absent object: with an empty metadata, each field of metadata counts as a separate change. */
 const empty = { metadata: {} };
 
 /** True for kinds whose values no record may show: Secrets, and the results of external effects. */
@@ -66,7 +69,10 @@ export function recordedChanges(
   return { changes, omitted: all.length - changes.length };
 }
 
-/** The keys of labels and data are names; all values could be secret. */
+/**
+ * The path of the change stays, because keys of labels and data are only names; the values are left out, because any of
+ * them could be secret.
+ */
 function redacted({ path }: FieldChange): RecordedChange {
   return { path, redacted: true };
 }
@@ -83,7 +89,7 @@ function shortened(change: FieldChange): RecordedChange {
   };
 }
 
-/** Half of a surrogate pair cannot be written. */
+/** The text must not end with half of a surrogate pair, which has no encoding in UTF-8. */
 function shortText(value: unknown, text: string): unknown {
   return text.length <= maxValueLength ? value : text.slice(0, maxValueLength).toWellFormed();
 }

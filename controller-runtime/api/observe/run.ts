@@ -11,11 +11,14 @@ export type RunResult =
 export interface RunTrigger {
   /** `event`, `owner`, `mapping`, `resync`, `retry`, `timer`, `schedule` or `manual`. */
   readonly type: string;
-  /** The details for people: `MODIFIED`, `Badge ada`. */
+  /** Details for people, such as `MODIFIED` or `Badge ada`. */
   readonly detail?: string;
-  /** The revision of the object that changed. Absent where no object changed, and for the objects of the start. */
+  /**
+   * The revision of the object that changed. Absent when no object changed, and for the objects that the controller
+   * reconciles at its start.
+   */
   readonly resourceVersion?: string;
-  /** The field manager that wrote this revision, where it is known. */
+  /** The field manager that wrote this revision, if it is known. */
   readonly manager?: string;
 }
 
@@ -25,13 +28,13 @@ export interface RunWrite {
   readonly verb: string;
   readonly subresource?: string;
   readonly object: NamedObject;
-  /** The revision that the write made; absent for a deletion, and for a write that failed. */
+  /** The revision that the write created; absent for a deletion, and for a write that failed. */
   readonly resourceVersion?: string;
-  /** False when the server had nothing to change. Absent for a write that failed, and where it is not known. */
+  /** False when the server had nothing to change. Absent for a write that failed, and when it is not known. */
   readonly changed?: boolean;
-  /** The fields that it changed; absent where the state before is not known. */
+  /** The fields that the write changed; absent when the state before the write is not known. */
   readonly changes?: readonly RecordedChange[];
-  /** Changed fields that are left out, because there are too many. */
+  /** The number of changed fields that are left out, because there are too many. */
   readonly omittedChanges?: number;
   /** The error of a failed run. */
   readonly error?: string;
@@ -39,9 +42,15 @@ export interface RunWrite {
 
 /** One run of a reconciler for one object. Its name is the `reconcileID` of logs, events and spans. */
 export interface Run extends NamespacedObject {
-  /** `<plugin>/<controller>`; of a manager in another process, `<name of the reporter>/<controller>`. */
+  /**
+   * The controller, as `<plugin>/<controller>`, or as `<name of the reporter>/<controller>` for a manager in another
+   * process.
+   */
   readonly controller: string;
-  /** The object; its uid and revision are those that the run began with, absent when there was no object. */
+  /**
+   * The object that was reconciled. Its uid and revision are those at the start of the run; they are absent when the
+   * object did not exist.
+   */
   readonly object: NamedObject & { readonly generation?: number };
   /** The reasons why the object was in the queue; at most eight. */
   readonly triggers: readonly RunTrigger[];
@@ -57,7 +66,7 @@ export interface Run extends NamespacedObject {
   readonly writes?: readonly RunWrite[];
   /** Further writes. */
   readonly omittedWrites?: number;
-  /** When the object runs again, if nothing changes before. */
+  /** When the object is reconciled again if nothing changes before. */
   readonly nextTime?: string;
   /**
    * The number of runs of this controller that were left out since the last recorded one, because there were too many.
@@ -149,8 +158,8 @@ const properties = {
 } as const;
 
 /**
- * `controllers.homeostat.internal/v1alpha1 Run`: what controllers did. Its domain is the same on all servers, because a
- * controller in another process does not know the server's.
+ * `controllers.homeostat.internal/v1alpha1 Run`: a recorded run of a controller. Its domain is the same on all servers,
+ * because a controller in another process does not know the domain of the server.
  */
 export const runModel: ModelDescriptor<Run> = defineModel({
   gvk: 'controllers.homeostat.internal/v1alpha1/Run',

@@ -2,8 +2,8 @@ import { deepEqual } from '../base/json-equal.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../object/object.ts';
 
 /**
- * Returns the field manager that wrote a state of an object, according to its managedFields. Returns undefined when
- * several managers wrote in the same second, because their times have whole seconds. `previous` is the state before,
+ * Returns the field manager that wrote a state of an object, according to its managedFields. Returns undefined when it
+ * cannot be told: times have whole seconds, so several managers can have the same time. `previous` is the state before,
  * if there was one.
  */
 export function writerOf(object: ApiObject, previous?: ApiObject): string | undefined {
@@ -13,7 +13,7 @@ export function writerOf(object: ApiObject, previous?: ApiObject): string | unde
   const known = previous?.metadata.managedFields ?? [];
   const changed = entries.filter((entry) => !known.some((other) => other.time === entry.time && isSame(other, entry)));
   if (changed.length > 0) return onlyManager(changed);
-  // The latest time of all entries: the write changed only values of fields that their manager had already.
+  // No entry has new fields, so the write changed only values: the entry with the latest time belongs to its manager.
   const last = entries.reduce((time, entry) => (entry.time !== undefined && entry.time > time ? entry.time : time), '');
   const latest = entries.filter(({ time }) => time === last);
   const isOfStatus = previous !== undefined && changesStatusAlone(object, previous);

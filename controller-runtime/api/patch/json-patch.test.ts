@@ -76,7 +76,7 @@ describe('applyJsonPatch', () => {
     expect(errorOf(() => applyJsonPatch({}, { op: 'add' })).code).to.equal(400);
   });
 
-  it('never changes the target, whether it fails or not', () => {
+  it('never changes the target, whether the patch fails or not', () => {
     const target = { list: [1, 2], nested: { a: 1 } };
     const before = structuredClone(target);
     const change = { op: 'add', path: '/nested/b', value: { c: 1 } };
@@ -86,7 +86,7 @@ describe('applyJsonPatch', () => {
     expect(target).to.deep.equal(before);
   });
 
-  it('finds the target of a move after the value was removed', () => {
+  it('resolves the target of a move after it has removed the value', () => {
     const list = [{ n: 0 }, { n: 1 }, { n: 2 }];
     expect(applyJsonPatch(list, [{ op: 'move', from: '/0', path: '/1/moved' }])).to.deep.equal([
       { n: 1 },
@@ -106,7 +106,7 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ a: 1 }, { op: 'remove', path: '' }).code).to.equal(422);
   });
 
-  it('resolves own members and exact indexes only', () => {
+  it('resolves only own members of objects, and exact indexes of arrays', () => {
     for (const path of ['/toString', '/list/length', '/list/01', '/list/-1', '/list/1e0', '/list/-', '/text/0']) {
       for (const op of ['replace', 'test', 'remove']) {
         expect(refusalOf({ list: [1, 2], text: 'x' }, { op, path, value: 1 }).code, `${op} ${path}`).to.equal(422);
@@ -115,7 +115,7 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ text: 'x' }, { op: 'add', path: '/text/0', value: 1 }).code).to.equal(422);
   });
 
-  it('refuses segments that lead to prototypes, wherever they stand', () => {
+  it('refuses segments that lead to prototypes, at any place of a pointer', () => {
     for (const segment of ['__proto__', 'constructor', 'prototype']) {
       const document: unknown = JSON.parse(`{"a": {"${segment}": {"b": 1}}}`);
       const operations = [
@@ -132,7 +132,7 @@ describe('applyJsonPatch', () => {
     expect(Object.keys(Object.prototype)).to.deep.equal([]);
   });
 
-  it('allows 10,000 operations, in the words of Kubernetes', () => {
+  it('allows 10,000 operations, and refuses more in the words of Kubernetes', () => {
     const test = { op: 'test', path: '/kind', value: 'Person' };
     const patch = Array.from({ length: 10_000 }, () => test);
     expect(applyJsonPatch({ kind: 'Person' }, patch)).to.deep.equal({ kind: 'Person' });
@@ -143,12 +143,12 @@ describe('applyJsonPatch', () => {
     );
   });
 
-  it('stops a copy bomb', () => {
+  it('stops a patch whose copies double a value again and again', () => {
     const patch = Array.from({ length: 100 }, (_, index) => ({ op: 'copy', from: '', path: `/a${index}` }));
     expect(errorOf(() => applyJsonPatch({ a: 'x'.repeat(100) }, patch)).code).to.equal(413);
   });
 
-  it('nests nothing deeper than a body may', () => {
+  it('refuses a result that nests deeper than the body of a request may', () => {
     const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
     const target = { a: {}, deep: nested(40), list: [nested(40)] };
     const at = (levels: number): string => '/a'.repeat(levels);
@@ -226,7 +226,7 @@ describe('applyJsonPatch', () => {
     expect(applyJsonPatch(document, [...deeper, ...deeper])).to.deep.equal(document);
   });
 
-  it('follows no pointer beyond the levels of a document', () => {
+  it('refuses a pointer with more segments than a document has levels', () => {
     const path = '/a'.repeat(1_000_000);
     expect(refusalOf({ a: 1 }, { op: 'test', path, value: 1 }).code).to.equal(422);
     expect(refusalOf({ a: 1 }, { op: 'add', path, value: 1 }).code).to.equal(422);

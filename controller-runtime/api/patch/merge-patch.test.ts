@@ -47,11 +47,11 @@ describe('applyMergePatch', () => {
     );
   });
 
-  it('on an absent target leaves no member that is null', () => {
+  it('leaves no member that is null when the target is absent', () => {
     fc.assert(fc.property(json, (patch) => !hasNullMember(applyMergePatch(undefined, patch))));
   });
 
-  it('of the empty object changes no object', () => {
+  it('changes nothing when the patch is the empty object', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), json), (target) => {
         expect(applyMergePatch(target, {})).to.deep.equal({ ...target });
@@ -76,7 +76,7 @@ describe('strategicMergeDirective', () => {
     expect(strategicMergeDirective({ '$deleteFromPrimitiveList/tags': [] })).to.equal('$deleteFromPrimitiveList/tags');
   });
 
-  it('treats other keys with a dollar, and texts, as data', () => {
+  it('treats other keys with a dollar as data, and also texts that look like directives', () => {
     const patch = { schema: { $ref: '#/x' }, $setElementOrder: 1, note: '$patch', list: [null, '$retainKeys'] };
     expect(strategicMergeDirective(patch)).to.equal(undefined);
   });

@@ -1,8 +1,8 @@
 import { isJsonObject } from '../base/json-object.ts';
 /**
- * The target with a merge patch applied (RFC 7396). Neither is changed; the result shares their unchanged parts.
- * A key `__proto__` is a key like any other and never reaches a prototype. The stack limits the depth, so limit it
- * when you parse.
+ * Returns the target with a merge patch applied (RFC 7396). Neither the target nor the patch is changed; the result
+ * shares parts with both. A key `__proto__` is a key like any other and never reaches a prototype. It is recursive, so
+ * limit the depth of values when you parse them.
  */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;
@@ -16,9 +16,9 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
 }
 
 /**
- * The first key of a strategic merge patch that is a directive (`$patch`, `$retainKeys`, `$setElementOrder/…`,
- * `$deleteFromPrimitiveList/…`), at any depth; undefined when the patch may be taken as a merge patch. Other keys
- * with a dollar, such as `$ref` in a schema, are data.
+ * Returns the first key of a patch that is a directive of strategic merge patches (`$patch`, `$retainKeys`,
+ * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`), at any depth; undefined when there is none, so that the patch
+ * can be applied as a merge patch. Other keys with a dollar, such as `$ref` in a schema, are data.
  */
 export function strategicMergeDirective(patch: unknown): string | undefined {
   const open: unknown[] = [patch];

@@ -15,12 +15,15 @@ export interface PatchProblem {
 }
 
 /**
- * The maximum that `copy` may add to a document in all, in characters of JSON: twelve copies can make megabytes of a
- * few bytes.
+ * The maximum number of characters of JSON that all `copy` operations together may add to a document. Without a limit,
+ * twelve copies could make megabytes from a few bytes.
  */
 const maxCopiedLength = 3 * 1024 * 1024;
 
-/** Nodes that all operations of a patch visit: 20 to 40 ms. Without a limit, a patch of 40 KiB took 26 s. */
+/**
+ * The maximum number of nodes that all operations of a patch together may visit, which takes 20 to 40 ms. Without a
+ * limit, a patch of 40 KiB took 26 s.
+ */
 const maxVisitedNodes = 1_000_000;
 
 /** A node that is copied costs about as much as this many that are only visited. */
@@ -30,15 +33,15 @@ const visitsPerCopy = 8;
 const shiftedPerNode = 100;
 
 /**
- * Levels of objects and lists in a document, including the outermost: the same limit as for any body. Deeper values
- * overflow the stack.
+ * The maximum number of levels of objects and lists in a document, the outermost included: the limit of any request
+ * body. Deeper values overflow the stack.
  */
 const maxDepth = 64;
 
-/** Never followed: they lead to prototypes. */
+/** Segments that are refused, because they lead to prototypes. */
 const refusedSegments: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** RFC 6901: digits without leading zeros. */
+/** An index by RFC 6901: digits without leading zeros. */
 const indexPattern = /^(?:0|[1-9][0-9]*)$/;
 
 /** The 413 for a patch that causes too much work. */
@@ -47,7 +50,8 @@ export function patchTooLarge(limit: string): ApiError {
 }
 
 /**
- * A JSON pointer, and its segments: at most two more than a document has levels, since longer pointers lead nowhere.
+ * A JSON pointer and its segments. It has at most two segments more than a document may have levels, because longer
+ * pointers lead nowhere.
  */
 interface Pointer {
   readonly text: string;
@@ -55,7 +59,8 @@ interface Pointer {
 }
 
 /**
- * A copy of a document, which the operations change. Pointers are resolved strictly: own members, exact array indexes.
+ * A copy of a document, which the operations change. Pointers lead only to own members of objects and existing indexes
+ * of arrays.
  */
 export class PatchedDocument {
   #document: unknown;
@@ -128,7 +133,8 @@ export class PatchedDocument {
     if (path.text.startsWith(`${from.text}/`))
       return { value: path.text, detail: 'a value cannot be moved into itself' };
     const value = this.#at(from.tokens);
-    // Only a deeper place can be too deep. A move to the same level skips this check, however large the value is.
+    // Only a move to a deeper level can make the value nest too deep. A move to the same level does not need the check,
+    // which visits the whole value.
     const problem = path.tokens.length > from.tokens.length ? this.#tooDeep(path, value) : undefined;
     // The target is resolved after the value has been removed.
     const refusal = problem ?? this.#remove(from) ?? this.#noPlace(path);
@@ -136,7 +142,9 @@ export class PatchedDocument {
     return refusal;
   }
 
-  /** The place must exist, and the document must own the value. */
+  /**
+   * Adds a value at a path whose parent exists. The value must not be shared, because later operations may change it.
+   */
   #add(path: Pointer, value: unknown): void {
     const { parent, last } = this.#locate(path);
     if (!Array.isArray(parent)) this.#set(path, value);
@@ -185,13 +193,13 @@ export class PatchedDocument {
     return isObject ? undefined : { value: text, detail: 'the path does not exist: nothing can be added there' };
   }
 
-  /** Returns why the value cannot be at the path. */
+  /** Returns a problem if the value would nest too deep at the path. */
   #tooDeep({ text, tokens }: Pointer, value: unknown): PatchProblem | undefined {
     if (!this.#isDeeper(value, maxDepth - tokens.length)) return undefined;
     return { value: text, detail: `the document would nest deeper than ${maxDepth} levels` };
   }
 
-  /** Visits every node of the value. */
+  /** Returns true when the value has more than this many levels. Counts every node of the value as visited. */
   #isDeeper(value: unknown, levels: number): boolean {
     this.#visit(1);
     if (typeof value !== 'object' || value === null) return false;
@@ -202,7 +210,7 @@ export class PatchedDocument {
     return false;
   }
 
-  /** Adding to an array and removing from it move all elements that follow. */
+  /** Counts the elements that an addition to an array, or a removal from it, shifts: all that follow the index. */
   #chargeShift({ length }: readonly unknown[], index: string): void {
     this.#visit(Math.floor((length - Number(index)) / shiftedPerNode));
   }
@@ -235,7 +243,7 @@ export class PatchedDocument {
   }
 }
 
-/** An array takes a new value at an index as an object takes one at a key. */
+/** Arrays count, because a value is set at an index of an array as at a key of an object. */
 const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function unescapeToken(token: string): string {
@@ -253,7 +261,7 @@ function childOf(parent: unknown, token: string): unknown {
   return Reflect.get(parent, token);
 }
 
-/** A copy of a JSON value; a third of the cost of `structuredClone`. */
+/** Returns a copy of a JSON value, at a third of the cost of `structuredClone`. */
 function copyOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf);

@@ -9,7 +9,7 @@ import { maxSchemaDepth, SchemaCounter } from './schema-limits.ts';
 import { childSchemas } from './schema-keywords.ts';
 
 /**
- * The largest schema of a model, all components together, in characters of JSON; the largest known ones have 1.2 MB.
+ * The maximum size of all schemas of a model together, in characters of JSON. The largest known schemas have 1.2 MB.
  */
 const maxSchemaLength = 8 * 1024 * 1024;
 
@@ -17,20 +17,21 @@ type Components = Readonly<Record<string, JsonSchema>>;
 
 interface Visit {
   readonly schema: unknown;
-  /** Component and field, such as `PersonSpec.age`. */
+  /** The component and the field, such as `PersonSpec.age`. */
   readonly path: string;
   readonly ancestors: readonly unknown[];
 }
 
 /**
- * Frozen schemas that were checked: each server of a process registers the same built-in kinds, and their checks took a tenth of
- * its start. A descriptor is frozen deeply.
+ * Schemas that were checked. They need no second check, because descriptors are frozen deeply. Each server of a process
+ * registers the same built-in kinds, and checking these took a tenth of its start.
  */
 const checked = new WeakSet<Components>();
 
 /**
- * Checks the rules for the schemas of every model, however it was declared: depth, size, no cycles of objects, only
- * local references that lead somewhere, patterns that RE2 can hold (no look-around, no back-references).
+ * Checks the rules for the schemas of every model, however it was declared: depth, size, no schema object that contains
+ * itself, only local references to schemas that exist, and only patterns that RE2 supports (no look-around, no
+ * back-references).
  * @throws ModelError that names component and field.
  */
 export function checkSchemas(model: string, components: Components): void {
@@ -75,7 +76,10 @@ function brokenRule(
   return brokenReference(components, schema['$ref']) ?? brokenPattern(schema['pattern']) ?? brokenDefault(schema);
 }
 
-/** Describes a default that would make every write without the field fail. Other rules are checked at the write. */
+/**
+ * Returns what is wrong with a default whose type or value can never be valid, so that every write without the field
+ * would fail. Other rules are checked at the write.
+ */
 function brokenDefault({ default: value, type, enum: values }: JsonSchema): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (type !== undefined && isOfType[type]?.(value) === false)
@@ -114,7 +118,7 @@ function brokenPattern(pattern: unknown): string | undefined {
   }
 }
 
-/** A schema that applies itself to the same value never ends. */
+/** Refuses schemas that refer to themselves for the same value, because validation would never end. */
 function checkInPlace(model: string, components: Components, start: string): void {
   const reached = new Set<string>();
   const open = [start];

@@ -4,8 +4,9 @@ import type { JsonSchema } from './json-schema.ts';
 export const envelopeFields: readonly string[] = Object.freeze(['apiVersion', 'kind', 'metadata']);
 
 /**
- * The envelope in a model's schema. Loose and never required, because an object nested in another has the same schema
- * and needs none of it; the registry checks the envelope of the outer object itself.
+ * The envelope in a model's schema. The schemas of its fields are loose, and no field is required, because an object
+ * that is nested in another one has the same schema without an envelope. The registry itself checks the envelope of the
+ * outer object.
  */
 export const envelopeProperties: Readonly<Record<string, JsonSchema>> = Object.freeze({
   apiVersion: { type: 'string' },

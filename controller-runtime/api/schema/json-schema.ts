@@ -7,17 +7,20 @@ export interface SchemaRule {
   readonly rule: string;
   /** The message when the rule is broken. Default `failed rule: <rule>`. */
   readonly message?: string;
-  /** An expression that makes the message. */
+  /** An expression in CEL that returns the message. */
   readonly messageExpression?: string;
   /** Default `FieldValueInvalid`. */
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
-  /** The field that the message names, such as `.spec.replicas`, relative to the value. Default the value itself. */
+  /**
+   * The path of the field that the message names, such as `.spec.replicas`, relative to the value. Default: the value
+   * itself.
+   */
   readonly fieldPath?: string;
-  /** With true, `oldSelf` is an optional, and the rule applies to new values, too. */
+  /** If true, `oldSelf` is an optional value of CEL, so that the rule also applies to new values. */
   readonly optionalOldSelf?: boolean;
 }
 
-/** A schema in the OpenAPI v3 dialect of JSON Schema; only what the service understands. */
+/** A schema in the OpenAPI v3 dialect of JSON Schema; it has only the keywords that the service understands. */
 export interface JsonSchema {
   readonly $ref?: string;
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';

@@ -10,7 +10,7 @@ type IsKnown<K> = K extends keyof JsonSchema | Named | Annotation | `x-${string}
 
 /**
  * `S` with `never` in place of every keyword that a schema cannot have, so that a misspelt one is an error of the
- * compiler. TypeBox types have keywords of their own and are left to the check at registration.
+ * compiler. TypeBox types have keywords of their own, so they are checked only at registration.
  */
 export type KnownKeywords<S> = S extends { readonly '~kind': unknown }
   ? unknown

@@ -14,9 +14,9 @@ type RawSchema = Readonly<Record<string, unknown>>;
 
 /** The place of a schema in a declaration. */
 interface Place {
-  /** Class or component and field, such as `PersonSpec.tags.items`. */
+  /** The class or component and the field, such as `PersonSpec.tags.items`. */
   readonly path: string;
-  /** Enclosing schemas, to find cycles. */
+  /** The enclosing schemas, by which cycles are found. */
   readonly ancestors: readonly unknown[];
   /** True below allOf, anyOf, oneOf or not, where a type is not required. */
   readonly isBranch: boolean;
@@ -118,7 +118,8 @@ export class SchemaNormaliser {
     }
   }
 
-  // `#` is the object itself, `#/$defs/X` and a bare `X` (as TypeBox writes it) are components; others stay for the check of references.
+  // Returns a reference in the form of components: `#` means the root component, `#/$defs/X` and a bare `X` (as TypeBox
+  // writes it) the component X. Any other reference is returned unchanged, and checked later.
   #reference(value: unknown, place: Place): string {
     if (typeof value !== 'string') throw this.#error(place, `$ref must be a string, not ${quoteText(value)}`);
     if (value === '#') return referenceTo(this.#root);
@@ -126,7 +127,7 @@ export class SchemaNormaliser {
     return match === null ? value : referenceTo(match[1] ?? '');
   }
 
-  // In the order of the properties, so that all three ways to declare a model give equal schemas.
+  // Sorts `required` in the order of the properties, so that all three ways to declare a model give equal schemas.
   #sortRequired(schema: Record<string, unknown>): void {
     const { required, properties } = schema as JsonSchema;
     if (required === undefined) return;
@@ -137,7 +138,7 @@ export class SchemaNormaliser {
     else schema['required'] = all;
   }
 
-  /** Fields that the schema does not know are pruned, so an object could never have them. */
+  /** Refuses a required field that the schema does not know: such a field is pruned, so no object could have it. */
   #checkRequired({ required = [], properties, ...rest }: JsonSchema, place: Place): void {
     if (properties === undefined || rest['x-kubernetes-preserve-unknown-fields'] === true) return;
     const isOpen = rest.additionalProperties !== undefined && rest.additionalProperties !== false;

@@ -9,7 +9,10 @@ export type Keyword =
       readonly holds: 'value';
       readonly accepts: (value: unknown) => boolean;
       readonly form: string;
-      /** Returns what is wrong with a value that is not accepted, when its form does not say it. */
+      /**
+       * Returns what is wrong with a value that is not accepted, when a description of the expected form would not be
+       * enough.
+       */
       readonly problemOf?: (value: unknown) => string | undefined;
     };
 
@@ -37,8 +40,8 @@ const bound: Keyword = {
 };
 
 /**
- * Every keyword that the service understands. All others are refused by name, because a rule that is ignored can be
- * broken.
+ * Every keyword that the service understands. Other keywords are refused by name, because their rules would not be
+ * enforced.
  */
 const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
   $ref: text,
@@ -90,7 +93,7 @@ const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
 /** The names of all keywords. */
 export const keywordNames: readonly string[] = Object.freeze(Object.keys(schemaKeywords));
 
-// Annotations that check nothing: left out without an error.
+// Keywords that only describe and check nothing. They are left out without an error.
 const silentKeywords = new Set([
   '$id',
   '$schema',

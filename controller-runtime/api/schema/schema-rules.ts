@@ -11,7 +11,7 @@ const reasons: readonly unknown[] = [
 
 const ruleKeys = ['rule', 'message', 'messageExpression', 'reason', 'fieldPath', 'optionalOldSelf'];
 
-/** The maximum number of rules of one schema; a person writes ten. */
+/** The maximum number of rules of one schema. Schemas that people write have about ten. */
 const maxRules = 1000;
 
 /** Returns what is wrong with a list of rules; undefined when nothing is. The server checks the expressions themselves. */

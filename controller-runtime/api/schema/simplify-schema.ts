@@ -10,7 +10,7 @@ export function simplifySchema(schema: RawSchema): RawSchema {
   return withValueType(withFreeContent(withoutAnyKeyPattern(withLiterals(withoutNull(schema)))));
 }
 
-/** `anyOf: [X, null]` and `type: [t, 'null']`. */
+/** Returns `anyOf: [X, null]` and `type: [t, 'null']` as a nullable schema. */
 function withoutNull(schema: RawSchema): RawSchema {
   const { type, anyOf, ...rest } = schema;
   if (Array.isArray(type) && type.length === 2 && type.includes('null')) {
@@ -24,7 +24,7 @@ function withoutNull(schema: RawSchema): RawSchema {
   return { ...rest, anyOf: others, nullable: true };
 }
 
-/** `anyOf` of constants of one type. */
+/** Returns `anyOf` of constants of one type as an enum. */
 function withLiterals(schema: RawSchema): RawSchema {
   const { anyOf, ...rest } = schema;
   if (!Array.isArray(anyOf) || anyOf.length === 0 || schema['enum'] !== undefined) return schema;
@@ -48,7 +48,7 @@ function withoutAnyKeyPattern(schema: RawSchema): RawSchema {
     : schema;
 }
 
-/** TypeBox's Unknown and Any allow every value explicitly. */
+/** TypeBox's Unknown and Any become a schema that allows every value explicitly. */
 function withFreeContent(schema: RawSchema): RawSchema {
   const kind = schema['~kind'];
   return kind === 'Unknown' || kind === 'Any' ? { ...schema, 'x-kubernetes-preserve-unknown-fields': true } : schema;

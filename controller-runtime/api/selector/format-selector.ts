@@ -1,8 +1,9 @@
 import type { Requirement, Selector } from './selector.ts';
 
 /**
- * The canonical text of a selector: requirements sorted by key, one value as `=` or `!=`, several as a sorted set.
- * Parsing it gives the same selector. Values of `in` and `notin` must not be empty lists, since no text means that.
+ * The canonical text of a selector: requirements are sorted by key; one value is written with `=` or `!=`, several
+ * values as a sorted set. Parsing it gives the same selector. Values of `in` and `notin` must not be empty lists, since
+ * no text means that.
  */
 export function formatSelector(selector: Selector): string {
   const sorted = [...selector].sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));

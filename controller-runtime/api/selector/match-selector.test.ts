@@ -8,7 +8,7 @@ function test(operator: SelectorOperator, values: readonly string[], present: re
 }
 
 describe('matchesValues', () => {
-  it('needs one of several values to be in the set', () => {
+  it('accepts an object when one of its values is in the set', () => {
     expect(test('in', ['a', 'b'], ['x', 'b'])).to.equal(true);
     expect(test('in', ['a', 'b'], ['x'])).to.equal(false);
     expect(test('in', [''], [])).to.equal(false);
@@ -38,12 +38,12 @@ describe('matchesValues', () => {
 });
 
 describe('matchesLabels', () => {
-  it('sees own labels only', () => {
+  it('ignores inherited properties of the map of labels', () => {
     expect(matchesLabels([{ key: 'toString', operator: 'exists', values: [] }], { a: 'b' })).to.equal(false);
     expect(matchesLabels([{ key: 'constructor', operator: 'absent', values: [] }], undefined)).to.equal(true);
   });
 
-  it('requires all requirements, and accepts every object when there are none', () => {
+  it('accepts an object only when it meets all requirements, and every object when there are none', () => {
     const selector = [
       { key: 'a', operator: 'in', values: ['b'] },
       { key: 'c', operator: 'absent', values: [] },

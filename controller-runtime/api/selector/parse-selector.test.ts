@@ -53,7 +53,7 @@ function matching(selector: Selector, sets: readonly ValueMap[]): number[] {
   return [...sets.keys()].filter((index) => matchesLabels(selector, sets[index]));
 }
 
-/** One value is written `=` or `!=` here, whatever the input used. */
+/** Our text of a selector writes a single value with `=` or `!=`, even if the input had a set. */
 function normalised(canonical: string): string {
   return canonical
     .replaceAll('==', '=')
@@ -75,7 +75,7 @@ describe('parseLabelSelector', () => {
     }
   });
 
-  it('accepts the set of the spec, which Kubernetes refuses', () => {
+  it('accepts the form of a set in the spec, which Kubernetes refuses', () => {
     const set = [{ key: 'a', operator: 'in', values: ['b', 'c'] }];
     expect(parseLabelSelector('a=(c, b)')).to.deep.equal(set);
     expect(parseLabelSelector('a == ( b,c,b )')).to.deep.equal(set);
@@ -112,7 +112,10 @@ describe('parseLabelSelector', () => {
   });
 });
 
-/** Recorded cases of Kubernetes that our common grammar reads differently, each with its reason. */
+/**
+ * Recorded cases that Kubernetes reads differently, because we have one grammar for both kinds of selectors; each with
+ * its reason.
+ */
 const fieldDeviations: Readonly<Record<string, string>> = {
   'x=a,b': 'a bare field means that it has a value',
   x: 'a bare field means that it has a value',
@@ -164,7 +167,7 @@ describe('parseFieldSelector', () => {
     }
   });
 
-  it('takes sets, their complements, and presence', () => {
+  it('accepts sets, their complements, and the presence and absence of a field', () => {
     expect(parseFieldSelector('spec.tags=(v2, v1),a != (b\\,c),d,!e')).to.deep.equal([
       { key: 'spec.tags', operator: 'in', values: ['v1', 'v2'] },
       { key: 'a', operator: 'notin', values: ['b,c'] },
@@ -173,19 +176,19 @@ describe('parseFieldSelector', () => {
     ]);
   });
 
-  it('takes an escaped parenthesis, comma, equals sign, backslash or space literally', () => {
+  it('reads an escaped parenthesis, comma, equals sign, backslash or space as a part of the value', () => {
     expect(parseFieldSelector('a=\\(b\\,c\\=d\\)\\\\\\ ')).to.deep.equal([
       { key: 'a', operator: 'in', values: ['(b,c=d)\\ '] },
     ]);
     expect(messageOf(() => parseFieldSelector('a=b\\c'))).to.contain('at character 5');
   });
 
-  it('does not compare with < and >', () => {
+  it('refuses < and >', () => {
     expect(messageOf(() => parseFieldSelector('spec.age>5'))).to.contain('found ">" at character 9');
     expect(messageOf(() => parseFieldSelector('spec.age < 5'))).to.contain('found "<" at character 10');
   });
 
-  it('takes every escaped text of Kubernetes, except where parentheses and white space mean something here', () => {
+  it('accepts every escaped text of Kubernetes, except when it contains parentheses or white space, which have a meaning here', () => {
     const others = fieldVectors.escape.filter(({ raw }) => raw.trim() === raw && !raw.startsWith('('));
     expect(others).to.have.length.above(0);
     for (const { raw, escaped } of others) {

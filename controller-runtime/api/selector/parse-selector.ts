@@ -4,12 +4,15 @@ import { checkLabelValue, checkQualifiedName } from '../object/names.ts';
 import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
 
-/** The length of all texts of one selector together: that of a request line. */
+/** The maximum length of all texts of one selector together, which is that of a request line. */
 const maxSelectorLength = 16 * 1024;
 const maxRequirements = 100;
 const maxValues = 1000;
 
-/** Escaped by a backslash in the values of field selectors: what the grammar uses, and white space at the ends. */
+/**
+ * The characters that a backslash escapes in the values of field selectors: those with a meaning in the grammar, and
+ * white space, which would be dropped at the ends.
+ */
 const escapable = '\\,=() \t\r\n';
 const whiteSpace = ' \t\r\n';
 const special = '=!(),<>';
@@ -21,18 +24,19 @@ interface Dialect {
 }
 
 /**
- * The label selector of a request, all of its parameters together; each is the grammar of Kubernetes plus the spec's
- * `key=(a,b)`. Values come out distinct and sorted. Throws ApiError BadRequest that names the character (from 1), or
- * the limit: 16,384 characters, 100 requirements, 1,000 values.
+ * Parses the label selector of a request, which may be in several parameters. The grammar is that of Kubernetes and the
+ * form `key=(a,b)` of the spec. The values in the result are distinct and sorted. Throws ApiError BadRequest that names
+ * the character (from 1), or the limit: 16,384 characters, 100 requirements, 1,000 values.
  */
 export function parseLabelSelector(text: string | readonly string[]): Selector {
   return parseAll(text, { parameter: 'labelSelector', isField: false });
 }
 
 /**
- * The field selector of a request: the same grammar without `<` and `>`. In a value, a backslash makes the next `, =
- * \ ( )` or white space a part of the value. Empty requirements between commas are skipped, as Kubernetes does here.
- * The caller checks whether the fields are indexed. Throws as {@link parseLabelSelector} does.
+ * Parses the field selector of a request. The grammar is that of label selectors without `<` and `>`. In a value, a
+ * backslash makes the next `, = \ ( )` or white space a part of the value. Empty requirements between commas are
+ * skipped, as Kubernetes does here. The caller checks whether the fields are indexed. Throws as {@link
+ * parseLabelSelector} does.
  */
 export function parseFieldSelector(text: string | readonly string[]): Selector {
   return parseAll(text, { parameter: 'fieldSelector', isField: true });
@@ -55,7 +59,7 @@ function checkLimit(count: number, limit: { max: number; what: string; dialect: 
   throw new ApiError('BadRequest', `${dialect.parameter}: at most ${max} ${what} are allowed, got ${count}`);
 }
 
-/** One pass over one text. It never goes back further than the word after a key, so it takes linear time. */
+/** Parses one text in one pass. It never goes back further than the word after a key, so it takes linear time. */
 class SelectorParser {
   readonly #text: string;
   readonly #dialect: Dialect;
@@ -143,7 +147,10 @@ class SelectorParser {
     return value;
   }
 
-  /** Reads a value up to a stop, with escapes resolved. White space at its end belongs to it only when escaped. */
+  /**
+   * Reads a value up to one of the characters in `stops`, and resolves escapes. White space at the end belongs to the
+   * value only when it is escaped.
+   */
   #fieldValue(stops: string): string {
     let value = '';
     let kept = 0;

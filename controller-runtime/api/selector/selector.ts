@@ -1,12 +1,12 @@
 /** The operator of a requirement. `=` and `==` are both `in` with one value, `!=` is `notin` with one. */
 export type SelectorOperator = 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
 
-/** One condition; a selector is all of its requirements. `gt` and `lt` are for labels only and compare whole numbers. */
+/** One condition of a selector. `gt` and `lt` are for labels only and compare whole numbers. */
 export interface Requirement {
-  /** Label key or field path. */
+  /** The key of a label, or the path of a field. */
   readonly key: string;
   readonly operator: SelectorOperator;
-  /** Empty for exists and absent, one for gt and lt. Distinct. */
+  /** The values, all distinct: none for `exists` and `absent`, and one for `gt` and `lt`. */
   readonly values: readonly string[];
 }
 

@@ -1,15 +1,18 @@
 import { ApiError } from '../../api/index.ts';
 
-/** The bytes of a response body as they arrive; none when there is no body. Leaving the loop closes the connection. */
+/**
+ * Yields the bytes of a response body as they arrive; nothing when there is no body. Leaving the loop closes the
+ * connection.
+ */
 export function bodyOf(response: Response): AsyncIterable<Uint8Array> {
-  // The DOM's type lacks iteration of streams. Node's streams have it, and the streams of an injected fetch must have
-  // it.
+  // The DOM's type lacks iteration of streams. Node's streams can be iterated over, and those of an injected fetch must
+  // have this ability, too.
   return (response.body ?? noBytes()) as AsyncIterable<Uint8Array>;
 }
 
 /**
- * Reads a body to its end, as UTF-8. Rejects with InternalError as soon as it is longer than `maxBytes`; the rest is
- * not read.
+ * Reads a body to its end, as UTF-8. Rejects with InternalError as soon as the body is longer than `maxBytes`; the rest
+ * is not read.
  */
 export async function readText(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];

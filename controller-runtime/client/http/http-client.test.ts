@@ -45,7 +45,7 @@ describe('createClient', () => {
       expect(() => Object.assign(alice.spec, { name: 'bob' })).to.throw(TypeError);
     });
 
-    it('lists with each option as its parameter, sorts repeated', async () => {
+    it('lists with a parameter for each option, and one for each sort', async () => {
       server.answer({ body: personList('9', [person('alice', '5')]) });
       const list = await client.list(Person, {
         labelSelector: 'a in (b,c)',
@@ -94,7 +94,7 @@ describe('createClient', () => {
       expect(lastRequest()?.body).to.deep.equal(operations);
     });
 
-    it('sends status alone, with uid and resourceVersion as preconditions', async () => {
+    it('sends only status, with uid and resourceVersion as preconditions', async () => {
       const known = createClient(server.url, { clock, models: [Person] });
       server.answer({ body: person('alice', '6') });
       await known.updateStatus(person('alice', '5'), { greeting: 'hi' });
@@ -110,7 +110,7 @@ describe('createClient', () => {
       });
     });
 
-    it('returns the object that stays after a delete, and undefined when none does', async () => {
+    it('returns the object that finalizers keep after a delete, and undefined when the object is deleted', async () => {
       server.answer({ body: person('alice', '6') });
       const options = { preconditions: { uid: 'u' }, propagationPolicy: 'Orphan', dryRun: true } as const;
       expect((await client.delete(Person, 'alice', options))?.metadata.name).to.equal('alice');
@@ -120,7 +120,7 @@ describe('createClient', () => {
       expect(await client.delete(Person, 'alice')).to.equal(undefined);
     });
 
-    it('keeps a path before /apis', async () => {
+    it('keeps the path of the URL of the server before /apis', async () => {
       server.answer({ body: person('alice', '6') });
       await createClient(`${server.url}/behind/proxy/`, { clock }).get(Person, 'alice');
       expect(lastRequest()?.path).to.equal(`/behind/proxy${personsPath}/alice`);
@@ -184,7 +184,7 @@ describe('createClient', () => {
   });
 
   describe('failures', () => {
-    it('rejects with the error of the Status, with its causes', async () => {
+    it('rejects with the error that the Status describes, with its causes', async () => {
       const causes = [{ reason: 'FieldValueInvalid', message: 'too old', field: 'spec.age' } as const];
       const invalid = new ApiError('Invalid', 'is invalid', { causes, details: { name: 'alice' } });
       server.answer({ status: 422, body: invalid.toStatus() });
@@ -253,8 +253,8 @@ describe('createClient', () => {
     });
 
     it('rejects with ServiceUnavailable, and the cause, when no server listens', async () => {
-      // No other process gets this port, as could happen with one that was free a moment ago; and fetch does not
-      // block it, as it blocks port 1.
+      // No other process uses port 2, while a port that was free a moment ago could be taken meanwhile. And fetch does
+      // not refuse it, as it refuses port 1.
       const error = await failureOf(createClient('http://127.0.0.1:2', { clock }).get(Person, 'alice'));
       expect(error.reason).to.equal('ServiceUnavailable');
       expect(error.message).to.match(/ECONNREFUSED/);
@@ -296,7 +296,7 @@ describe('createClient', () => {
   describe('429 and 503 with Retry-After', () => {
     const refusal = { status: 429, headers: { 'retry-after': '2' } };
 
-    it('are retried after that time, for writes and for reads', async () => {
+    it('are retried after the time that Retry-After requests, for writes and for reads', async () => {
       server.answer(refusal);
       server.answer({ status: 503, headers: { 'retry-after': '1' } });
       server.answer({ status: 201, body: person('alice', '1') });
@@ -362,7 +362,7 @@ describe('createClient', () => {
     expect(() => createClient('http://localhost', { requestTimeoutMs: 0 })).to.throw(RangeError);
   });
 
-  it('refuses an authority that would not be used to verify anything', () => {
+  it('refuses certificates and keys that are missing, cannot be read, or would not be used', () => {
     const certificate = (body: string): string => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`;
     for (const [url, options, problem] of [
       ['http://localhost', { ca: certificate('AAAA') }, 'ca: cannot be used over http:'],

@@ -35,7 +35,7 @@ import { creationPath, objectPath } from './resource-path.ts';
 export interface HttpClientParts {
   readonly transport: HttpTransport;
   readonly reads: HttpReads;
-  /** Kinds that need no discovery. */
+  /** Kinds whose models are known, so that they need no discovery. */
   readonly models: readonly Model[];
   /** Makes {@link Client.informer}. */
   readonly informer: Client['informer'];
@@ -120,7 +120,7 @@ export class HttpClient implements Client {
   ): Promise<T | undefined> {
     const { namespace, dryRun, preconditions, propagationPolicy } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace });
-    // Kubernetes ignores the query of a request that has a body, so that dryRun has to be in both.
+    // The options are in the body as well, because Kubernetes ignores the query of a DELETE with a body.
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
@@ -165,7 +165,10 @@ interface PutRequest {
   readonly subresource?: 'status';
 }
 
-/** Callers in JavaScript pass `{ uid: undefined }` when they do not know the uid. */
+/**
+ * Returns the preconditions that are not undefined: callers in JavaScript pass `{ uid: undefined }` when they do not
+ * know the uid.
+ */
 function givenOf(preconditions: Preconditions = {}): Preconditions {
   return Object.fromEntries(Object.entries(preconditions).filter(([, value]) => value !== undefined));
 }
@@ -175,7 +178,10 @@ function preconditionHeaders(preconditions: Preconditions): Readonly<Record<stri
   return text === '' ? {} : { [preconditionsHeader]: text };
 }
 
-/** A merge patch names its preconditions in its metadata as well: servers other than ours do not know the header. */
+/**
+ * Returns the body of a patch. A merge patch contains its preconditions in its metadata, too, because other servers do
+ * not know the header.
+ */
 function patchBody(patch: Patch, preconditions: Preconditions): object {
   if (patch.type === 'json') return patch.operations;
   const metadata: unknown = Reflect.get(patch.patch, 'metadata');
@@ -183,7 +189,10 @@ function patchBody(patch: Patch, preconditions: Preconditions): object {
   return { ...patch.patch, metadata: { ...(isJsonObject(metadata) ? metadata : {}), ...preconditions } };
 }
 
-/** kube-apiserver refuses a patch with the uid of another object as a change of an immutable field (422). */
+/**
+ * Returns a Conflict for the error with which kube-apiserver refuses a patch with the uid of another object: it reports
+ * a change of an immutable field (422).
+ */
 function conflictOfUid(error: unknown): unknown {
   if (!isApiError(error) || !isInvalid(error)) return error;
   const { message, causes, details } = error;
@@ -191,7 +200,7 @@ function conflictOfUid(error: unknown): unknown {
   return new ApiError('Conflict', message, { details, cause: error });
 }
 
-/** The parameters of a write besides its object. */
+/** Returns the parts of a write's request that follow from its options. */
 function writeParts({ leader, ...options }: WriteOptions): Pick<HttpRequest, 'query' | 'signal' | 'headers'> {
   const headers = leader === undefined ? {} : { headers: { [leaderHeader]: formatLeaderEpoch(leader) } };
   return { query: writeQuery(options), signal: options.signal, ...headers };

@@ -13,7 +13,7 @@ export interface HttpReadsParts {
   readonly logger: Logger;
   /** Jitter, in [0, 1). */
   readonly random: () => number;
-  /** A watch's connection ends when no byte arrives for this time. */
+  /** The connection of a watch is closed when no byte arrives for this time. */
   readonly silenceMs: number;
   /** Asks for `PartialObjectMetadata` in place of the objects. Default false. */
   readonly metadataOnly?: boolean;
@@ -50,7 +50,10 @@ export class HttpReads implements Pick<Client, 'list' | 'watch'> {
   }
 }
 
-/** A watch that begins with the present objects needs them at its revision, or later. */
+/**
+ * Returns the options of the list for a watch that begins with the present objects: they must not be older than the
+ * revision of the watch.
+ */
 function revisionMatch(resourceVersion: string | undefined): Pick<ListOptions, 'resourceVersionMatch'> {
   return resourceVersion === undefined || resourceVersion === '0' ? {} : { resourceVersionMatch: 'NotOlderThan' };
 }

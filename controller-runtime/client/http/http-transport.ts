@@ -6,11 +6,14 @@ import { linkAbort } from '../abort.ts';
 import { bodyOf, readText } from './bounded-body.ts';
 import { errorOfResponse } from './response-error.ts';
 
-/** kubectl uses the same limit: one attempt and ten retries. */
+/** The maximum number of retries after the first attempt, as in kubectl. */
 const maxRetries = 10;
-/** If a server asks for a longer wait than this, its error is passed on instead. */
+/** The longest wait that a server may request; if it requests more, the call rejects with the server's error. */
 const maxRetryAfterSeconds = 60;
-/** A guard only, since lists come in chunks. Below V8's longest string, 512 MiB. */
+/**
+ * The maximum size of a response. It is only a guard, since lists come in chunks, and is below the size of V8's longest
+ * string (512 MiB).
+ */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
 export interface TransportParts {
@@ -26,7 +29,7 @@ export interface TransportParts {
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Begins with a slash, and contains nothing that needs escaping. */
+  /** The path, which begins with a slash and contains no character that needs escaping. */
   readonly path: string;
   readonly query?: URLSearchParams;
   readonly body?: unknown;
@@ -34,14 +37,15 @@ export interface HttpRequest {
   readonly contentType?: string;
   /** Headers added to those of every request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default: the transport's headers, else application/json. */
+  /** Default: that of the transport's headers, or else application/json. */
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Requests to one server. Rejects with ApiError, or with the signal's reason after it has aborted. Without a response
- * in time it rejects with Timeout, without a connection with ServiceUnavailable and the cause.
+ * Sends requests to one server. A request rejects with ApiError, or with the signal's reason after the signal has
+ * aborted. The error is Timeout when no response comes in time, and ServiceUnavailable, with its cause, when there is
+ * no connection.
  */
 export class HttpTransport {
   readonly #parts: TransportParts;
@@ -53,8 +57,9 @@ export class HttpTransport {
   }
 
   /**
-   * The JSON value of the response, never null and never a scalar. It retries a 429 or 503 with Retry-After after
-   * that time, for every method, because such a server did nothing. It retries nothing else.
+   * Sends a request; resolves with the JSON value of the response, which is never null and never a scalar. After a 429
+   * or 503 with Retry-After it waits for that time and tries again, with every method, because a server that responds
+   * so has done nothing. Other failures are not retried.
    */
   async send(request: HttpRequest): Promise<object> {
     for (let retries = 0; ; retries += 1) {
@@ -70,8 +75,8 @@ export class HttpTransport {
   }
 
   /**
-   * Opens a stream that lives until `connection` aborts or the loop over it is left. requestTimeoutMs bounds the wait
-   * for its headers; after that, the connection is aborted.
+   * Opens a stream that lives until `connection` aborts or the loop over it is left. If its headers do not arrive
+   * within requestTimeoutMs, the connection is aborted.
    */
   open(request: HttpRequest, connection: AbortController): Promise<AsyncIterable<Uint8Array>> {
     return this.#exchange(request, connection, async (response) => bodyOf(response));
@@ -173,15 +178,15 @@ function retryDelayMs(error: unknown): number | undefined {
   return retryAfterSeconds * 1000;
 }
 
-/** fetch says only "fetch failed"; the cause has the reason. */
+/** Returns the reason of an error of fetch. Its message is only "fetch failed"; the cause has the reason. */
 function reasonText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }
 
 /**
- * The texts of a `Warning` header (RFC 7234, 5.5): `299 - "text", 299 - "text"`. Warnings with other codes come from
- * HTTP caches.
+ * Returns the texts of a `Warning` header (RFC 7234, 5.5), such as `299 - "text", 299 - "text"`. Warnings with other
+ * codes come from HTTP caches.
  */
 function parseWarnings(header: string | null): readonly string[] {
   const texts: string[] = [];

@@ -35,7 +35,7 @@ describe('watch over HTTP', () => {
     clock = new RecordingClock();
     logger = createRecordingLogger();
     server = await ScriptedServer.start();
-    // The largest random number makes the jittered delay the whole one.
+    // With the largest random number, the jitter does not shorten the delay.
     client = createClient(server.url, { clock, logger, random: () => 1 });
     stop = new AbortController();
     running = [];
@@ -75,7 +75,7 @@ describe('watch over HTTP', () => {
     await clock.advance(delayMs);
   };
 
-  it('backs off for half the delay at least, and for a random part of the rest', async () => {
+  it('waits for at least half of the delay, and for a random part of the other half', async () => {
     const answers = [0, 0.5];
     client = createClient(server.url, { clock, logger, random: () => answers.shift() ?? 1 });
     for (let opens = 0; opens < 3; opens += 1) server.answer({ status: 503 });
@@ -104,7 +104,7 @@ describe('watch over HTTP', () => {
     expect(withBookmarks.events).to.deep.equal(['BOOKMARK 5', 'ADDED a@6']);
   });
 
-  it('yields events in order, frozen, and complete for any size of the pieces', async () => {
+  it('yields complete frozen events in order, in whatever pieces the bytes arrive', async () => {
     const stream = server.stream();
     const seen = collect({ resourceVersion: '4' });
     await stream.opened;
@@ -124,7 +124,7 @@ describe('watch over HTTP', () => {
     expect(Object.isFrozen(seen.raw[0]?.object.metadata)).to.equal(true);
   });
 
-  it('resumes from the last revision at once when the server ends the watch in order', async () => {
+  it('resumes at the last revision at once when the server ends the watch', async () => {
     const first = server.stream();
     const second = server.stream();
     const seen = collect({ resourceVersion: '4' });
@@ -154,7 +154,7 @@ describe('watch over HTTP', () => {
     expect(seen.events).to.deep.equal(['ADDED a@6', 'MODIFIED b@7']);
   });
 
-  it('treats an orderly end in the middle of a line as a broken connection', async () => {
+  it('treats a response that ends in the middle of a line as a broken connection', async () => {
     const first = server.stream();
     const second = server.stream();
     collect({ resourceVersion: '4' });
@@ -194,7 +194,7 @@ describe('watch over HTTP', () => {
     await stream.opened;
   });
 
-  it('delays its next call to a server that ends watches as soon as they start', async () => {
+  it('waits before it reconnects to a server that ends watches as soon as they start', async () => {
     const first = server.stream();
     const second = server.stream();
     collect({ resourceVersion: '4' });
@@ -204,7 +204,7 @@ describe('watch over HTTP', () => {
     await second.opened;
   });
 
-  it('reconnects when no byte arrives for two minutes; heartbeats are bytes', async () => {
+  it('reconnects when no byte arrives for two minutes, not even a heartbeat', async () => {
     const first = server.stream();
     const second = server.stream();
     collect({ resourceVersion: '4' });
@@ -264,14 +264,14 @@ describe('watch over HTTP', () => {
     expect(isExpired(seen.failure)).to.equal(true);
   });
 
-  it('rejects with an error that the server returns permanently', async () => {
+  it('rejects with an error that no retry can repair', async () => {
     server.answer({ status: 403 });
     const seen = collect({ resourceVersion: '4' });
     await eventually(() => seen.done);
     expect(reasonOf(seen.failure)).to.equal('Forbidden');
   });
 
-  it('begins with the present objects and the closing bookmark, then follows from the revision of the list', async () => {
+  it('begins with the present objects and the bookmark after them, then watches from the revision of the list', async () => {
     server.answer({ body: personList('9', [person('b', '8'), person('a', '3')]) });
     const stream = server.stream();
     const seen = collect({ sendInitialEvents: true, allowBookmarks: true, labelSelector: 'x' });
@@ -284,7 +284,7 @@ describe('watch over HTTP', () => {
     });
   });
 
-  it('begins at the present, without its objects, when the request asks for none', async () => {
+  it('begins at the present revision, without the present objects, when the request excludes them', async () => {
     server.answer({ body: personList('9', [person('b', '8')]) });
     const stream = server.stream();
     const seen = collect({ sendInitialEvents: false });
@@ -322,7 +322,7 @@ describe('watch over HTTP', () => {
     expect(seen.failure).to.equal(undefined);
   });
 
-  it('makes no request with a signal that has aborted', async () => {
+  it('makes no request when the signal has already aborted', async () => {
     stop.abort();
     const seen = collect({ resourceVersion: '4' });
     await eventually(() => seen.done);
@@ -341,7 +341,7 @@ describe('watch over HTTP', () => {
     await stream.closed;
   });
 
-  it('closes the connection on return, although a next is waiting', async () => {
+  it('closes the connection when `return` is called while a call of `next` is waiting', async () => {
     const stream = server.stream();
     const iterator = client.watch(Person, { resourceVersion: '4' })[Symbol.asyncIterator]();
     const next = iterator.next();

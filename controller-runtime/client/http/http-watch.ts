@@ -12,20 +12,20 @@ import type { WatchProgress } from './watch-event-line.ts';
 import { parseWatchLine } from './watch-event-line.ts';
 import { readLines, WatchStreamError, watchSilence } from './watch-lines.ts';
 
-/** An object is at most 1.5 MiB; a line that is much longer is not an event. */
+/** The maximum length of a line. An object has at most 1.5 MiB, so a longer line cannot be an event. */
 const maxLineBytes = 4 * 1024 * 1024;
-/** After a connection that ends sooner than this without data, the client waits before it reconnects. */
+/** When a connection ends without data before this time, the client waits before it reconnects. */
 const shortConnectionMs = 1000;
 
 export interface HttpWatchSource<T extends ApiObject> {
   readonly transport: HttpTransport;
-  /** The list path. */
+  /** The path of the list. */
   readonly path: string;
-  /** The form in which events are asked for; default that of the transport. */
+  /** The media type in which events are requested. Default: that of the transport. */
   readonly accept?: string;
   readonly kind: string;
   readonly apiVersion: string;
-  /** The present objects, for a watch that begins with them. */
+  /** Lists the present objects, for a watch that begins with them. */
   readonly list: (signal: AbortSignal) => Promise<Listed<T>>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -34,7 +34,9 @@ export interface HttpWatchSource<T extends ApiObject> {
   readonly silenceMs: number;
 }
 
-/** {@link Client.watch} over HTTP. Each iterator is a watch of its own; its `return` closes the connection. */
+/**
+ * {@link Client.watch} over HTTP. Each iterator is a separate watch; `return` of the iterator closes the connection.
+ */
 export function watchOverHttp<T extends ApiObject>(
   source: HttpWatchSource<T>,
   options: WatchOptions,
@@ -46,7 +48,8 @@ export function watchOverHttp<T extends ApiObject>(
       return {
         next: () => (watch.stopped ? events.return(undefined) : events.next()),
         return: () => {
-          // The `return` of a generator would wait for a pending next(), which waits for the server.
+          // The watch is stopped first, because `return` of a generator waits for a pending next(), which waits for the
+          // server.
           watch.stop();
           return events.return(undefined);
         },
@@ -69,7 +72,7 @@ class HttpWatch<T extends ApiObject> {
     this.#revision = options.resourceVersion ?? '0';
   }
 
-  /** After the signal has aborted, no event is delivered, not even one received before. */
+  /** True after the signal has aborted: then no event is delivered, not even one that was received before. */
   get stopped(): boolean {
     return this.#stop.signal.aborted || this.#options.signal?.aborted === true;
   }
@@ -93,8 +96,9 @@ class HttpWatch<T extends ApiObject> {
   }
 
   /**
-   * A list gives the revision to begin at, and the present objects. The server's own initial events are not in the
-   * order of revisions, so a connection that is lost among them could not be resumed.
+   * Begins with a list, which gives the present objects and the revision from which to watch. The server's own initial
+   * events are not used: they are not in the order of revisions, so a connection that is lost among them could not be
+   * resumed.
    */
   async *#begin(sendInitialEvents: boolean): AsyncGenerator<WatchEvent<T>, void> {
     const listed = await this.#list();
@@ -106,7 +110,7 @@ class HttpWatch<T extends ApiObject> {
     if (this.#options.sendInitialEvents === true && allowBookmarks === true) yield this.#initialEventsEnd();
   }
 
-  /** Returns undefined if it is stopped before the end. */
+  /** Lists until a list succeeds. Returns undefined if the watch is stopped before. */
   async #list(): Promise<Listed<T> | undefined> {
     while (!this.#stop.signal.aborted) {
       try {
@@ -120,7 +124,10 @@ class HttpWatch<T extends ApiObject> {
     return undefined;
   }
 
-  /** One connection's events. Returns why it ended; undefined if the server ended it in order. */
+  /**
+   * Yields the events of one connection. Returns the reason why the connection ended; undefined if the server ended the
+   * response normally.
+   */
   async *#connection(): AsyncGenerator<WatchEvent<T>, { readonly error: unknown } | undefined> {
     const { transport, clock, silenceMs, path, accept } = this.#source;
     const connection = new AbortController();

@@ -98,7 +98,7 @@ describe('a kubeconfig', () => {
     ['clusters', () => config({}).replace('name: house', 'name: other')],
     ['current-context', () => 'apiVersion: v1\nkind: Config\n'],
   ] as const) {
-    it(`is refused for its ${field}, by name and without its values`, () => {
+    it(`is refused for its ${field}, which the error names without its value`, () => {
       expect(() => read(text()))
         .to.throw(`config: ${field}: `)
         .with.property('message')
@@ -106,7 +106,7 @@ describe('a kubeconfig', () => {
     });
   }
 
-  it('is refused when it is malformed, without quoting it', () => {
+  it('is refused when it is malformed, with an error that does not quote it', () => {
     expect(() => read('[]')).to.throw(/config: is not a kubeconfig$/);
     expect(() => read('token: *secret\n  - [')).to.throw(/config: is no YAML$/);
     expect(() => readKubeconfig(join(folder, 'none'))).to.throw('ENOENT');

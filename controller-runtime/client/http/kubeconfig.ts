@@ -6,24 +6,24 @@ import { dirname, resolve } from 'node:path';
 /** The part of a kubeconfig about one server. */
 export interface KubeconfigAccess {
   readonly url: string;
-  /** PEM of the authorities that vouch for the server. */
+  /** The certificate authorities that have to have signed the server's certificate, in PEM. */
   readonly ca?: string;
   readonly token?: string;
-  /** PEM of the client's certificate. */
+  /** The client's certificate, in PEM. */
   readonly cert?: string;
-  /** PEM of its private key. */
+  /** The private key of the client's certificate, in PEM. */
   readonly key?: string;
 }
 
 export interface KubeconfigOptions {
-  /** Default: the file's current-context. */
+  /** The name of a context of the file. Default: its current-context. */
   readonly context?: string;
 }
 
 /** The file to which a server with the default options writes its administrator's kubeconfig. */
 const adminKubeconfig = 'data/admin.kubeconfig';
 
-/** The URL at which such a server listens. */
+/** The URL at which a server with the default options listens. */
 const defaultUrl = 'http://127.0.0.1:8700';
 
 /**
@@ -39,19 +39,26 @@ export function findServer(environment: Readonly<Record<string, string | undefin
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Credentials besides tokens and certificates, and settings that would leave the server unverified. */
+/**
+ * Fields that are refused: other credentials than tokens and certificates, and settings of the connection that
+ * createClient does not have.
+ */
 const unsupported = {
   cluster: ['proxy-url', 'tls-server-name'],
   user: ['username', 'as'],
 } as const;
 
-/** Programs that kubectl runs to get a credential. A library that runs them would run any program that a file names. */
+/**
+ * Fields that name programs, which kubectl runs to get a credential. They are refused: otherwise this library would run
+ * any program that a file names.
+ */
 const plugins = ['exec', 'auth-provider'] as const;
 
 /**
- * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. Of the user
- * it takes `token`, `tokenFile`, and the client certificate with its key. Throws Error, naming file and field, when
- * something is missing, or needs something that createClient does not support; never repeats a value of the file.
+ * Reads a kubeconfig file: `const { url, ...access } = readKubeconfig(path); createClient(url, access)`. It reads the
+ * user's `token`, `tokenFile`, and client certificate with its key. Throws an Error that names the file and the field
+ * when a field is missing, or needs something that createClient does not support. An error never contains a value of
+ * the file.
  */
 export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}): KubeconfigAccess {
   const file = new KubeconfigFile(path);
@@ -79,7 +86,10 @@ export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}
   };
 }
 
-/** Returns the client certificate and its key. As in kubectl, data in the file comes before the path of another one. */
+/**
+ * Returns the client certificate and its key. As in kubectl, data in the kubeconfig takes precedence over the path of
+ * another file.
+ */
 function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAccess, 'cert' | 'key'> {
   const cert = file.data(user, 'client-certificate-data') ?? file.content(user, 'client-certificate');
   const key = file.data(user, 'client-key-data') ?? file.content(user, 'client-key');
@@ -116,13 +126,13 @@ class KubeconfigFile {
     return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
   }
 
-  /** The content of a file whose path is relative to this one. */
+  /** Returns the content of another file, whose path is relative to this file. */
   content(fields: Fields, field: string): string | undefined {
     const value = this.text(fields, field);
     return value === undefined ? undefined : readFileSync(resolve(dirname(this.#path), value), 'utf8');
   }
 
-  /** The part of that name in a list of `{name, <part>}`. */
+  /** Returns `part` of the item with a name in a list of `{name, <part>}`. */
   entry(list: string, name: string | undefined, part: string): Fields {
     const entries = this.root[list];
     const found = Array.isArray(entries)

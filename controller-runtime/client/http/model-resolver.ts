@@ -4,7 +4,7 @@ import type { HttpTransport } from './http-transport.ts';
 import { groupVersionPath } from './resource-path.ts';
 import type { Resource } from './resource-path.ts';
 
-/** The part of Kubernetes' APIResourceList that is read. */
+/** The fields of Kubernetes' APIResourceList that are read here. */
 interface ResourceList {
   readonly resources?: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[];
 }
@@ -18,14 +18,14 @@ export class ModelResolver {
     this.#transport = transport;
   }
 
-  /** The descriptor of a model, which is known from now on. */
+  /** Returns the descriptor of a model, and remembers it for later calls. */
   remember<T extends ApiObject>(model: Model<T>): ModelDescriptor<T> {
     const descriptor = descriptorOf(model);
     this.#known.set(keyOfKind(apiVersionOf(descriptor), descriptor.kind), descriptor);
     return descriptor;
   }
 
-  /** Rejects with NotFound when the server does not serve such a kind. */
+  /** Returns the resource of an object. Rejects with NotFound when the server does not serve its kind. */
   async resolve(object: ApiObject, signal: AbortSignal | undefined): Promise<Resource> {
     const key = keyOfKind(object.apiVersion, object.kind);
     const known = this.#known.get(key) ?? (await this.#discover(object, signal));

@@ -1,15 +1,18 @@
 import type { Clock } from '../../api/index.ts';
 
-/** Kubernetes' reflector begins here: short enough for a restart, long enough to spare a server that is starting. */
+/**
+ * The first delay, as in Kubernetes' reflector. It is short enough for a server that restarts, and long enough to spare
+ * a server that is starting.
+ */
 const baseMs = 800;
 const maxMs = 30_000;
-/** After this time without a failure, the delay restarts from the shortest. */
+/** After this time without a failure, the next delay is the first one again. */
 const quietMs = 120_000;
 
 /**
- * Returns the delay before the next attempt: 800 ms, doubled by each failure up to 30 s, multiplied by a random
- * factor between a half and 1, so that clients that failed together do not come back together. A server may accept
- * connections and break them again. So the delays restart from the shortest only after two minutes without a failure.
+ * Returns the delay before the next attempt: 800 ms, doubled by each failure up to 30 s, multiplied by a random factor
+ * between a half and 1, so that clients that failed at the same time do not reconnect at the same time. Only after two
+ * minutes without a failure is the delay 800 ms again, because a server may accept connections and soon break them.
  */
 export class ReconnectDelay {
   readonly #clock: Clock;
@@ -17,7 +20,7 @@ export class ReconnectDelay {
   #failures = 0;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `random` returns a number in [0, 1]. Default always 1, for a client that reconnects alone. */
+  /** `random` returns a number in [0, 1]. Default: always 1, for a client that reconnects alone. */
   constructor({ clock, random = () => 1 }: { readonly clock: Clock; readonly random?: () => number }) {
     this.#clock = clock;
     this.#random = random;

@@ -1,17 +1,17 @@
 import { ApiError, apiVersionOf, checkDnsSubdomain } from '../../api/index.ts';
 import type { ModelDescriptor } from '../../api/index.ts';
 
-/** The part of a model that its URLs are made of. */
+/** The fields of a model from which its URLs are made. */
 export type Resource = Pick<ModelDescriptor, 'group' | 'version' | 'kind' | 'plural' | 'scope'>;
 
-/** `/apis/<group>/<version>`, for the core group `/api/<version>`. */
+/** Returns `/apis/<group>/<version>`, or `/api/<version>` for the core group. */
 export function groupVersionPath(gv: { readonly group: string; readonly version: string }): string {
   return `${gv.group === '' ? '/api' : '/apis'}/${apiVersionOf(gv)}`;
 }
 
 /**
- * The path that lists and creates. Without a namespace it is that of all namespaces. A namespace for a kind that has
- * none is BadRequest.
+ * Returns the path for lists and creations; without a namespace, it is that of all namespaces. Throws BadRequest for a
+ * namespace of a Cluster-scoped kind.
  */
 export function collectionPath(resource: Resource, namespace: string | undefined): string {
   const base = groupVersionPath(resource);
@@ -22,7 +22,7 @@ export function collectionPath(resource: Resource, namespace: string | undefined
   return `${base}/namespaces/${checkedSegment(namespace, 'namespace')}/${resource.plural}`;
 }
 
-/** Returns the path to create an object; for a Namespaced kind, it has a namespace. */
+/** Returns the path to create an object. A Namespaced kind requires a namespace. */
 export function creationPath(resource: Resource, namespace: string | undefined): string {
   if (resource.scope === 'Namespaced' && namespace === undefined) {
     throw new ApiError('BadRequest', `${resource.kind} is Namespaced: a namespace is required`);
@@ -36,13 +36,19 @@ export interface ObjectPath {
   readonly subresource?: 'status' | undefined;
 }
 
-/** The path of one object, or of its subresource. A name that no object can have is BadRequest, and is not sent. */
+/**
+ * Returns the path of one object, or of its subresource. Throws BadRequest for a name that no object can have, so that
+ * it is not sent.
+ */
 export function objectPath(resource: Resource, { name, namespace, subresource }: ObjectPath): string {
   const path = `${creationPath(resource, namespace)}/${checkedSegment(name, 'name')}`;
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** A part of a URL must not change its meaning: no slash, no dot segment, nothing that needs escaping. */
+/**
+ * Checks a segment of a URL. It must not change the meaning of the URL, so it has no slash, is not `.` or `..`, and has
+ * no character that needs escaping.
+ */
 function checkedSegment(value: string, field: string): string {
   const [message] = checkDnsSubdomain(value);
   if (message === undefined) return value;

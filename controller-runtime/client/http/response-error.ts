@@ -2,12 +2,15 @@ import { ApiError, isJsonObject, reasonOfCode } from '../../api/index.ts';
 import type { Clock, Status, StatusReason } from '../../api/index.ts';
 import { readText } from './bounded-body.ts';
 
-/** Large enough for a Status with thousands of causes; a longer error page of a proxy is cut. */
+/**
+ * The maximum size of an error response. It is enough for a Status with thousands of causes; a longer response, such as
+ * the error page of a proxy, counts as one without a Status.
+ */
 const maxErrorBytes = 1024 * 1024;
 
 /**
  * Returns the error for a response other than 2xx: its Status, or an error for its code if the body is not a Status,
- * but for example a proxy's page. The header Retry-After counts where the Status has no retryAfterSeconds.
+ * but for example a proxy's page. The header Retry-After is used when the Status has no retryAfterSeconds.
  */
 export async function errorOfResponse(request: RequestLine, response: Response, clock: Clock): Promise<ApiError> {
   const status = parseStatus(await readText(response, maxErrorBytes).catch(() => ''));
@@ -29,7 +32,10 @@ export interface RequestLine {
   readonly path: string;
 }
 
-/** 409 has two meanings: for a creation, the name is taken; for all other requests, the object has changed. */
+/**
+ * Returns the reason for a status code. 409 has two meanings: for a creation, the name is taken; for all other
+ * requests, the object has changed.
+ */
 function reasonWithoutStatus(request: RequestLine, code: number): StatusReason {
   return code === 409 && request.method !== 'POST' ? 'Conflict' : reasonOfCode(code);
 }
@@ -45,7 +51,10 @@ function parseStatus(text: string): Status | undefined {
   }
 }
 
-/** Seconds, or an HTTP date (RFC 9110, 10.2.3); undefined when absent or neither. */
+/**
+ * Returns the seconds of the header Retry-After, which is a number of seconds or an HTTP date (RFC 9110, 10.2.3);
+ * undefined when it is absent or has another form.
+ */
 function retryAfterOf(response: Response, clock: Clock): number | undefined {
   const value = response.headers.get('retry-after');
   if (value === null) return undefined;

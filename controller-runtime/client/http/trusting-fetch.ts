@@ -2,9 +2,12 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 
 /** The certificates and the key of a TLS connection, in PEM. */
 export interface TlsIdentity {
-  /** The only authorities whose certificates are accepted from the server. Default those that Node knows. */
+  /** The only authorities whose certificates are accepted from the server. Default: those that Node trusts. */
   readonly ca?: string | undefined;
-  /** The client's certificate, and the certificates of authorities up to one that the server knows. Default none. */
+  /**
+   * The client's certificate, followed by the certificates of the authorities between it and one that the server
+   * trusts. Default none.
+   */
   readonly cert?: string | undefined;
   /** The private key of the certificate, not encrypted. */
   readonly key?: string | undefined;
@@ -45,7 +48,10 @@ function readCertificate(name: string, pem: string): X509Certificate {
   }
 }
 
-/** With only one of the two, the connection would be anonymous, or fail with a message about neither. */
+/**
+ * Checks that there are both a certificate and a key, or neither. With only one of them, the connection would be
+ * anonymous, or fail with a message that names neither.
+ */
 function checkPair(cert: string | undefined, key: string | undefined): void {
   if (cert === undefined && key === undefined) return;
   if (cert === undefined) throw new TypeError('cert: is missing, beside a key');
@@ -58,14 +64,14 @@ function isKeyOf(certificate: X509Certificate, key: string): boolean {
   try {
     return certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
-    // The error of OpenSSL contains only a code, and might be shown beside a key, so it is left out.
+    // The error of OpenSSL is left out: it contains only a code, and it might be shown together with the key.
     throw new TypeError('key: holds no private key in PEM that can be read; it must not be encrypted');
   }
 }
 
 async function load(connect: { ca?: string[]; cert?: string; key?: string }): Promise<typeof fetch> {
   const undici = await import('undici');
-  // Like those of Node's own fetch, its idle connections do not keep the process alive, so there is nothing to close.
+  // The agent need not be closed, because its idle connections do not keep the process alive, as with Node's own fetch.
   const dispatcher = new undici.Agent({ connect });
   const trusting = async (input: string, init: object): Promise<unknown> =>
     undici.fetch(input, { ...init, dispatcher });

@@ -10,8 +10,9 @@ export class WatchStreamError extends Error {
 }
 
 /**
- * The lines of a stream, without their line feeds, blank ones (heartbeats) included. Rejects with WatchStreamError on
- * a line longer than `maxLineBytes`, on bytes that are not UTF-8, and on an end in the middle of a line.
+ * Yields the lines of a stream without their line feeds, including blank lines, which are heartbeats. Rejects with
+ * WatchStreamError on a line longer than `maxLineBytes`, on bytes that are not UTF-8, and when the stream ends in the
+ * middle of a line.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes: number): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -37,11 +38,17 @@ export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxLineBytes
 export interface SilenceParts {
   readonly clock: Clock;
   readonly silenceMs: number;
-  /** Ends the connection; reading from it must then reject or end. */
+  /**
+   * Called when no chunk has arrived for the time. It has to close the connection, so that reading from it rejects or
+   * ends.
+   */
   readonly onSilence: () => void;
 }
 
-/** Passes chunks on, and calls `onSilence` after this time without a chunk. The reader's own time does not count. */
+/**
+ * Yields the chunks of a stream, and calls `onSilence` when it has waited for a chunk for this time. The time that the
+ * reader takes between chunks does not count.
+ */
 export async function* watchSilence(
   chunks: AsyncIterable<Uint8Array>,
   { clock, silenceMs, onSilence }: SilenceParts,

@@ -6,9 +6,7 @@ import type { ReconcileFunction, Reconciler } from './reconciler.ts';
 
 type BuilderOptions<T extends ApiObject> = Omit<ControllerOptions<T>, 'reconcile'>;
 
-/**
- * Declares a controller step by step; each step returns a new builder. It has the same result as {@link controller}.
- */
+/** Declares a controller step by step; each step returns a new builder. The result is that of {@link controller}. */
 export class ControllerBuilder<T extends ApiObject> {
   readonly #model: Model<T>;
   readonly #options: BuilderOptions<T>;
@@ -35,7 +33,7 @@ export class ControllerBuilder<T extends ApiObject> {
     return new ControllerBuilder(this.#model, { ...this.#options, ...options });
   }
 
-  /** The last step. Throws as {@link controller} does. */
+  /** The last step, which returns the definition. Throws as {@link controller} does. */
   reconcile(reconcile: ReconcileFunction<T> | Reconciler): ControllerDefinition<T> {
     return controller(this.#model, { ...this.#options, reconcile });
   }

@@ -7,14 +7,14 @@ import { Badge, Person, Team } from '../harness.test-support.ts';
 describe('the declaration of a controller', () => {
   const reconcile = (): void => {};
 
-  it('fills in the defaults and is frozen', () => {
+  it('has the defaults, and is frozen', () => {
     const definition = controller(Person, { reconcile });
     expect(definition).to.include({ name: 'person', concurrency: 4, timeoutMs: 120_000, retryLimit: Infinity });
     expect(definition.finalizer).to.equal('people.example.com/person');
     expect(Object.isFrozen(definition)).to.equal(true);
   });
 
-  it('is the same when it is made by the builder', () => {
+  it('has the same result with the builder', () => {
     const map = (): string[] => [];
     const built = controllerFor(Person)
       .owns(Badge)
@@ -35,7 +35,7 @@ describe('the declaration of a controller', () => {
     expect(built.cleanup).to.be.a('function');
   });
 
-  it('names an invalid option', () => {
+  it('is refused with an error that names an invalid option', () => {
     const bad: readonly (readonly [Partial<Record<keyof ControllerOptions, unknown>>, string])[] = [
       [{ name: 'Not A Name' }, 'controller name "Not A Name"'],
       [{ concurrency: 0 }, 'concurrency'],
@@ -57,14 +57,14 @@ describe('the declaration of a controller', () => {
     }
   });
 
-  it('refuses an unknown option, and suggests the right one', () => {
+  it('is refused for an unknown option, with an error that suggests the right one', () => {
     expect(() => controller(Person, { reconcile, concurency: 2 } as never)).to.throw(
       TypeError,
       'controller "person": unknown key "concurency". Did you mean "concurrency"?',
     );
   });
 
-  it('calls methods of an options object as methods', () => {
+  it('calls methods of the options object with that object as `this`', () => {
     class Greeter {
       readonly greeting = 'hi';
       said = '';

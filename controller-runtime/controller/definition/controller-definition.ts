@@ -10,33 +10,43 @@ import { timingOf, type PerObject, type Timing } from './timing.ts';
 
 export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /**
-   * Unique within a manager; lowercase letters, digits, hyphens. Default: the kind in lower case. Part of the
-   * finalizer.
+   * The name, which is unique within a manager and a part of the finalizer: lowercase letters, digits and hyphens.
+   * Default: the kind in lower case.
    */
   readonly name?: string;
-  /** Kinds whose objects this controller makes, or {@link owned} with options: a change of one enqueues its controller owner. */
+  /**
+   * Kinds whose objects this controller makes; {@link owned} adds options to a kind. A change of such an object
+   * enqueues its controller owner.
+   */
   readonly owns?: readonly (Model | OwnedSource)[];
   readonly watches?: readonly WatchSource[];
-  /** Indexes of the controller's own kind that `related` reads; the model declares them. Default none. */
+  /**
+   * The names of indexes of the controller's own kind that `related` reads. The model has to declare these indexes.
+   * Default: none.
+   */
   readonly indexes?: readonly string[];
-  /** Other sources of keys: an EventEmitter, an iteration, a poll. Made by `source` and `poll`. */
+  /** Other sources of keys, such as an EventEmitter, an iteration or a poll. They are made by `source` and `poll`. */
   readonly sources?: readonly KeySource[];
   /** Every object is reconciled again at this interval, with a lower priority than changes. Default: never. */
   readonly resync?: Duration;
   /**
-   * Each object runs again this long after its last run ended well, unless that run returned `after`. A function
-   * returns the interval of an object, or undefined for none; it must depend on the object alone. Nothing is stored.
-   * Default: never.
+   * The interval after which each object is reconciled again. It counts from the end of the last run that succeeded,
+   * unless that run returned `after`. A function returns the interval of an object, or undefined for none; it must
+   * depend only on the object. Nothing is stored. Default: never.
    */
   readonly every?: PerObject<T, Duration>;
   /**
-   * Each object runs at the times of a calendar, its slots: a run has its slot in `scheduled`. A function returns the schedule
-   * of an object, or undefined for none; it must depend on the object alone. A slot ends when its run returns (without asking for `requeue`) or
-   * throws `terminal(…)`, and never runs again; one that was cut short runs again with the same `scheduled`. A new object, and a
-   * changed schedule, start with the next slot. Stored in annotations of the object. Default: none.
+   * Each object is reconciled at the times of a calendar, which are called slots; `scheduled` of a run is its slot. A
+   * function returns the schedule of an object, or undefined for none; it must depend only on the object. A slot has
+   * ended when its run returns without a request for `requeue`, or throws `terminal(…)`; it never runs again. If the
+   * run of a slot was cut short, another run with the same `scheduled` follows. A new object or a changed schedule
+   * starts with the next slot. The state of the schedule is stored in annotations of the object. Default: none.
    */
   readonly schedule?: PerObject<T, Schedule>;
-  /** Runs at once, each of another key. Default 4: runs mostly wait for writes, and waiting writes commit together. */
+  /**
+   * The maximum number of runs at the same time, each of another key. Default 4, because runs mostly wait for writes,
+   * and waiting writes commit together.
+   */
   readonly concurrency?: number;
   /**
    * Divides the keys into this many shards, 1 to 256, which the elected processes share: each shard has a Lease of its own, and moves
@@ -45,19 +55,22 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    * keys. Default: the leader reconciles all keys.
    */
   readonly shards?: number;
-  /** After this long a run's signal aborts and the run counts as failed. Default 2 minutes, so that every wait ends. */
+  /**
+   * The time after which the signal of a run aborts, and the run counts as failed. Default 2 minutes, so that every
+   * wait ends.
+   */
   readonly timeoutMs?: Duration;
-  /** The delays of a failing key. Default: 5 ms, doubled by each failure, up to 1000 s; each key has its own. */
+  /** The delays of a failing key. Default: 5 ms, doubled by each failure of the key, up to 1000 s. */
   readonly backoff?: BackoffOptions;
   /**
-   * Retries after which a failing key is parked until something changes. Default: retried for ever, at most every 1000
-   * s.
+   * The number of retries after which a failing key is parked until something changes. Default: no limit, so that the
+   * key is retried again and again, in the end every 1000 s.
    */
   readonly retryLimit?: number;
   /**
-   * The changes of the controller's own kind that matter; all must hold. Default: changes of the spec, labels,
-   * annotations and finalizers, and of a status that another client wrote. Additions, resyncs, and deletions always
-   * pass.
+   * The updates of the controller's own kind that cause runs: those for which all predicates are true. Default: changes
+   * of the spec, labels, annotations and finalizers, and of a status that another client wrote. Additions, resyncs and
+   * deletions always cause runs.
    */
   readonly predicates?: readonly Predicate<T>[];
   /**
@@ -67,14 +80,14 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   readonly hotLoopRunsPerMinute?: number;
   readonly reconcile: ReconcileFunction<T> | Reconciler;
   /**
-   * Called in place of `reconcile` once the object is declared deleted. Its presence implies the finalizer
-   * `<group>/<name>`, stored before the first reconcile and taken off when cleanup succeeds without asking for another
-   * run. May be called again after it succeeded. Not together with the class form.
+   * Called in place of `reconcile` once the object is being deleted. With `cleanup`, each object gets the finalizer
+   * `<group>/<name>` before its first reconcile. The finalizer is removed when `cleanup` succeeds without a request for
+   * another run. `cleanup` may be called again after it succeeded. It cannot be used together with the class form.
    */
   readonly cleanup?: ReconcileFunction<T>;
 }
 
-/** A controller as declared; it does nothing until a manager runs it. Frozen. */
+/** The frozen declaration of a controller, which does nothing until a manager runs it. */
 export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly name: string;
   readonly model: ModelDescriptor<T>;
@@ -84,10 +97,10 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly sources: readonly KeySource[];
   /** Infinity: never. */
   readonly resyncMs: number;
-  /** Undefined: neither `every` nor `schedule`. */
+  /** The times of `every` and `schedule`; undefined when there is neither. */
   readonly timing: Timing | undefined;
   readonly concurrency: number;
-  /** Undefined: not sharded. */
+  /** The number of shards; undefined when the controller is not sharded. */
   readonly shards: number | undefined;
   readonly timeoutMs: number;
   readonly backoff: BackoffOptions;
@@ -143,12 +156,12 @@ export function controller<T extends ApiObject>(
   });
 }
 
-/** The kinds that a controller follows; a kind that it names twice is there twice. */
+/** Returns the kinds that a controller follows; a kind that the definition names twice occurs twice. */
 export function followedModels({ model, owns, watches }: ControllerDefinition): readonly ModelDescriptor[] {
   return [model, ...owns.map((each) => each.model), ...watches.map((watched) => watched.model)];
 }
 
-/** Functions keep the options object as `this`, as methods in it expect. */
+/** Binds the functions to the options object, because they may be methods of it. */
 function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFunction<T> | Reconciler {
   const { reconcile } = options;
   if (typeof reconcile !== 'function') return reconcile;
@@ -175,7 +188,7 @@ const optionKeys: readonly string[] = [
   'cleanup',
 ] satisfies readonly (keyof ControllerOptions)[];
 
-/** An instance of a class may have fields of its own, which its methods use. */
+/** Refuses unknown options. An instance of a class is not checked, because it may have fields that its methods use. */
 function checkKeys(name: string, options: object): void {
   const unknown = Object.getPrototypeOf(options) === Object.prototype ? unknownKeyOf(options, optionKeys) : undefined;
   if (unknown !== undefined) throw new TypeError(`controller "${name}": ${unknown}`);

@@ -1,15 +1,16 @@
 import { Cron } from 'croner';
 import { unknownKeyOf } from '../../api/index.ts';
 
-/** When a controller runs for each of its objects, by a calendar. */
+/** The times at which a controller reconciles each of its objects, by a calendar. */
 export interface ScheduleOptions {
   /** Five fields (minute, hour, day of month, month, day of week), or a name such as `@daily`. */
   readonly cron: string;
-  /** IANA name, such as `Europe/Berlin`. Default `UTC`. */
+  /** The IANA name of the time zone, such as `Europe/Berlin`. Default `UTC`. */
   readonly timeZone?: string;
   /**
    * The treatment of slots that pass while the controller is down, or while a run of the object is under way: `skip`
-   * runs none of them, `last` only the latest, and `all` each of them in order, but at most the last 100. Default `last`.
+   * runs none of these slots, `last` only the latest, and `all` each of them in order, but at most the last 100.
+   * Default `last`.
    */
   readonly missed?: 'skip' | 'last' | 'all';
 }
@@ -22,9 +23,9 @@ const maxTimeZoneLength = 64;
 const missedPolicies: readonly unknown[] = ['skip', 'last', 'all'];
 const optionKeys: readonly string[] = ['cron', 'timeZone', 'missed'] satisfies readonly (keyof ScheduleOptions)[];
 
-/** The times of a schedule, in milliseconds since 1970. Has no timer. */
+/** Computes the times of a schedule, in milliseconds since 1970. It has no timer. */
 export class CronSchedule {
-  /** A text that is the same for schedules with the same times. */
+  /** A text for comparisons: schedules with the same text have the same times. */
   readonly text: string;
   readonly missed: 'skip' | 'last' | 'all';
   readonly #cron: Cron;
@@ -38,12 +39,12 @@ export class CronSchedule {
     if (this.nextAfter(0) === undefined) throw new RangeError(`"${cron}" names no time`);
   }
 
-  /** Undefined when the schedule has no later slot. */
+  /** Returns the first slot after a time; undefined when there is none. */
   nextAfter(ms: number): number | undefined {
     return this.#cron.nextRun(new Date(ms))?.getTime();
   }
 
-  /** Returns the last slots up to and including a time, the newest first. About 50 µs for each slot. */
+  /** Returns the last slots up to and including a time, the newest first. It takes about 50 µs for each slot. */
   lastUpTo(ms: number, count: number): readonly number[] {
     return this.#cron.previousRuns(count, new Date(ms + 1)).map((slot) => slot.getTime());
   }
@@ -71,12 +72,12 @@ function checked(schedule: Schedule): Required<ScheduleOptions> {
 }
 
 function shown(value: unknown): string {
-  // A function has no JSON.
+  // JSON.stringify returns undefined for a function.
   const json: unknown = JSON.stringify(value);
   return String(json).slice(0, 100);
 }
 
-/** The runtime accepts offsets too; they begin with a sign. */
+/** The runtime also accepts offsets such as +01:00, which are refused here: they begin with a sign. */
 function isTimeZone(timeZone: string): boolean {
   if (timeZone.length > maxTimeZoneLength || !/^[A-Za-z]/.test(timeZone)) return false;
   try {
@@ -87,14 +88,17 @@ function isTimeZone(timeZone: string): boolean {
   }
 }
 
-/** A question mark stands for the time at which the expression is read, which differs between processes. */
+/**
+ * Question marks are refused: they mean the time at which the expression is parsed, which differs between processes.
+ */
 function parseCron(cron: string, timezone: string): Cron {
   const refusal = `${JSON.stringify(cron.slice(0, maxCronLength))} is not a cron expression of five fields`;
   if (cron.length > maxCronLength) throw new RangeError(`${refusal}: it has more than ${maxCronLength} characters`);
   if (cron.includes('?')) throw new RangeError(`${refusal}: write "*" in place of "?"`);
   if (!cron.startsWith('@') && cron.split(' ').length !== 5) throw new RangeError(refusal);
   try {
-    // Without a zone's name, croner does not ask Intl for each time, which would take three times as long.
+    // UTC is passed as an offset: for the name of a zone, croner uses Intl for each time, which takes three times as
+    // long.
     const zone = timezone === 'UTC' ? { utcOffset: 0 } : { timezone };
     return new Cron(cron, { mode: '5-part', ...zone, paused: true });
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Duration } from './parse-duration.ts';
 
 /** The argument of the function that causes an external effect. */
 export interface EffectContext {
-  /** The idempotency key: a random UUID, the same each time until the effect is recorded as done. */
+  /** The idempotency key: a random UUID, which stays the same in all attempts until the effect is recorded as done. */
   readonly key: string;
   /** The signal of the run. */
   readonly signal: AbortSignal;
@@ -10,32 +10,33 @@ export interface EffectContext {
 
 export interface FindEffect<R> {
   /**
-   * Looks for the effect of an earlier run with this key; returns undefined or null when there is none. Called when
-   * the effect began and its result was not recorded, because the process crashed, or a response was lost.
+   * Looks for the effect of an earlier run with this key; returns undefined or null when there is none. Called when the
+   * effect began but its result was not recorded, because the process crashed or a response was lost.
    */
   find(this: void, context: EffectContext): R | undefined | null | Promise<R | undefined | null>;
 }
 
 export interface OnceOptions<R> extends FindEffect<R> {
   /**
-   * After this time the record is deleted, and the effect may happen again, with another key. Counts from the result; rounded up to
-   * seconds. Default: never while the object exists.
+   * The time after which the record is deleted, so that the effect may happen again, with another key. It counts from
+   * the recording of the result, and is rounded up to seconds. Default: the record is kept while the object exists.
    */
   readonly expireAfter?: Duration;
 }
 
-/** External effects that happen once for an object. */
+/** Makes external effects happen only once for an object. */
 export interface Once {
   /**
-   * Returns the result of an effect, and makes it happen if it has not. Its intention is recorded before, its result after: JSON of at
-   * most 64 KiB. `name` has 1 to 63 characters, and each name may be used once in a run. An effect that has happened
-   * costs no request. One that throws stays pending: the next run calls `find` first, then the effect with the same
-   * key. Rejects with TypeError for wrong arguments, and for a result that cannot be recorded.
+   * Returns the result of an effect, and causes the effect if it has not happened yet. The intention is recorded before
+   * the effect, and its result afterwards, as JSON of at most 64 KiB. `name` has 1 to 63 characters, and each name may
+   * be used once in a run. If the effect has happened already, no request is sent. If it throws, it stays pending: the
+   * next run calls `find` first, and then the effect with the same key. Rejects with TypeError for wrong arguments, and
+   * for a result that cannot be recorded.
    */
   <R>(name: string, effect: (context: EffectContext) => R | Promise<R>, options: OnceOptions<R>): Promise<R>;
   /**
    * Returns the recorded result of an effect; for a pending effect, the result of `find`; otherwise undefined. It never
-   * causes the effect. For `cleanup`.
+   * causes the effect, so use it in `cleanup`.
    */
   last<R>(this: void, name: string, options: FindEffect<R>): Promise<R | undefined>;
 }

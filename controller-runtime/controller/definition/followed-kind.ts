@@ -16,8 +16,8 @@ import { cacheIdOf } from './kind-id.ts';
 import type { Predicate } from './predicates.ts';
 
 /**
- * A key, and its place in the queue: keys with the highest priority run first; changes have 0, and the objects that are
- * there at the start have −100.
+ * A key, and its place in the queue: keys with the highest priority run first. Changes have priority 0, and the objects
+ * that exist at the start have −100.
  */
 export interface PrioritizedKey {
   readonly key: string | ObjectKey;
@@ -29,35 +29,42 @@ export type MappedKeys = Iterable<string | ObjectKey | PrioritizedKey>;
 
 /** The context of a mapping. */
 export interface MapContext {
-  /** For reads; it cannot be used after the call of the mapping. */
+  /** The client for reads. It cannot be used after the mapping has ended. */
   readonly client: Client;
   /** Aborts when the mapping outlasts the controller's `timeoutMs`, and when the controller stops. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Returns the keys of the objects of the controller's kind that a changed object concerns. Called for the states
- * before and after an update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the
- * controller's `backoff`, until it succeeds; at most `concurrency` mappings run at once. It may be called several
- * times for a state.
+ * Returns the keys of the objects of the controller's kind that a changed object concerns. Called for the states before
+ * and after an update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the
+ * controller's `backoff`, until it succeeds; at most `concurrency` mappings run at once. It may be called several times
+ * for one state.
  */
 export type MapFunction<T extends ApiObject = ApiObject> = {
   map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
 }['map'];
 
-/** The objects of a kind that a controller follows, the fields that its cache keeps, and the changes that count. */
+/**
+ * Options of a kind that a controller follows: which objects it follows, which fields its cache keeps, and which
+ * changes cause runs.
+ */
 export interface FollowOptions<T extends ApiObject = ApiObject> extends InformerOptions<T> {
-  /** The updates that count; all must hold. Additions and deletions always count. Default: every update. */
+  /**
+   * The updates that cause runs: those for which all predicates are true. Additions and deletions always cause runs.
+   * Default: every update.
+   */
   readonly predicates?: readonly Predicate<T>[];
   /** Leaves out updates that this controller itself wrote. Default false. */
   readonly ignoreOwnWrites?: boolean;
   /**
-   * Indexes that `related` reads; the model declares them. Each takes about 100 bytes for each object. Default none.
+   * The names of indexes that `related` reads. The model has to declare these indexes. Each of them takes about 100
+   * bytes for each object. Default: none.
    */
   readonly indexes?: readonly string[];
 }
 
-/** A kind that a controller follows beside its own. */
+/** A kind that a controller follows in addition to its own kind. */
 export interface FollowedKind {
   readonly model: ModelDescriptor;
   readonly follows: Readonly<InformerOptions>;
@@ -77,7 +84,7 @@ export interface WatchSource extends FollowedKind {
 }
 
 /**
- * Listens to another kind: each change of an object of it enqueues the keys that `map` returns.
+ * Listens to another kind: each change of one of its objects enqueues the keys that `map` returns.
  * @throws TypeError for an unknown option, RangeError for an index that the model does not declare, ApiError
  * BadRequest for an invalid selector.
  */
@@ -89,7 +96,10 @@ export function on<T extends ApiObject>(
   return Object.freeze({ ...followedKind(model, options), map });
 }
 
-/** Narrows what a controller follows of a kind that it owns: an item of `owns`. Throws as {@link on} does. */
+/**
+ * Makes an item of `owns` with options: the controller follows only a part of the kind that it owns. Throws as {@link
+ * on} does.
+ */
 export function owned<T extends ApiObject>(model: Model<T>, options: FollowOptions<T> = {}): OwnedSource {
   return Object.freeze(followedKind(model, options));
 }
@@ -147,7 +157,10 @@ function checkSelectors(kind: string, { labelSelector = '', fieldSelector = '' }
 const transforms = new WeakMap<object, number>();
 let lastTransform = 0;
 
-/** Identifies the cache that a followed kind reads: sources with equal selections share one. A whole kind has its cache id. */
+/**
+ * Returns the id of the cache from which a followed kind is read. Sources with equal selections share a cache. Without
+ * a selection, the id is the cache id of the kind.
+ */
 export function followIdOf({ model, follows }: Pick<FollowedKind, 'model' | 'follows'>): string {
   const cacheId = cacheIdOf(model);
   const { namespaces, labelSelector = '', fieldSelector = '', metadataOnly = false, transform } = follows;

@@ -81,12 +81,12 @@ describe('a source of keys', () => {
       ['person', 'broken'],
       ['person', 'broken'],
     ]);
-    // A source that ends by itself has ended for good.
+    // A source that ends by itself is not started again.
     await at.clock.advance(100_000);
     expect(begun).to.equal(3);
   });
 
-  it('waits the shortest time again for a failure that comes long after the last', async () => {
+  it('is restarted after the shortest delay when its last failure was long ago', async () => {
     let begun = 0;
     let fail = (): void => {};
     const at = await startWith(
@@ -110,7 +110,7 @@ describe('a source of keys', () => {
     expect(begun).to.equal(6);
   });
 
-  it('reports and drops an invalid key, and keeps all others', async () => {
+  it('loses only an invalid key, which is reported', async () => {
     const given = ['home/ada', undefined, 'bob'] as readonly string[];
     const at = await startWith(poll('odd', '1h', () => given));
     runs.length = 0;
@@ -121,7 +121,7 @@ describe('a source of keys', () => {
     expect(at.lines('error')).to.have.length(4);
   });
 
-  it('yields to the event loop even if it never waits', async () => {
+  it('leaves turns of the event loop to other work even if it never waits', async () => {
     let isOver = false;
     const at = await startWith(
       source('endless', async function* endless({ signal }) {
@@ -149,7 +149,7 @@ describe('a source of keys', () => {
     ]);
   });
 
-  it('refuses an invalid interval', () => {
+  it('is refused when its interval is invalid', () => {
     for (const interval of [0, -1, 'soon']) expect(() => poll('inbox', interval, () => [])).to.throw(RangeError);
   });
 });

@@ -9,7 +9,7 @@ export interface SourceContext {
   /** Aborts when the controller stops. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Adds controller and source to each line. */
+  /** A logger that adds the controller and the source to each line. */
   readonly logger: Logger;
 }
 
@@ -20,10 +20,10 @@ export interface KeySource {
 }
 
 /**
- * Enqueues each key that the iteration yields: a name, `namespace/name`, or a key object. It begins with the
- * controller, and should end when the signal aborts. If it returns, the source has ended. If it throws, the error
- * is logged and the source starts again after 800 ms, doubled by each failure up to 30 s; two minutes after the last
- * failure, the delay is 800 ms again. An invalid key is logged and skipped.
+ * Makes a source that enqueues each key that the iteration yields: a name, `namespace/name`, or a key object. The
+ * iteration begins when the controller starts, and should end when the signal aborts. If it returns, the source has
+ * ended. If it throws, the error is logged and the source starts again after 800 ms, doubled by each failure up to 30
+ * s; two minutes after the last failure, the delay is 800 ms again. An invalid key is logged and skipped.
  *
  * With `on` of node:events, an EventEmitter becomes a source:
  * `source('orders', async function* ({ signal }) { for await (const [id] of on(emitter, 'order', { signal })) yield id; })`.
@@ -33,8 +33,8 @@ export function source(name: string, keys: KeySource['keys']): KeySource {
 }
 
 /**
- * Asks for keys at once, and again each time the interval has passed since the last result. Throws RangeError when
- * the interval is not a duration above 0.
+ * Makes a source that calls the function for keys at once, and again each time the interval has passed since the last
+ * result. Throws RangeError when the interval is not a duration above 0.
  */
 export function poll(
   name: string,

@@ -6,25 +6,25 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? '' : apiVersion.slice(0, slash);
 }
 
-/** `<group>/<kind>`: names a kind whatever its version, as owner references are matched. */
+/** Returns `<group>/<kind>`, which identifies a kind in all its versions. Owner references are compared by it. */
 export function kindIdOf(model: { readonly group: string; readonly kind: string }): string {
   return `${model.group}/${model.kind}`;
 }
 
-/** The {@link kindIdOf} that an object, or a reference to one, belongs to. */
+/** Returns the {@link kindIdOf} of an object, or of a reference to an object. */
 export function kindIdOfObject(object: { readonly apiVersion: string; readonly kind: string }): string {
   return `${groupOf(object.apiVersion)}/${object.kind}`;
 }
 
 /**
- * `<group>/<version>/<kind>`: names a cache. Two versions of a kind have two caches, because their objects have
- * different shapes.
+ * Returns `<group>/<version>/<kind>`, which identifies a cache. Two versions of a kind have two caches, because their
+ * objects have different shapes.
  */
 export function cacheIdOf(model: { readonly group: string; readonly version: string; readonly kind: string }): string {
   return cacheIdOfObject({ apiVersion: apiVersionOf(model), kind: model.kind });
 }
 
-/** The {@link cacheIdOf} that an object belongs to. */
+/** Returns the {@link cacheIdOf} of an object. */
 export function cacheIdOfObject({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
   return `${apiVersion}/${kind}`;
 }

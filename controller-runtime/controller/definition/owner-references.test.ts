@@ -16,7 +16,7 @@ function owner(name: string, uid: string, apiVersion = 'people.example.com/v1'):
 describe('owner references', () => {
   const ada = controllerReferenceTo(owner('ada', 'u1'));
 
-  it('makes a controller reference with all six fields, and a plain one with four', () => {
+  it('have all six fields for a controller, and four for any other owner', () => {
     expect(ada).to.deep.equal({
       apiVersion: 'people.example.com/v1',
       kind: 'Person',
@@ -28,7 +28,7 @@ describe('owner references', () => {
     expect(ownerReferenceTo(owner('ada', 'u1'))).to.have.all.keys('apiVersion', 'kind', 'name', 'uid');
   });
 
-  it('adds a reference at the end, and returns the same list when the reference exists', () => {
+  it('are added at the end; the same list is returned when the reference exists', () => {
     const plain = ownerReferenceTo(owner('bob', 'u2'));
     const references = setOwnerReference([plain], ada);
     expect(references).to.deep.equal([plain, ada]);
@@ -36,12 +36,12 @@ describe('owner references', () => {
     expect(setOwnerReference(undefined, ada)).to.deep.equal([ada]);
   });
 
-  it('replaces the reference to an earlier owner of the same group, kind and name, whatever its version', () => {
+  it('replace the reference to an earlier owner of the same group, kind and name, whatever its version', () => {
     const again = controllerReferenceTo(owner('ada', 'u9', 'people.example.com/v2'));
     expect(setOwnerReference([ada], again)).to.deep.equal([again]);
   });
 
-  it('refuses a second controller', () => {
+  it('cannot have a second controller', () => {
     expect(() => setOwnerReference([ada], controllerReferenceTo(owner('bob', 'u2')))).to.throw(
       'controlled by Person "ada"',
     );
@@ -50,13 +50,13 @@ describe('owner references', () => {
     expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
   });
 
-  it('removes by uid, and returns the same list when there is nothing to remove', () => {
+  it('are removed by uid; the same list is returned when there is nothing to remove', () => {
     const references: readonly OwnerReference[] = [ada];
     expect(removeOwnerReference(references, owner('ada', 'u1'))).to.deep.equal([]);
     expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);
   });
 
-  it('finds the controller among the owners', () => {
+  it('show the controller, if there is one', () => {
     const { metadata } = owner('badge', 'b');
     const plain = ownerReferenceTo(owner('bob', 'u2'));
     expect(controllerOf({ metadata: { ...metadata, ownerReferences: [plain, ada] } })).to.equal(ada);

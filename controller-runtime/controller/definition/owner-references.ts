@@ -1,29 +1,33 @@
 import { deepEqual, type ApiObject, type OwnerReference } from '../../api/index.ts';
 import { kindIdOfObject } from './kind-id.ts';
 
-/** The owner that manages an object: events of the object are events of this owner. */
+/** Returns the owner that manages an object: a change of the object causes a run for this owner. */
 export function controllerOf(object: Pick<ApiObject, 'metadata'>): OwnerReference | undefined {
   const { ownerReferences } = object.metadata;
-  // A loop, because each run asks this for each dependent, and a callback costs more than the comparison.
+  // A loop, because each run calls this for each dependent, and a callback would cost more than the comparison.
   if (ownerReferences !== undefined) for (const each of ownerReferences) if (each.controller === true) return each;
   return undefined;
 }
 
-/** The reference that makes `owner` an owner, not a controller. */
+/** Returns the reference that makes `owner` an owner, but not the controller. */
 export function ownerReferenceTo(owner: ApiObject): OwnerReference {
   const { apiVersion, kind, metadata } = owner;
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid };
 }
 
-/** The reference that makes `owner` the controller; deleting it in the foreground waits for the dependent. */
+/**
+ * Returns the reference that makes `owner` the controller. When the owner is deleted in the foreground, it stays until
+ * the dependent is deleted.
+ */
 export function controllerReferenceTo(owner: ApiObject): OwnerReference {
   return { ...ownerReferenceTo(owner), controller: true, blockOwnerDeletion: true };
 }
 
 /**
- * The list with a reference in place of the one to the same group, kind and name, or added at the end; the same list
- * when that changes nothing. A reference with an older uid is replaced, because its owner is gone. Absent stands for
- * empty. Throws when the reference is a controller's and another object is the controller.
+ * Returns the list with a reference. It replaces the reference to the same group, kind and name, even if that has
+ * another uid, because the owner with that uid no longer exists; otherwise it is added at the end. Returns the same
+ * list when that changes nothing. An absent list counts as empty. Throws when the reference is that of a controller,
+ * and another object is the controller already.
  */
 export function setOwnerReference(
   references: readonly OwnerReference[] | undefined,
@@ -41,7 +45,7 @@ export function setOwnerReference(
   return deepEqual(present[index], reference) ? present : present.with(index, reference);
 }
 
-/** The list without the references to an owner, by uid; the same list when it has none. */
+/** Returns the list without the references to an owner, which are found by uid; the same list when it has none. */
 export function removeOwnerReference(
   references: readonly OwnerReference[] | undefined,
   owner: Pick<ApiObject, 'metadata'>,

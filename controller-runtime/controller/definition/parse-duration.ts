@@ -1,11 +1,11 @@
-/** Milliseconds, or a number with a unit: `250ms`, `30s`, `10m`, `1.5h`; several may follow one another (`1h30m`). */
+/** A number of milliseconds, or a text of numbers with units: `250ms`, `30s`, `10m`, `1.5h`, `1h30m`. */
 export type Duration = number | string;
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const wholePattern = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/;
 const partPattern = /(\d+(?:\.\d+)?)(ms|s|m|h|d)/g;
 
-/** A duration in milliseconds. Throws RangeError when it is negative, not finite, or no duration at all. */
+/** Returns a duration in milliseconds. Throws RangeError when the value is negative, not finite, or not a duration. */
 export function parseDuration(duration: Duration): number {
   if (typeof duration === 'number') {
     if (duration >= 0 && duration < Infinity) return duration;

@@ -1,14 +1,17 @@
 import { deepEqual, type ApiObject } from '../../api/index.ts';
 
-/** A change of an object. An update knows the state before; equal resourceVersions are a resync. */
+/**
+ * A change of an object. An update has the states before and after; when both have the same resourceVersion, it is a
+ * resync.
+ */
 export type ObjectChange<T extends ApiObject = ApiObject> =
   | { readonly type: 'ADDED' | 'DELETED'; readonly object: T; readonly previous?: undefined }
   | { readonly type: 'MODIFIED'; readonly object: T; readonly previous: T };
 
-/** Returns whether a change matters. Additions and deletions matter to all of the predicates below. */
+/** Returns true for a change that should cause a run. The predicates below are true for all additions and deletions. */
 export type Predicate<T extends ApiObject = ApiObject> = { matches(change: ObjectChange<T>): boolean }['matches'];
 
-/** True when something outside metadata and status changed, or the object was declared deleted. */
+/** True when something outside of metadata and status changed, or the deletion of the object began. */
 export const generationChanged: Predicate = byField((object) => object.metadata.generation);
 export const labelsChanged: Predicate = byField((object) => object.metadata.labels ?? {});
 export const annotationsChanged: Predicate = byField((object) => object.metadata.annotations ?? {});

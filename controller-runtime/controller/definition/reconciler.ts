@@ -7,8 +7,9 @@ import type { Duration } from './parse-duration.ts';
 import type { OwnOptions, OwnResult, Wish } from './wish.ts';
 
 /**
- * When the object runs again. Without a result, when something changes; with `after` (or `requeueAfter`), after that
- * time as well; with `requeue`, after the key's back-off. All but `requeue` forget the key's failures.
+ * The result of a run, which decides when the object is reconciled again. Without a result, that is when something
+ * changes; with `after` (or `requeueAfter`), also after that time; with `requeue`, after the key's back-off. With all
+ * results but `requeue`, the earlier failures of the key no longer count.
  */
 export type ReconcileResult =
   { readonly after: Duration } | { readonly requeue?: boolean; readonly requeueAfter?: Duration } | void;
@@ -19,35 +20,35 @@ export interface ReconcileRequest {
   readonly name: string;
   /** Undefined for Cluster-scoped kinds. */
   readonly namespace: string | undefined;
-  /** Bound to the run: its requests end with the run, and the next run sees its writes. */
+  /** The client of the run: its requests end with the run, and the next run sees its writes. */
   readonly client: Client;
   /**
    * Aborts as soon as the controller stops, and when the run outlasts its timeout. After a stop, `client` works until
    * the grace is over, so that the run can store its progress.
    */
   readonly signal: AbortSignal;
-  /** The controller's clock; a test moves it. */
+  /** The controller's clock, which a test can move. */
   readonly clock: Clock;
-  /** The time by `clock` when it is read: RFC 3339 in UTC, whole seconds. */
+  /** The present time of `clock`, in whole seconds in UTC (RFC 3339). Each read returns the time of that moment. */
   readonly now: string;
   /**
-   * The slot of the controller's `schedule` for which this run is: RFC 3339 in UTC. The same in each run of the slot,
-   * so that an effect with a name made of it happens once. Undefined for other runs.
+   * The slot of the controller's `schedule` for which the object is reconciled, in UTC (RFC 3339). It is the same in
+   * each run of the slot, so that an effect whose name contains it happens only once. Undefined for other runs.
    */
   readonly scheduled: string | undefined;
   /** The reasons why the key was enqueued; at most eight. */
   readonly reasons: readonly Reason[];
-  /** Adds controller, key and reconcileID to each line. */
+  /** A logger that adds the controller, the key and the reconcileID to each line. */
   readonly logger: Logger;
-  /** Records what happens to objects, for people; its events have the reconcileID. */
+  /** Records events about objects, for people; the events have the reconcileID. */
   readonly recorder: EventRecorder;
-  /** Id of this run alone; a random UUID. */
+  /** The id of this run: a random UUID. */
   readonly reconcileID: string;
 }
 
 /** Records events of the run's object. */
 export interface ObjectEvents {
-  /** {@link EventRecorder.event} of this object. */
+  /** Records an event of this object, as {@link EventRecorder.event} does. */
   (type: EventType, reason: string, message: string): void;
   /**
    * Records an event with the reason and message of a condition, if the status of the condition changes when this run
@@ -58,25 +59,26 @@ export interface ObjectEvents {
 
 /** The reason why a condition has its status. */
 export interface ConditionReason {
-  /** The reason for programs: one CamelCase word. */
+  /** The reason in one CamelCase word, for programs. */
   readonly reason: string;
-  /** The text for people. Default empty. */
+  /** The reason in a text for people. Default: empty. */
   readonly message?: string;
 }
 
 /** States conditions of the run's object. */
 export interface StateCondition {
   /**
-   * States a condition in `status.conditions`. It is written with the next `status()`, or at the end of the run, also when
-   * the run throws; all conditions of a run in one write. `lastTransitionTime` changes only when the status does;
-   * `observedGeneration` is the generation of `object`. Throws TypeError for a reason that is not one CamelCase word, and
-   * when the schema of the status has no `conditions` (see `conditionsSchema`).
+   * States a condition in `status.conditions`. It is written with the next `status()`, or otherwise at the end of the
+   * run, even when the run throws. All conditions of a run are written in one write. `lastTransitionTime` changes only
+   * when the status of the condition changes; `observedGeneration` is the generation of `object`. Throws TypeError for
+   * a reason that is not one CamelCase word, and when the schema of the status has no `conditions` (see
+   * `conditionsSchema`).
    */
   (type: string, status: Condition['status'], reason: ConditionReason): void;
   /**
-   * States a condition that summarizes the conditions `of`. It is True when all of them are True. Otherwise it is
-   * like the first that is False, or, without one, like the first that is Unknown or absent. It is computed when it
-   * is written.
+   * States a condition that summarizes the conditions `of`. It is True when all of them are True. Otherwise it has the
+   * status of the first condition that is False, or else of the first that is Unknown or absent. The summary is
+   * computed when it is written.
    */
   summary(this: void, type: string, of: readonly string[]): void;
 }
@@ -91,51 +93,53 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   readonly condition: StateCondition;
   readonly once: Once;
   /**
-   * Returns the objects of an owned kind whose controller owner is this object, by uid, sorted by key. From the cache,
-   * without a request, and never older than what this controller wrote. Throws TypeError when `owns` does not list the kind.
+   * Returns the objects of an owned kind whose controller owner is this object, by uid, sorted by key. The objects come
+   * from the cache, without a request, and are never older than the last writes of this controller. Throws TypeError
+   * when `owns` does not list the kind.
    */
   children<O extends ApiObject>(this: void, model: Model<O>): readonly O[];
   /**
-   * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key. From the
-   * cache, like `children`. Throws TypeError when the controller does not follow the kind, RangeError for an unknown index.
+   * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key.
+   * They come from the cache, like those of `children`. Throws TypeError when the controller does not follow the kind,
+   * RangeError for an unknown index.
    */
   related<O extends ApiObject>(this: void, model: Model<O>, index: string, value: string): readonly O[];
   /**
-   * Creates a dependent, or merges `desired` into it (RFC 7396), and makes this object its controller owner. A name
-   * alone is taken in this object's namespace. Writes nothing when nothing differs; a lost race is tried again.
-   * Rejects when another object controls it.
+   * Creates a dependent, or merges `desired` into it (RFC 7396), and makes this object its controller owner. If `key`
+   * is only a name, the dependent is in this object's namespace. Writes nothing when nothing differs, and tries again
+   * when another client writes in between. Rejects when another object controls the dependent.
    */
   ensure<O extends ApiObject>(this: void, model: Model<O>, key: string | ObjectKey, desired: Desired<O>): Promise<O>;
   /**
-   * Makes the dependents of this object equal to the wishes, by server-side apply: creates and changes them in the
-   * order of `after`, and deletes those of the owned kinds that an earlier run wished and this one does not, in the
-   * reverse order. Objects that others made are neither changed nor deleted. Call it once a run, with all wishes.
-   * Sends no request when nothing changes. Rejects for an object of a wished name that this object does not control,
-   * and with TypeError for wishes that contradict each other.
+   * Makes the dependents of this object equal to the wishes. It creates and changes them by server-side apply, in the
+   * order of `after`. It deletes dependents of the owned kinds that an earlier run wished and this run does not wish,
+   * in the reverse order. Objects that others made are neither changed nor deleted. Call it once in a run, with all
+   * wishes. It sends no request when nothing changes. Rejects when this object does not control an existing object with
+   * a wished name, and with TypeError for wishes that contradict each other.
    */
   own<const W extends readonly Wish[]>(this: void, wishes: W, options?: OwnOptions): Promise<OwnResult<W>>;
   /**
-   * Merges into the object's status (RFC 7396: null removes) and returns the object as it then is. Adds
-   * `observedGeneration` when the status schema has it. Writes nothing when nothing differs. The uid is a
-   * precondition: for a new object of the same name it rejects with Conflict. Rejects with TypeError when the model's
+   * Merges `partial` into the object's status (RFC 7396: null removes a field), and returns the resulting object. Adds
+   * `observedGeneration` when the schema of the status has it. Writes nothing when nothing differs. The uid is a
+   * precondition: when a new object has the name, it rejects with Conflict. Rejects with TypeError when the model's
    * schema has no status.
    */
   status(this: void, partial: MergePatch<StatusOf<T>>): Promise<T>;
 }
 
 /**
- * Moves the actual state toward the wanted state of the object. May be called at any time, any number of times, and never
- * twice at once for one object. After an error, the object runs again with a back-off of 5 ms, doubled up to 1000 s. After
- * `throw terminal(…)` it runs again only when something changes. After an uncaught Conflict it runs again as soon as the
- * cache has passed the conflicting revision.
+ * Moves the actual state toward the wanted state of the object. May be called at any time, any number of times, and
+ * never twice at once for one object. After an error, the object runs again with a back-off of 5 ms, doubled up to 1000
+ * s. After `throw terminal(…)` it runs again only when something changes. After an uncaught Conflict it runs again as
+ * soon as the cache has a state that is newer than the conflicting revision.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;
 }['reconcile'];
 
 /**
- * The class form: it is also called for objects that are absent or being deleted, and it handles finalizers itself.
- * Same rules as {@link ReconcileFunction}.
+ * The class form: it is also called for objects that are absent or being deleted, and it handles finalizers itself. The
+ * other rules of {@link ReconcileFunction} apply, too.
  */
 export interface Reconciler {
   reconcile(request: ReconcileRequest): ReconcileResult | Promise<ReconcileResult>;

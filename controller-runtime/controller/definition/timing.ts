@@ -3,15 +3,22 @@ import { CronSchedule, type Schedule } from './cron-schedule.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 
 /**
- * One value for all objects, or a function that returns the value of an object, or undefined for none.
+ * One value for all objects; or a function, which returns the value of an object, or undefined when the object has
+ * none.
  */
 export type PerObject<T extends ApiObject, V> = V | { valueOf(object: T): V | undefined }['valueOf'];
 
 /** The times at which objects run without a change. */
 export interface Timing {
-  /** Undefined when it does not run at an interval. Throws for a bad value of the author's function. */
+  /**
+   * Returns the interval of an object; undefined when it has none. Throws when the author's function returns an invalid
+   * value.
+   */
   everyMs(object: ApiObject): number | undefined;
-  /** Undefined when it has no schedule. Throws for a bad value of the author's function. */
+  /**
+   * Returns the schedule of an object; undefined when it has none. Throws when the author's function returns an invalid
+   * value.
+   */
   scheduleOf(object: ApiObject): CronSchedule | undefined;
 }
 
@@ -20,10 +27,16 @@ interface TimingOptions<T extends ApiObject> {
   readonly schedule?: PerObject<T, Schedule>;
 }
 
-/** Parsed schedules that functions returned; most objects share a few. */
+/**
+ * The maximum number of parsed schedules that are kept. Functions return a schedule for each object, but most objects
+ * share a few schedules.
+ */
 const maxParsed = 1000;
 
-/** Returns undefined when there is neither interval nor schedule. Throws for a bad value, and names its option. */
+/**
+ * Returns undefined when there is neither an interval nor a schedule. For an invalid value, it throws an error that
+ * names the option.
+ */
 export function timingOf<T extends ApiObject>(name: string, { every, schedule }: TimingOptions<T>): Timing | undefined {
   if (every === undefined && schedule === undefined) return undefined;
   return Object.freeze({

@@ -10,25 +10,29 @@ import {
 import type { AppliedObject } from '../../client/client.ts';
 
 export interface WishOptions<O extends ApiObject = ApiObject> {
-  /** Names the wish in `after` and in messages. Default `<Kind>/<name>`. */
+  /** The id of the wish, for `after` and for messages. Default `<Kind>/<name>`. */
   readonly id?: string;
   /**
-   * Ids of wishes that must be ready before this object is created or changed. When it is no longer wished, it is gone before
-   * theirs are deleted. Default none.
+   * Ids of wishes that must be ready before this object is created or changed. When the objects are no longer wished,
+   * this object is deleted before theirs. Default: none.
    */
   readonly after?: readonly string[];
   /**
-   * A type of condition, which must be True for the present generation of the object; or a function that returns true when the object
-   * is ready. Default, as kstatus (the library of Flux, kpt and Helm) judges objects of any kind: it is not being deleted, `status.observedGeneration` is
-   * absent or its generation, `Ready` is True for its generation or absent, and neither `Reconciling` nor `Stalled` is
-   * True. So name the condition if its controller sets it only some time after the creation.
+   * A type of condition, which must be True for the present generation of the object; or a function that returns true
+   * when the object is ready. Default: the rule that kstatus (the library of Flux, kpt and Helm) has for objects of any
+   * kind. The object is ready when it is not being deleted, `status.observedGeneration` is absent or equal to its
+   * generation, `Ready` is absent or True for its generation, and neither `Reconciling` nor `Stalled` is True. By this
+   * rule an object without conditions is ready, so name the condition if the object's controller sets it only some time
+   * after the creation.
    */
   readonly ready?: string | ((this: void, object: O) => boolean);
-  /** Takes over an object of this name that has no controller owner. Default false: such an object is an error. */
+  /**
+   * True to take over an object of this name that has no controller owner. Default false: such an object is an error.
+   */
   readonly adopt?: boolean;
 }
 
-/** An object that a controller wants to exist. Made by {@link wish}. Frozen. */
+/** An object that a controller wants to exist. It is frozen, and made by {@link wish}. */
 export interface Wish<O extends ApiObject = ApiObject> {
   readonly id: string;
   readonly model: ModelDescriptor<O>;
@@ -42,8 +46,8 @@ export interface Wish<O extends ApiObject = ApiObject> {
 export interface WishState<O extends ApiObject = ApiObject> {
   readonly id: string;
   /**
-   * `waiting` means that it waits for wishes that are not ready, or for the deletion of an object of this name;
-   * `waitsFor` names them.
+   * `waiting` means that the wish waits for other wishes that are not ready, or for the deletion of an object of this
+   * name; `waitsFor` names what it waits for.
    */
   readonly state: 'created' | 'updated' | 'unchanged' | 'waiting';
   /** True when the object is ready, as defined by the wish's `ready`. */
@@ -51,25 +55,25 @@ export interface WishState<O extends ApiObject = ApiObject> {
   /** The newest known state; absent when the object does not exist. */
   readonly object?: O;
   readonly waitsFor?: readonly string[];
-  /** Fields that a dry run would change. Absent unless `dryRun`. */
+  /** The fields that would change; present only with `dryRun`. */
   readonly changes?: readonly FieldChange[];
 }
 
 export interface OwnOptions {
-  /** Writes nothing, and returns what would change. Default false. */
+  /** True to write nothing, and only return what would change. Default false. */
   readonly dryRun?: boolean;
 }
 
 export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
-  /** All wishes are ready, and nothing waits. */
+  /** True when all wishes are ready, and nothing waits. */
   readonly ready: boolean;
   /** The state of each wish, in the order of the wishes. */
   readonly states: { readonly [K in keyof W]: W[K] extends Wish<infer O> ? WishState<O> : never };
   /** Objects that this call deleted, or would delete, because they are no longer wished. */
   readonly pruned: readonly ApiObject[];
   /**
-   * Objects that are no longer wished but still exist: they have finalizers, or wait for the deletion of objects that were
-   * created after them. When they are gone, another run follows.
+   * Objects that are no longer wished but still exist: they have finalizers, or wait for the deletion of objects that
+   * were created after them. Another run follows when they are deleted.
    */
   readonly leaving: readonly ApiObject[];
 }
@@ -77,9 +81,9 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
 const wishKeys: readonly string[] = ['id', 'after', 'ready', 'adopt'] satisfies readonly (keyof WishOptions)[];
 
 /**
- * Declares an object for `own`: the fields that it should have, by server-side apply. Its metadata needs only the
- * name: the owner comes from the run, and so does the namespace, unless the owner has none. Throws TypeError for an
- * object without a name and for an unknown option.
+ * Declares an object for `own`: the fields that it should have, by server-side apply. Its metadata needs only the name:
+ * the run adds the owner, and the namespace of the owner if it has one. Throws TypeError for an object without a name
+ * and for an unknown option.
  */
 export function wish<O extends ApiObject>(
   model: Model<O>,
@@ -106,7 +110,10 @@ interface Observed extends ApiObject {
   readonly status?: { readonly observedGeneration?: number | null; readonly conditions?: readonly Condition[] };
 }
 
-/** The rules that kstatus (sigs.k8s.io/cli-utils) has for objects of kinds that it does not know. */
+/**
+ * Returns true for an object that is ready by the rules that kstatus (sigs.k8s.io/cli-utils) has for kinds that it does
+ * not know.
+ */
 function isSettled(object: ApiObject): boolean {
   const { metadata, status } = object as Observed;
   if (metadata.deletionTimestamp !== undefined) return false;
@@ -118,7 +125,10 @@ function isSettled(object: ApiObject): boolean {
 
 const unsettled: ReadonlySet<string> = new Set(['Reconciling', 'Stalled']);
 
-/** Undefined without such a condition. One that observed an older generation says nothing about the present spec. */
+/**
+ * Returns true when a condition is True for the present generation; undefined when there is no such condition. A
+ * condition that observed an older generation says nothing about the present spec.
+ */
 function isTrue(object: ApiObject, type: string): boolean | undefined {
   const { metadata, status } = object as Observed;
   const condition = status?.conditions?.find((each) => each.type === type);

@@ -5,7 +5,7 @@ describe('a key that a mapping or a source gives', () => {
   const person = { kind: 'Person', scope: 'Cluster' } as const;
   const letter = { kind: 'Letter', scope: 'Namespaced' } as const;
 
-  it('is a text or an object, depending on the scope of the kind', () => {
+  it('is a text or an object, with a namespace exactly for Namespaced kinds', () => {
     expect(workKey('ada', person)).to.equal('ada');
     expect(workKey({ name: 'ada' }, person)).to.equal('ada');
     expect(workKey('home/to-ada', letter)).to.equal('home/to-ada');

@@ -1,11 +1,11 @@
 import { formatKey, isJsonObject, parseKey, type ModelDescriptor, type ObjectKey } from '../../api/index.ts';
 
-/** The longest name and namespace that objects have, and the slash. */
+/** The maximum length of a key: that of the longest name, the longest namespace and the slash. */
 const maxLength = 253 + 63 + 1;
 
 /**
- * The key in the form of queues. Throws RangeError when no object of the kind can have it, so that a mistake of a
- * mapping or a source is reported there, and not by a run that finds no object.
+ * Returns a key in the form that queues use. Throws RangeError when no object of the kind can have the key: a mistake
+ * of a mapping or a source is then reported there, and not by a run that finds no object.
  */
 export function workKey(given: string | ObjectKey, model: Pick<ModelDescriptor, 'kind' | 'scope'>): string {
   const key = typeof given === 'string' ? parseKey(given) : given;

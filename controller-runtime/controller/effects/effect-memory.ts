@@ -7,7 +7,7 @@ export interface EffectMemoryParts {
   readonly client: Pick<Client, 'delete'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes the idempotency keys. */
+  /** Returns a new idempotency key. */
   readonly uuid: () => string;
   readonly definition: Pick<ControllerDefinition, 'name' | 'finalizer'>;
 }
@@ -15,26 +15,30 @@ export interface EffectMemoryParts {
 /** An effect that is done. */
 export interface DoneEffect {
   readonly record: Pick<ExternalEffect['metadata'], 'name' | 'namespace' | 'uid'>;
-  /** JSON; undefined for undefined. */
+  /** The result as JSON; undefined when the effect returned undefined. */
   readonly result: string | undefined;
-  /** The time of expiry by the clock; Infinity: never. */
+  /** The time at which the record expires, by the clock; Infinity when it does not expire. */
   readonly expiresAtMs: number;
 }
 
 const maxEffects = 10_000;
-/** The maximum number of characters of all results in memory; each effect counts some 200 more. */
+/**
+ * The maximum number of characters of all results in memory. Each effect counts as some 200 characters more than its
+ * result.
+ */
 const maxCharacters = 16 * 1024 * 1024;
 const charactersOfEffect = 200;
-/** Expired records are deleted together, this much apart. */
+/** The interval at which expired records are deleted together. */
 const sweepEveryMs = 1000;
 const sweepAgainMs = 60_000;
-/** The timers of Node take at most 24.8 days. */
+/** The longest wait of one timer, because the timers of Node take at most 24.8 days. */
 const longestWaitMs = 86_400_000;
 const deletedAtOnce = 50;
 
 /**
- * The effects of one controller that are known to be done, within bounds. Deletes the records of effects that have
- * expired. A record that is no longer in memory is deleted when a run asks for its effect, or with its owner.
+ * Remembers the effects of one controller that are done, up to a limit, and deletes the records of those that have
+ * expired. An expired record that is no longer in memory is deleted when a run asks for its effect, or when its owner
+ * is deleted.
  */
 export class EffectMemory {
   readonly parts: EffectMemoryParts;
@@ -91,7 +95,7 @@ export class EffectMemory {
     return this.#sweep === undefined;
   }
 
-  /** Resolves when nothing is under way. */
+  /** Stops deleting expired records. Resolves when no deletion is under way. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.parts.clock.clearTimeout(this.#timer);

@@ -1,7 +1,10 @@
-/** Bytes of UTF-8. */
+/** The maximum size of a result, in bytes of UTF-8. */
 const maxResultBytes = 64 * 1024;
 
-/** Returns the result of an effect as JSON; undefined for undefined. Throws TypeError when it cannot be recorded. */
+/**
+ * Returns the result of an effect as JSON, or undefined if the result is undefined. Throws TypeError when it cannot be
+ * recorded.
+ */
 export function formatResult(effect: string, result: unknown): string | undefined {
   const text = toText(effect, result);
   if (text === undefined && result !== undefined) {
@@ -15,7 +18,7 @@ export function formatResult(effect: string, result: unknown): string | undefine
   );
 }
 
-/** Returns the result that a text holds. */
+/** Returns the result of which this is the JSON. */
 export function parseResult(text: string | undefined): unknown {
   return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }

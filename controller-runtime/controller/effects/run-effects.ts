@@ -11,7 +11,7 @@ import type { EffectMemory } from './effect-memory.ts';
 import { formatResult, parseResult } from './effect-result.ts';
 
 export interface RunEffectsParts {
-  /** The client of the run; its writes are fenced by the term of the leader. */
+  /** The client of the run. Its writes are refused when the term of the leader is over. */
   readonly client: Client;
   readonly memory: EffectMemory;
   readonly owner: ApiObject;
@@ -25,7 +25,7 @@ interface Asked {
   readonly name: string;
   readonly effect: Effect;
   readonly find: FindEffect<unknown>['find'];
-  /** Infinity: the record does not expire. */
+  /** The time after which the record expires; Infinity when it does not expire. */
   readonly expireAfterMs: number;
 }
 
@@ -42,10 +42,13 @@ const onceOptions: readonly string[] = ['find', 'expireAfter'] satisfies readonl
 const lastOptions: readonly string[] = ['find'] satisfies readonly (keyof FindEffect<unknown>)[];
 const maxNameLength = 63;
 
-/** The part of the hash that a name has: 160 bits, enough that no two effects share a name. */
+/**
+ * The number of characters of the hash in the name of a record. They have 160 bits, so that no two effects share a
+ * name.
+ */
 const hashCharacters = 40;
 
-/** The external effects of one run, recorded so that each happens once. */
+/** The external effects of one run. They are recorded, so that each effect happens only once. */
 export class RunEffects {
   readonly #parts: RunEffectsParts;
   readonly #asked = new Set<string>();
@@ -54,7 +57,7 @@ export class RunEffects {
     this.#parts = parts;
   }
 
-  /** Returns the result of the effect, and makes it happen first if no record says that it has. */
+  /** Returns the result of the effect. Causes the effect first, if there is no record that it is done. */
   async once(name: string, effect: Effect, options: OnceOptions<unknown>): Promise<unknown> {
     const asked = askedOf(name, effect, options);
     if (this.#asked.has(name)) throw new Error(`once(${JSON.stringify(name)}) was called twice in a run`);
@@ -120,7 +123,7 @@ export class RunEffects {
       return await client.create(externalEffectModel, intentionOf({ controller, owner, effect, key: uuid() }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // Another process intends the effect, so it may be under way: the next run asks `find` first.
+      // Another process has recorded its intention, so the effect may be under way: the next run calls `find` first.
       throw new Error(`once(${JSON.stringify(effect)}): another process has begun the effect; trying again`, {
         cause: error,
       });
@@ -178,15 +181,15 @@ function checkFind(name: string, options: FindEffect<unknown> | undefined, keys:
 }
 
 /**
- * Returns the key of a record. It begins with the name of the controller, which the permissions of plugins rely on. An owner
- * without a namespace has its records in the namespace `default`, as it has its events.
+ * Returns the key of a record. It begins with the name of the controller, which the permissions of plugins rely on. The
+ * records of an owner without a namespace are in the namespace `default`, like its events.
  */
 function recordKey({ name, finalizer }: Names, { metadata }: ApiObject, effect: string): ObjectKey {
   const hash = createHash('sha256').update(`${finalizer}\n${metadata.uid}\n${effect}`).digest('hex');
   return { name: `${name}.${hash.slice(0, hashCharacters)}`, namespace: metadata.namespace ?? 'default' };
 }
 
-/** Returns the record of an effect that is to happen. It is deleted with its owner. */
+/** Returns the record of an effect that is about to happen. The record is deleted with its owner. */
 function intentionOf({ controller, owner, effect, key }: Intention): NewObject<ExternalEffect> {
   return {
     metadata: { ...recordKey(controller, owner, effect), ownerReferences: [ownerReferenceTo(owner)] },

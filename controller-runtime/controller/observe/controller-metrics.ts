@@ -5,13 +5,13 @@ import type { Outcome } from '../run/outcome.ts';
 
 /** Values that are measured when metrics are read. */
 export interface QueueGauges {
-  /** Keys that are ready. */
+  /** The number of keys that are ready. */
   readonly depth: () => number;
   /** The ages of the runs under way, in milliseconds. */
   readonly running: () => readonly number[];
 }
 
-/** Runs that outlast their timeout, or fail for good, count as errors, too. */
+/** The label `result` of a run: runs that outlast their timeout, or fail permanently, also count as errors. */
 const resultOf = {
   success: 'success',
   after: 'requeue_after',
@@ -32,7 +32,7 @@ const reconcileBuckets = [
   2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ];
 
-/** Seconds; those of client-go. */
+/** The limits of the buckets in seconds, as in client-go. */
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
 
 /** The metrics of a work queue, with client-go's names. */
@@ -69,7 +69,9 @@ export class QueueMetrics implements QueueObserver {
   }
 }
 
-/** The name of the queue: the controller's name for the queue of its keys, another one for any other queue. */
+/**
+ * The name of the queue: the queue of a controller's keys has the name of the controller, any other queue another name.
+ */
 export interface QueueName {
   readonly name: string;
   readonly controller: string;
@@ -110,14 +112,14 @@ export class ControllerMetrics {
     this.queue = new QueueMetrics(metrics, { name, controller: name });
   }
 
-  /** Counts a run that has outlasted its timeout. This is its result, whenever it ends. */
+  /** Counts a run that has outlasted its timeout. It is not counted again when it ends. */
   timedOut(): void {
     this.#results.error.inc();
     this.#errors.inc();
     this.#timeouts.inc();
   }
 
-  /** A run has ended. */
+  /** Counts a run that has ended. */
   ended(outcome: Outcome, durationMs: number): void {
     this.#reconcileTime.observe(durationMs / 1000);
     this.queue.worked(durationMs);
@@ -131,7 +133,7 @@ export class ControllerMetrics {
   }
 }
 
-/** Shows the gauges of a controller and of its queue, until the function that it returns is called. */
+/** Adds the gauges of a controller and of its queue to the metrics. The returned function removes them. */
 export function sampleController(metrics: Metrics, name: string, gauges: QueueGauges): () => void {
   const workers = ofController('active_workers', 'Runs under way.');
   const endQueue = sampleQueue(metrics, { name, controller: name }, gauges);
@@ -142,7 +144,7 @@ export function sampleController(metrics: Metrics, name: string, gauges: QueueGa
   };
 }
 
-/** Shows the gauges of a queue, until the function that it returns is called. */
+/** Adds the gauges of a queue to the metrics. The returned function removes them. */
 export function sampleQueue(metrics: Metrics, queue: QueueName, { depth, running }: QueueGauges): () => void {
   const unfinished = ofQueue('unfinished_work_seconds', 'The age of all runs under way together.');
   const longest = ofQueue('longest_running_processor_seconds', 'The age of the longest run under way.');
@@ -167,7 +169,10 @@ function ofQueue(metric: string, help: string): MetricOptions {
   return { name: `workqueue_${metric}`, help, labels: ['name', 'controller'] };
 }
 
-/** True for errors that would be panics in Go. The TypeError of a failed fetch has a cause. */
+/**
+ * True for errors that would be panics in Go. A TypeError with a cause is not one of them: it comes from a failed
+ * fetch.
+ */
 function isBug(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error.name === 'TypeError') return error.cause === undefined;

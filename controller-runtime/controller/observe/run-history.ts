@@ -5,30 +5,33 @@ import type { Reason } from '../../queue/reason.ts';
 export interface RunRecord {
   /** `name`, or `namespace/name`. */
   readonly key: string;
-  /** Id of the run alone; also in its log, its events and its span. */
+  /** The id of the run, which is also in its log, its events and its span. */
   readonly reconcileID: string;
   /** The reasons why the key was in the queue. */
   readonly reasons: readonly Reason[];
-  /** Failures in a row before this run. */
+  /** The number of failures in a row before this run. */
   readonly attempts: number;
   /** Milliseconds since 1970. */
   readonly startTime: number;
-  /** On the clock of the manager. */
+  /** The duration by the clock of the manager. */
   readonly durationMs: number;
-  /** `terminal` and `timeout` are errors, too. `stopped`: the controller stopped; `paused`: the object is paused. */
+  /**
+   * The result. `terminal` and `timeout` are errors, too; `stopped` means that the controller stopped, and `paused`
+   * that the object is paused.
+   */
   readonly result: RunResult;
-  /** The error of the run; its first 1,024 characters. */
+  /** The first 1,024 characters of the run's error. */
   readonly error?: string;
 }
 
-/** Limit for one key. */
+/** The maximum number of runs of one key. */
 const maxRuns = 10;
-/** The limit for all keys; those whose last run was longest ago are forgotten. */
+/** The maximum number of keys; those whose last run was longest ago are forgotten. */
 const maxKeys = 1000;
 
-/** The last runs of a controller, for people: ten of each key, for the thousand keys that ran last. */
+/** The last runs of a controller, for people: up to ten runs of each of the thousand keys that ran last. */
 export class RunHistory {
-  /** The key that ran last comes last. */
+  /** The runs by key, in the order of the keys' last runs. */
   readonly #runs = new Map<string, RunRecord[]>();
 
   record(run: RunRecord): void {

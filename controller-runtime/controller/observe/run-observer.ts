@@ -11,7 +11,7 @@ export interface RunObserverParts {
   readonly controller: { readonly name: string; readonly concurrency: number };
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** Keys that are ready. */
+  /** The number of keys that are ready. */
   readonly depth: () => number;
 }
 
@@ -26,7 +26,7 @@ export interface EndedRun {
   readonly record: RunRecord;
 }
 
-/** An error may quote whole objects. */
+/** The maximum number of characters of an error, which may quote whole objects. */
 const maxErrorLength = 1024;
 
 const resultOf = {
@@ -46,7 +46,7 @@ export class RunObserver {
   readonly history: RunHistory = new RunHistory();
   readonly #parts: RunObserverParts;
   readonly #metrics: ControllerMetrics;
-  /** When the runs under way began. */
+  /** The runs under way, with the times at which they began. */
   readonly #running = new Set<{ readonly sinceMs: number }>();
   readonly #endSamples: () => void;
 
@@ -75,7 +75,7 @@ export class RunObserver {
     this.#metrics.timedOut();
   }
 
-  /** Does a run and records it, in its own span, which links to the writes that caused the run. */
+  /** Executes a run and records it. The run has its own span, which links to the writes that caused it. */
   observe(run: ObservedRun, work: () => Promise<Outcome>): Promise<EndedRun> {
     return inSpan(
       () => this.#spanOf(run),
@@ -95,7 +95,7 @@ export class RunObserver {
     return { name: `reconcile ${name}`, kind: 'internal', attributes, causes };
   }
 
-  /** Called when the controller has stopped: its counters stay, its gauges are removed. */
+  /** Called when the controller has stopped: removes its gauges, but not its counters. */
   stop(): void {
     this.#endSamples();
   }
@@ -124,7 +124,7 @@ export class RunObserver {
   }
 }
 
-/** A conflict is retried at once, so it is not an error. */
+/** Describes the outcome in the span. A conflict is not an error, because it is retried at once. */
 function describe(span: Span, outcome: Outcome): void {
   span.setAttribute('homeostat.result', resultOf[outcome.kind]);
   if ('error' in outcome && outcome.kind !== 'conflict') failSpan(span, outcome.error);

@@ -12,7 +12,7 @@ import { StateWriter, type StateWriterParts } from './state-writer.ts';
 export interface ReportedController {
   sizes(): QueueSizes;
   failing(): number;
-  /** The states of the keys: first those that are being processed, then those that wait. */
+  /** Returns the states of at most `limit` keys: first those that are being processed, then those that wait. */
   keys(limit: number): readonly KeyState[];
   healthProblem(): string | undefined;
 }
@@ -32,7 +32,7 @@ export interface FinishedRun {
   readonly error: unknown;
   readonly object: ApiObject | undefined;
   readonly writes: WriteLog | undefined;
-  /** Reads when the key runs again; called only for runs that are recorded. */
+  /** Returns the time at which the key runs again; called only for runs that are recorded. */
   readonly nextTime: () => number | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface ControllerReporterParts extends Omit<StateWriterParts, 'report'
   readonly runs: RunWriter;
 }
 
-/** The maximum number of keys in a report: longer ones would be slow to read. */
+/** The maximum number of keys in a report: longer reports would be slow to read. */
 const maxKeys = 200;
 const maxErrorLength = 1024;
 
@@ -66,12 +66,12 @@ export class ControllerReporter {
     this.#state = new StateWriter({ ...parts, report: () => this.#report() });
   }
 
-  /** Called when the state of the controller may have changed: it is reported soon. */
+  /** Called when the state of the controller may have changed: the state is reported soon. */
   touch(): void {
     this.#state.touch();
   }
 
-  /** Called when a run has ended. For a run that is not recorded, it takes some 100 ns. */
+  /** Called when a run has ended. The call takes some 100 ns for a run that is not recorded. */
   ended(run: FinishedRun): void {
     const { item, record } = run;
     const { result, durationMs } = record;
@@ -90,7 +90,7 @@ export class ControllerReporter {
     else this.#counter.unrecorded += 1;
   }
 
-  /** Reports the last state, in which the controller does not run. */
+  /** Reports the last state of the controller: it no longer runs. */
   async close(): Promise<void> {
     await this.#state.close();
   }
@@ -102,7 +102,7 @@ export class ControllerReporter {
     runs.add({ ...ended, waitMs: item.waitMs ?? 0, nextTime: nextTime() }, weight);
   }
 
-  /** Returns true when the key was not paused before. */
+  /** Remembers whether the key is paused. Returns true when it was not paused before. */
   #notePause(key: string, isPaused: boolean): boolean {
     if (!isPaused) {
       if (this.#paused.size > 0) this.#paused.delete(key);
@@ -136,7 +136,7 @@ export class ControllerReporter {
   }
 }
 
-/** Returns the importance of a run: most runs find nothing to do. */
+/** Returns the importance of a run. Most runs are `plain`, because they find nothing to do. */
 function weightOf({ record: { result, reasons }, writes }: FinishedRun): RunWeight {
   if (reasons.some(({ type }) => type === 'manual')) return 'asked';
   const isUsual = result === 'success' || result === 'requeue_after' || result === 'requeue';

@@ -12,7 +12,7 @@ export class RecentValues {
     this.#count += 1;
   }
 
-  /** Undefined without values. */
+  /** Returns the percentiles of the values; undefined without values. */
   percentiles(): Percentiles | undefined {
     const size = Math.min(this.#count, kept);
     if (size === 0) return undefined;
@@ -28,7 +28,7 @@ const slots = 12;
 /** The number of events per second in the last minute. */
 export class RecentRate {
   readonly #counts = new Uint32Array(slots);
-  /** The number of the newest slot since the beginning of the clock. */
+  /** The number of the newest slot, counted from the zero of the clock. */
   #newest = 0;
 
   add(nowMs: number): void {

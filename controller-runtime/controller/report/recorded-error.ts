@@ -4,10 +4,10 @@ const maxMessageLength = 4096;
 const maxFrames = 10;
 const maxFrameLength = 300;
 
-/** The folder of this package's files, whose functions are on every stack. */
+/** The folder of this package. Its functions are on every stack, so frames in it are left out. */
 const ownFolder: string = fileURLToPath(new URL('../../', import.meta.url));
 
-/** {@link ownFolder} as a file URL: stacks have paths or URLs. */
+/** {@link ownFolder} as a file URL, because stacks have paths or URLs. */
 const ownUrl: string = new URL('../../', import.meta.url).href;
 
 export interface RecordedError {
@@ -16,8 +16,8 @@ export interface RecordedError {
 }
 
 /**
- * Returns the message of an error, with those of its causes, and the frames of its stack in the author's code:
- * without those of Node, this package and installed packages. Never throws.
+ * Returns the message of an error, with those of its causes, and those frames of its stack that are in the author's
+ * code, not in Node, this package or installed packages. Never throws.
  */
 export function recordedError(error: unknown): RecordedError {
   try {
@@ -37,7 +37,7 @@ function messageOf(error: unknown): string {
   return messages.join(': ');
 }
 
-/** Code can throw any value. */
+/** Returns the text of a thrown value. Code can throw any value, even one whose text cannot be read. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -16,14 +16,17 @@ import { ControllerReporter, type ReportedController, type ReportedShard } from 
 import { RunWriter } from './run-writer.ts';
 
 export interface ReporterOptions {
-  /** Writes the records; it needs `create` of runs, and `get`, `create` and `update` of controllers and of controllers/status. */
+  /**
+   * The client that writes the records. It needs permission for `create` of runs, and for `get`, `create` and `update`
+   * of controllers and of controllers/status.
+   */
   readonly client: Client;
   readonly clock: Clock;
   /** Default: silent. */
   readonly logger?: Logger;
   /**
-   * True for objects whose values no record shows, besides Secrets and external effects: a record shows only which of
-   * their fields changed. Default: none.
+   * Returns true for an object whose values no record may show: a record then shows only which of its fields changed.
+   * Secrets and external effects are always confidential. Default: no other object is.
    */
   readonly isConfidential?: (object: ApiObject) => boolean;
 }
@@ -35,13 +38,13 @@ export interface ReportedPart {
   readonly definition: ControllerDefinition;
   readonly leader: ControllerReport['leader'];
   readonly mayWrite: () => boolean;
-  /** One of its shards. Absent: all keys. */
+  /** One shard of the controller; absent when the process reconciles all keys. */
   readonly shard?: ReportedShard['shard'];
 }
 
 /**
- * Reports what controllers do, as objects of the kinds Run and Controller: at most 25 runs a second, of all managers
- * that share it. A failure to write these objects affects no controller.
+ * Reports what controllers do, as objects of the kinds Run and Controller. It writes at most 25 runs a second, for all
+ * managers that share it. When the objects cannot be written, no controller is affected.
  */
 export class Reporter {
   readonly #parts: { readonly client: Client; readonly clock: Clock; readonly logger: Logger };
@@ -77,7 +80,7 @@ export class Reporter {
     );
   }
 
-  /** Writes what waits, within five seconds. Call it when the controllers have stopped. */
+  /** Writes the records that still wait, for at most five seconds. Call it when the controllers have stopped. */
   close(): Promise<void> {
     return this.#runs.close();
   }

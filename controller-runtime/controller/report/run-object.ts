@@ -16,16 +16,16 @@ import type { LoggedWrite, WriteLog } from '../run/write-log.ts';
 import type { Reason } from '../../queue/reason.ts';
 import { recordedError } from './recorded-error.ts';
 
-/** A run that has ended, and the objects that it was about. */
+/** A run that has ended, and its object. */
 export interface ReportedRun {
-  /** `<reporter's name>/<controller>`. */
+  /** The controller, as `<reporter's name>/<controller>`. */
   readonly controller: string;
   readonly model: ModelDescriptor;
   readonly record: RunRecord;
   readonly waitMs: number;
   /** The error with which the run failed. */
   readonly error: unknown;
-  /** The object that it began with. */
+  /** The object at the start of the run; undefined when it did not exist. */
   readonly object: ApiObject | undefined;
   readonly writes: WriteLog | undefined;
   /** When the key runs again, in milliseconds since 1970. */
@@ -34,10 +34,10 @@ export interface ReportedRun {
   readonly counter: { unrecorded: number };
 }
 
-/** Characters of JSON for all changes of a run; further changes are only counted. */
+/** The maximum number of characters of JSON for all changes of a run; further changes are only counted. */
 const maxChangesLength = 32 * 1024;
 
-/** The namespace of the runs of Cluster-scoped objects, as of their events. */
+/** The namespace for runs of Cluster-scoped objects, which also has their events. */
 const clusterNamespace = 'default';
 
 /** Returns the record of a run. Compares large objects in several turns of the event loop. */
@@ -68,7 +68,7 @@ export async function runObject(
   };
 }
 
-/** Microseconds are enough. */
+/** Rounds to microseconds, which are precise enough. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
@@ -102,7 +102,7 @@ async function recordedWrites(
   const recorded: RunWrite[] = [];
   let length = 0;
   for (const [index, write] of writes.entries()) {
-    // A comparison of the largest objects takes milliseconds.
+    // Each comparison has a turn of its own, because that of the largest objects takes milliseconds.
     if (index > 0) await nextTurn();
     const full = recordedWrite(write, isSecret);
     length += full.changes === undefined ? 0 : JSON.stringify(full.changes).length;
@@ -132,7 +132,7 @@ function withoutChanges({ changes = [], omittedChanges = 0, ...write }: RunWrite
   return { ...write, omittedChanges: omittedChanges + changes.length };
 }
 
-/** `ensure` is a create or an update, and it is unknown which one it was. */
+/** Returns the verb of a record. `ensure` sends a create or an update, and it is not known which of them. */
 function verbOf(verb: LoggedWrite['call']['verb']): string {
   if (verb === 'updateStatus') return 'update';
   return verb === 'ensure' ? 'update' : verb;

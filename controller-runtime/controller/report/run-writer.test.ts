@@ -58,14 +58,14 @@ describe('the records of runs', () => {
   it('are written once a second, up to 200 after a pause and then 25 a second, and the others are counted', async () => {
     expect(offer(500, 'plain')).to.equal(200);
     expect(await recorded()).to.have.length(200);
-    // A record takes over the number of earlier runs that were only counted.
+    // The record has the number of the earlier runs that were only counted, so the counter is 0 again.
     expect(counter.unrecorded).to.equal(0);
     expect(offer(100, 'plain')).to.equal(25);
     expect(counter.unrecorded).to.equal(75);
     expect(await recorded()).to.have.length(25);
   });
 
-  it('are written above 100 runs a second only for failed and requested runs, and for five others a second', async () => {
+  it('are written only for failed and requested runs, and for five others a second, above 100 runs a second', async () => {
     offer(200, 'plain');
     await recorded();
     for (let second = 0; second < 10; second += 1) {
@@ -93,7 +93,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.deep.equal([...Array<string>(10).fill('failed'), ...Array<string>(15).fill('notable')]);
   });
 
-  it('gather again after a pause', async () => {
+  it('may again be more after a pause', async () => {
     offer(200, 'plain');
     await recorded();
     await clock.advance(60_000);
@@ -102,7 +102,7 @@ describe('the records of runs', () => {
     expect(offer(500, 'failed')).to.equal(200);
   });
 
-  it('are lost when the server refuses them, but the next ones are tried', async () => {
+  it('are lost when the server refuses them, but later records are written', async () => {
     client.intercept = () => {
       throw new Error('no connection');
     };

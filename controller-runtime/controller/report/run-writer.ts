@@ -19,12 +19,12 @@ export interface RunWriterParts {
   readonly isSecret: (object: ApiObject) => boolean;
 }
 
-/** Runs are written once a second, so that they commit together. */
+/** The interval of writes: runs are written together once a second, so that they commit together. */
 const intervalMs = 1000;
 
 /**
- * Runs that are recorded in one interval, and the maximum after a pause. A record costs about as much as 20 runs that
- * do nothing, and a person reads fewer.
+ * The number of runs that are recorded in one interval; the next constant is the maximum after a pause. More would not
+ * help, because a record costs about as much as 20 runs that do nothing, and a person reads fewer records.
  */
 const perInterval = 25;
 const burst = 200;
@@ -37,7 +37,8 @@ const busyRunsPerSecond = 100;
 const othersWhenBusy = 5;
 
 /**
- * The importance of a run: it failed; a user requested it; it wrote something, or was paused; or none of these.
+ * The importance of a run: `failed`; `asked`: a user requested it; `notable`: it wrote something, or was paused;
+ * `plain`: none of these.
  */
 export type RunWeight = 'failed' | 'asked' | 'notable' | 'plain';
 
@@ -64,7 +65,7 @@ export class RunWriter {
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
   #hasFailed = false;
-  /** A failure is logged once, until a write succeeds. */
+  /** True after a failure was logged. Further failures are not logged until a write succeeds. */
   #isLogged = false;
   #isClosed = false;
 
@@ -87,7 +88,7 @@ export class RunWriter {
     this.#arm(intervalMs);
   }
 
-  /** Writes what waits, within five seconds, and accepts no more. */
+  /** Writes the records that still wait, for at most five seconds, and accepts no more runs. */
   async close(): Promise<void> {
     const { clock } = this.#parts;
     this.#isClosed = true;
@@ -127,8 +128,8 @@ export class RunWriter {
   }
 
   /**
-   * Returns the runs that the budget allows, the most important ones first. The others are dropped: the next interval
-   * has its own runs.
+   * Returns the runs that the budget allows, the most important ones first. The other runs are dropped, because the
+   * next interval has its own runs.
    */
   #take(): readonly ReportedRun[] {
     const { failed, asked, notable, plain } = this.#waiting;
@@ -143,7 +144,7 @@ export class RunWriter {
     this.#filledMs = nowMs;
     this.#offered = 0;
     const left = this.#tokens - taken.length + Math.floor((seconds * 1000 * perInterval) / intervalMs);
-    // A busy process saves no budget: otherwise it would spend all of it at once.
+    // A busy process does not save budget for later: otherwise it would use all of it at once.
     this.#tokens = Math.max(perInterval, isBusy ? 0 : Math.min(burst, left));
     return taken;
   }
@@ -168,7 +169,10 @@ export class RunWriter {
   }
 }
 
-/** The namespace of a deleted object may be deleted as well, or about to be. */
+/**
+ * True for the error of a write into a namespace that is deleted or being deleted, perhaps together with the object of
+ * the run.
+ */
 function isLostNamespace(error: unknown): boolean {
   return isNotFound(error) || (error instanceof Error && error.message.includes('is being terminated'));
 }

@@ -17,7 +17,7 @@ export interface StateWriterParts {
   readonly client: Client;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The name of the object. */
+  /** The name of the object of the kind Controller. */
   readonly objectName: string;
   readonly spec: ControllerObject['spec'];
   readonly leader: ControllerReport['leader'];
@@ -26,11 +26,11 @@ export interface StateWriterParts {
   readonly report: () => Omit<ControllerReport, 'reportTime' | 'running'>;
 }
 
-/** The time between two reports; the first change after a pause waits for less time. */
+/** The time between two reports. The first change after a pause is reported sooner. */
 const intervalMs = 2000;
 const firstMs = 200;
 
-/** After this time without a change, the rates are 0. */
+/** The time without a change after which the state is reported once more, because the rates are 0 by then. */
 const quietMs = 65_000;
 
 /** The wait after a write that failed. */
@@ -46,7 +46,7 @@ export class StateWriter {
   #written: object | undefined;
   #lastMs = -Infinity;
   #timer: Timer | undefined;
-  /** True when the timer is the one that reports the end of activity. */
+  /** True when the timer under way is the one that reports the rates after activity has ended. */
   #isQuiet = false;
   #writing: Promise<void> | undefined;
   #isTouched = false;
@@ -97,7 +97,7 @@ export class StateWriter {
     this.#writing = this.#writeAndWait();
   }
 
-  /** Writes, and sets the time of the next report. */
+  /** Writes the state, and sets the timer of the next report. */
   async #writeAndWait(): Promise<void> {
     const isWritten = await this.#write();
     this.#writing = undefined;
@@ -112,7 +112,7 @@ export class StateWriter {
     return !deepEqual(rates, { runs: 0, errors: 0 });
   }
 
-  /** Returns false when it failed. */
+  /** Writes the state; returns false when that failed. */
   async #write(): Promise<boolean> {
     const { clock, leader, logger, mayWrite, report } = this.#parts;
     if (!mayWrite()) return true;
@@ -144,14 +144,14 @@ export class StateWriter {
         this.#object = await client.updateStatus(this.#object, status);
         return;
       } catch (error) {
-        // The object was deleted, or another process has written it: it is read again, once.
+        // When the object was deleted, or another process has written it, the object is read again, once.
         if ((!isConflict(error) && !isNotFound(error)) || tries > 1) throw error;
         this.#object = undefined;
       }
     }
   }
 
-  /** Returns the object, with this spec. */
+  /** Returns the object with the present spec; creates or updates it if necessary. */
   async #prepare(): Promise<ControllerObject> {
     const { client, objectName, spec } = this.#parts;
     try {

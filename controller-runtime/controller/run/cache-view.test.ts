@@ -44,13 +44,13 @@ describe('the caches of a controller, seen through its own writes', () => {
     view = new CacheView(new Map([[cacheIdOf(Badge), cache as unknown as Informer<ApiObject>]]));
   });
 
-  /** Puts this state into the cache, and calls its handler. */
+  /** Puts a state into the cache, and calls the handler of its events. */
   const show = (object: ApiObject | undefined, revision: number, told = object): void => {
     cache.show(object, revision);
     if (told !== undefined) view.observed(told);
   };
 
-  it('do not show an object that it created and deleted, neither before the cache shows the creation nor after', () => {
+  it('do not show an object that it created and deleted, before the cache shows the creation and after', () => {
     const created = badgeAt('a', 11);
     view.record(created);
     expect(view.read(target)).to.equal(created);
@@ -80,7 +80,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('do not show the predecessor of an object that it created and deleted, but show a successor', () => {
+  it('after it created and deleted an object, show neither this object nor an earlier one of its name, but show a later one', () => {
     show(badgeAt('former', 9), 10);
     view.record(badgeAt('a', 12));
     view.recordGone(target);
@@ -91,7 +91,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('keep no record of writes that the cache has passed without an event, for example after a new list', () => {
+  it('keep no record of a write when the cache is at a later revision without an event for the write, for example after a new list', () => {
     for (let index = 0; index < 5000; index += 1) {
       cache.resourceVersion = String(10 + index);
       view.record(badgeAt(`uid-${index}`, 11 + index, `badge-${index}`));

@@ -4,7 +4,7 @@ import type { Informer } from '../../client/informer.ts';
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 import { cacheIdOf, cacheIdOfObject, kindIdOf, kindIdOfObject } from '../definition/kind-id.ts';
 
-/** An object: its kind in any version, the cache that holds it in its version, and its key. */
+/** Identifies an object by its kind in any version, by the cache that has it in its version, and by its key. */
 export interface Target {
   readonly kindId: string;
   readonly cacheId: string;
@@ -14,10 +14,10 @@ export interface Target {
 /** The result of our own write that the cache has not shown yet: the new state of the object, or its deletion. */
 interface Written {
   readonly target: Target;
-  /** Absent: the object is deleted. */
+  /** The new state; absent when the object is deleted. */
   readonly object?: ApiObject;
   readonly uid: string;
-  /** The revision of the state that was written; for a deleted object, the last known one. */
+  /** The revision of the new state; for a deleted object, its last known revision. */
   readonly revision: string;
 }
 
@@ -27,19 +27,22 @@ export interface ViewIndex {
   readonly valuesOf: IndexFunction<ApiObject>;
 }
 
-/** Records that the cache has caught up with are dropped when their key is read, or when there are more than this. */
+/**
+ * The number of remembered writes above which those that the caches have reached are dropped. Such a write is also
+ * dropped when its key is read.
+ */
 const sweepAbove = 1000;
 
 /**
- * The caches of one controller, seen through its own writes: an object is never older than the controller's last
- * write of it. Holds a written object only until the cache has caught up with it.
+ * The caches of one controller, combined with its own writes, so that an object is never older than the controller's
+ * last write of it. A written object is kept only until the cache has reached its revision.
  */
 export class CacheView {
   readonly #informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly #written = new Map<string, Written>();
   #sweepAbove = sweepAbove;
 
-  /** `informers` by cache id. Writes of a kind without an informer are not remembered. */
+  /** `informers` are by cache id. Writes to a kind without an informer are not remembered. */
   constructor(informers: ReadonlyMap<string, Informer<ApiObject>>) {
     this.#informers = informers;
   }
@@ -53,7 +56,7 @@ export class CacheView {
     return this.#informers.has(cacheId);
   }
 
-  /** The newest state known; undefined when absent. */
+  /** Returns the newest known state of an object; undefined when the object does not exist. */
   read(target: Target): ApiObject | undefined {
     const cached = this.#informers.get(target.cacheId)?.get(target.key);
     if (this.#written.size === 0) return cached;
@@ -66,15 +69,18 @@ export class CacheView {
   }
 
   /**
-   * The newest known state of this object; the given object itself if no newer state is known, or if the known object
-   * is another one of the same name.
+   * Returns the newest known state of this object; the given object itself if no newer state is known, or if the known
+   * object is another one of the same name.
    */
   newest<T extends ApiObject>(object: T): T {
     const found = this.read(targetOf(object));
     return found?.metadata.uid === object.metadata.uid ? (found as T) : object;
   }
 
-  /** Returns the objects under a value of an index of a cache, each in the newest state known. The cache must have the index. */
+  /**
+   * Returns the objects under a value of an index of a cache, each in its newest known state. The cache must have the
+   * index.
+   */
   byIndex(cacheId: string, index: ViewIndex, value: string): readonly ApiObject[] {
     const cached = this.#informers.get(cacheId)?.byIndex(index.name, value) ?? [];
     if (this.#written.size === 0) return cached;
@@ -89,7 +95,7 @@ export class CacheView {
     return [...found.values()];
   }
 
-  /** Remembers the result of a write, until the cache has it. */
+  /** Remembers the result of a write until the cache has it. */
   record(object: ApiObject): void {
     const target = targetOf(object);
     const { uid, resourceVersion: revision } = object.metadata;
@@ -97,10 +103,11 @@ export class CacheView {
     this.#remember({ target, object, uid, revision });
   }
 
-  /** Remembers that a write of ours removed the object, until the cache knows. */
+  /** Remembers that the controller deleted the object, until the cache shows that. */
   recordGone(target: Target): void {
     const written = this.#written.get(recordIdOf(target));
-    // The object was created and deleted before the cache has shown it: the event of its creation is still to come.
+    // The written state comes first: if the object was created and deleted before the cache has shown it, the event of
+    // its creation is still to come.
     const last = written?.object ?? this.#cached(target);
     if (last === undefined) return;
     const { uid, resourceVersion: revision } = last.metadata;
@@ -121,7 +128,7 @@ export class CacheView {
     return reached !== undefined && compareRevisions(reached, revision) >= 0;
   }
 
-  /** True when the cache has a later state of the object than this revision. */
+  /** True when the cache has a later state of the object than that of this revision. */
   hasPassed(target: Target, revision: string): boolean {
     const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) > 0;
@@ -137,17 +144,21 @@ export class CacheView {
   #hasCaughtUp({ target, object, uid, revision }: Written): boolean {
     if (object !== undefined) return this.hasReached(target, revision);
     const cached = this.#cached(target);
-    // A cache that lacks the object, at or after the revision at which the object existed, is beyond its deletion.
+    // If the cache has reached a revision at which the object existed, and does not have the object, it has passed the
+    // object's deletion.
     if (cached === undefined) return this.hasReached(target, revision);
     return cached.metadata.uid !== uid && this.hasPassed(target, revision);
   }
 
-  /** The revision of the object in the cache; the cache's own if it does not have the object, or cannot show it. */
+  /**
+   * Returns the revision of the object in the cache; the revision of the cache itself if it does not have the object,
+   * or cannot read it.
+   */
   #revisionOf(target: Target): string | undefined {
     return this.#cached(target)?.metadata.resourceVersion ?? this.#informers.get(target.cacheId)?.resourceVersion;
   }
 
-  /** Undefined also for an object that the cache cannot show. */
+  /** Returns the object in the cache; undefined also for an object that the cache cannot read. */
   #cached({ cacheId, key }: Target): ApiObject | undefined {
     try {
       return this.#informers.get(cacheId)?.get(key);
@@ -157,12 +168,12 @@ export class CacheView {
   }
 }
 
-/** The kind and key of an object. */
+/** Returns the target that identifies an object. */
 export function targetOf(object: ApiObject): Target {
   return { kindId: kindIdOfObject(object), cacheId: cacheIdOfObject(object), key: keyIn(object.metadata) };
 }
 
-/** The object of a model that has a key. */
+/** Returns the target that identifies the object of a model with a key. */
 export function targetIn(model: Model, key: PartialKey): Target {
   const descriptor = descriptorOf(model);
   return { kindId: kindIdOf(descriptor), cacheId: cacheIdOf(descriptor), key: keyIn(key) };
@@ -173,17 +184,20 @@ interface PartialKey {
   readonly namespace?: string | undefined;
 }
 
-/** The key that names an object in its metadata. */
+/** Returns the key for the name and the namespace of an object. */
 export function keyIn({ name, namespace }: PartialKey): ObjectKey {
   return namespace === undefined ? { name } : { namespace, name };
 }
 
-/** One string for a target, for maps; the same in all versions of the kind, which share revisions. */
+/**
+ * Returns a string that identifies an object in maps. It is the same in all versions of the kind, because these share
+ * revisions.
+ */
 export function idOf(target: Target): string {
   return `${target.kindId}/${formatKey(target.key)}`;
 }
 
-/** Identifies a cache: each version of a kind has its own. */
+/** Returns a string that identifies an object in one cache: each version of a kind has a cache of its own. */
 function recordIdOf({ cacheId, key }: Target): string {
   return `${cacheId}/${formatKey(key)}`;
 }

@@ -3,7 +3,7 @@ import { idOf, targetOf, type Target } from './cache-view.ts';
 import type { ApiObject } from '../../api/index.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
 
-/** Called with the priority that the run had. */
+/** Called when the cache has passed the revision, with the priority that the run had. */
 type OnPassed = (key: string, priority: number) => void;
 
 interface Wait {
@@ -12,9 +12,11 @@ interface Wait {
   readonly priority: number;
 }
 
-/** Keys whose run met a conflict, each of which waits until the cache has passed the conflicting revision. */
+/**
+ * Keys whose runs ended with a conflict. Each waits until the cache has a later state than the conflicting revision.
+ */
 export class ConflictWaits {
-  /** Work keys and the revisions that they wait for, by the awaited object. */
+  /** The keys and the revisions for which they wait, by the object of the conflict. */
   readonly #byTarget = new Map<string, Map<string, Wait>>();
   readonly #targets = new Map<string, string>();
   readonly #onPassed: OnPassed;
@@ -45,7 +47,7 @@ export class ConflictWaits {
     if (waiting?.size === 0) this.#byTarget.delete(id);
   }
 
-  /** The cache delivered this state. */
+  /** Called when the cache has delivered this state. */
   observed(object: ApiObject): void {
     if (this.#targets.size === 0) return;
     const waiting = this.#byTarget.get(idOf(targetOf(object)));

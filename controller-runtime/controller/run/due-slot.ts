@@ -2,7 +2,7 @@ import type { CronSchedule } from '../definition/cron-schedule.ts';
 
 /** The maximum number of missed slots that run one after another. */
 const maxMissedSlots = 100;
-/** Dropped slots are counted up to this number, because counting takes 50 µs for each. */
+/** The maximum number of dropped slots that are counted, because counting takes 50 µs for each slot. */
 const maxCounted = 500;
 
 export interface SlotQuestion {
@@ -41,7 +41,7 @@ function hasMoreThan(
 }
 
 /**
- * The slots after `ended` and before this one that are left out: their number, and whether there are more than were
+ * Counts the slots after `ended` and before `slot`, which are left out. `isMore` is true when there are more than were
  * counted.
  */
 export function droppedSlots({ schedule, ended }: SlotQuestion, slot: number): { count: number; isMore: boolean } {

@@ -18,7 +18,10 @@ import { targetIn, type CacheView } from './cache-view.ts';
 import { controllerReferenceTo, setOwnerReference } from '../definition/owner-references.ts';
 import { toJson } from '../../client/to-json.ts';
 
-/** The number of races lost to other writers of one dependent; after each, the object is read again. */
+/**
+ * The maximum number of attempts. When another client writes the dependent in between, it is read again for the next
+ * attempt.
+ */
 const maxTries = 5;
 
 /** The desired fields, as JSON. */
@@ -34,9 +37,9 @@ export interface EnsureParts {
 }
 
 /**
- * Creates the dependent, or merges the desired fields into it, with `owner` as its controller owner. Reads the cache
- * when the controller follows the kind. A cache that lags causes a lost race, never a wrong write, since the write
- * names the revision that it builds on.
+ * Creates the dependent, or merges the desired fields into it, with `owner` as its controller owner. Reads the
+ * dependent from the cache when the controller follows its kind. If the cache lags, the write is refused and tried
+ * again; it is never wrong, because it names the revision that was read.
  */
 export async function ensureDependent<O extends ApiObject>(
   parts: EnsureParts,
@@ -58,7 +61,10 @@ export async function ensureDependent<O extends ApiObject>(
   }
 }
 
-/** Returns the key of a dependent: a name alone is in the namespace of its owner. Throws when the owner cannot own it there. */
+/**
+ * Returns the key of a dependent; if only a name is given, the namespace is that of the owner. Throws when the owner
+ * cannot own an object with this key.
+ */
 export function dependentKey(model: ModelDescriptor, given: string | ObjectKey, owner: ApiObject): ObjectKey {
   const key = typeof given === 'string' ? parseKey(given) : given;
   const ownerNamespace = owner.metadata.namespace;
@@ -107,7 +113,7 @@ async function mergeInto<O extends ApiObject>(
   const metadata = { ...desired.metadata, ownerReferences };
   if (deepEqual(applyMergePatch(present, { ...desired, metadata }), present)) return present;
   const preconditions = { uid, resourceVersion };
-  // These fields replace those of the author's metadata.
+  // The preconditions replace these fields in the author's metadata.
   const patch = { ...desired, metadata: { ...metadata, ...preconditions } };
   const options = namespace === undefined ? { preconditions } : { preconditions, namespace };
   return client.patch(model, name, { type: 'merge', patch }, options);

@@ -5,7 +5,10 @@ import { idOf, targetOf } from './cache-view.ts';
 import type { FinalizerChange } from './finalizers.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 
-/** The number of races lost to other writers; after each, the object is read again. */
+/**
+ * The maximum number of attempts. When another client writes the object in between, it is read again for the next
+ * attempt.
+ */
 const maxTries = 5;
 
 export interface FinalizerParts {
@@ -13,16 +16,16 @@ export interface FinalizerParts {
   readonly model: ModelDescriptor;
   readonly finalizerWrites: OwnRevisions;
   /**
-   * Returns false for a state of the object in which the finalizers may not be written: after a lost race against such
-   * a state, the write rejects. Default always true.
+   * Returns false for a state of the object in which the finalizers may not be written. When another client has written
+   * such a state, the call rejects with the conflict. Default: always true.
    */
   readonly mayWrite?: (fresh: ApiObject) => boolean;
 }
 
 /**
- * Stores the finalizers that `change` returns. Returns the resulting object; undefined when it is gone, or was
- * declared deleted meanwhile. The list is replaced as a whole, so the write names the revision that it builds on, and
- * a lost race is retried.
+ * Stores the finalizers that `change` returns. Returns the resulting object; undefined when the object is deleted, or
+ * its deletion began meanwhile. The list is replaced as a whole, so the write names the revision that was read, and is
+ * retried after a conflict.
  */
 export async function writeFinalizers(
   parts: FinalizerParts,
@@ -43,7 +46,8 @@ export async function writeFinalizers(
     }
     const fresh = await readAgain(parts, present);
     if (fresh === undefined) return undefined;
-    // The object was marked for deletion meanwhile: it can get no more finalizers, and its deletion causes another run.
+    // The deletion of the object began meanwhile: no finalizer can be added any more, and the deletion causes another
+    // run.
     if (fresh.metadata.deletionTimestamp !== object.metadata.deletionTimestamp) return undefined;
     if (parts.mayWrite?.(fresh) === false) throw lost;
     present = fresh;
@@ -65,7 +69,7 @@ function store(
   );
 }
 
-/** Undefined when the object is gone, or another object has its name. */
+/** Reads the object again; undefined when it is deleted, or another object has its name. */
 async function readAgain({ client, model }: FinalizerParts, object: ApiObject): Promise<ApiObject | undefined> {
   const { name, uid } = object.metadata;
   const fresh = await client.get(model, name, namespaceOf(object)).catch(ignoreNotFound);

@@ -1,4 +1,4 @@
-/** A list of finalizers, and whether it differs from the one given. */
+/** A list of finalizers, and whether it differs from the given list. */
 export interface FinalizerChange {
   readonly finalizers: readonly string[];
   readonly changed: boolean;

@@ -1,6 +1,6 @@
 const windowMs = 60_000;
 
-/** Users change a spec as well, so runs with spec changes count as a loop only at this many times the limit. */
+/** The factor of the limit for keys whose spec changes. It is higher, because users change specs as well. */
 const changingFactor = 10;
 
 interface RunCount {
@@ -17,21 +17,21 @@ interface HotLoop {
 }
 
 /**
- * Detects keys that run again and again: usually two controllers undo each other's work, or each run of one
- * controller writes something else. Counts per minute and forgets the minute before, so that the keys of one minute
- * bound the memory.
+ * Detects keys that run again and again. Usually two controllers undo each other's work, or each run of one controller
+ * writes something else. It counts the runs of each minute and then forgets them, so that its memory is bounded by the
+ * keys of one minute.
  */
 export class HotLoopDetector {
   readonly #limit: number;
   #counts = new Map<string, RunCount>();
   #windowStartMs = -Infinity;
 
-  /** Warns of keys that run more often than this in a minute. */
+  /** `runsPerMinute` is the limit: keys that run more often in a minute are reported. */
   constructor(runsPerMinute: number) {
     this.#limit = runsPerMinute;
   }
 
-  /** Counts a run; returns a report once a minute for a key that exceeds a limit. */
+  /** Counts a run. Returns a report when the key exceeds its limit, at most once a minute for each key. */
   countRun(key: string, generation: number | undefined, nowMs: number): HotLoop | undefined {
     if (nowMs - this.#windowStartMs >= windowMs) {
       this.#counts = new Map();

@@ -7,7 +7,7 @@ import { readSlotRecord, slotAnnotations, type SlotRecord } from './slot-record.
 
 export interface ObjectSlotsParts {
   readonly model: ModelDescriptor;
-  /** `<group>/<name of the controller>`. */
+  /** The controller, as `<group>/<name>`. */
   readonly manager: string;
   readonly timing: Timing;
   readonly clock: Clock;
@@ -29,16 +29,17 @@ interface KnownSlots {
   record: SlotRecord | undefined;
   /** The slot for which the key waits in the queue. */
   awaited: number | undefined;
-  /** The begun slot that this process stored as its own. */
+  /** The slot that this process has begun, and whose beginning it has stored. */
   begun: number | undefined;
-  /** A slot that ended while its end could not be stored. */
+  /** A slot that has ended, but whose end could not be stored. */
   unstored: number | undefined;
 }
 
 /**
- * The slots of the objects of a controller. The beginning of a slot is stored with the revision as a precondition: a leader that
- * takes over with an old cache gets a Conflict instead of a slot that has ended. Its end is stored by uid alone, because only
- * the leader writes these annotations, and the fence of its client refuses all others.
+ * The slots of the objects of a controller. The beginning of a slot is stored with the revision as a precondition: a
+ * new leader with an old cache then gets a Conflict, and does not run a slot that has ended. The end of a slot is
+ * stored with only the uid as a precondition, because only the leader writes these annotations: writes of former
+ * leaders are refused.
  */
 export class ObjectSlots {
   readonly #parts: ObjectSlotsParts;
@@ -48,7 +49,10 @@ export class ObjectSlots {
     this.#parts = parts;
   }
 
-  /** Returns the object with its record, and the slot for which it runs now, if any. Rejects with what the client rejects with. */
+  /**
+   * Returns the object with its record, and the slot that is due now, if there is one. Rejects with the client's error
+   * when the record cannot be stored.
+   */
   async begin(run: SlotRun, object: ApiObject): Promise<{ readonly object: ApiObject; readonly slot?: number }> {
     const known = this.#knownOf(run.key, object);
     known.everyMs = this.#logged(run, () => this.#parts.timing.everyMs(object));
@@ -67,7 +71,9 @@ export class ObjectSlots {
     return { object: stored === undefined ? object : await this.#store(run, object, undefined) };
   }
 
-  /** Stores the end of a slot. Once it was called, this process does not run the slot again, even if it rejects. */
+  /**
+   * Stores the end of a slot. Once this was called, this process does not run the slot again, even if the call rejects.
+   */
   async end(run: SlotRun, object: ApiObject, slot: number): Promise<void> {
     const known = this.#knownOf(run.key, object);
     known.unstored = slot;
@@ -78,20 +84,24 @@ export class ObjectSlots {
     try {
       await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
     } catch (error) {
-      // After a Conflict the next run stores the end, unless another object has the name.
+      // After any other error, such as a Conflict, the next run stores the end, unless another object has the name by
+      // then.
       if (!isNotFound(error)) throw error;
     }
     known.unstored = undefined;
     known.begun = undefined;
   }
 
-  /** Returns the time after which an object runs again: the interval after a run that ended well, and its next slot. */
+  /**
+   * Returns the times after which an object is reconciled again: its interval, which counts from a successful run, and
+   * the time until its next slot.
+   */
   delays(key: string): { readonly everyMs: number | undefined; readonly slotMs: number | undefined } {
     const known = this.#known.get(key);
     return { everyMs: known?.everyMs, slotMs: known === undefined ? undefined : this.#slotDelay(known) };
   }
 
-  /** Called when the object is gone, or declared deleted. */
+  /** Called when the object is deleted, or its deletion has begun. */
   forget(key: string): void {
     this.#known.delete(key);
   }
@@ -114,7 +124,7 @@ export class ObjectSlots {
   ): Promise<{ readonly object: ApiObject; readonly slot?: number }> {
     const nowMs = this.#parts.clock.now();
     let record = unstored === undefined ? stored : ended(stored, unstored);
-    // Whole seconds, as it is stored.
+    // The time is in whole seconds, as in the stored record.
     if (record?.schedule !== schedule.text) {
       record = { schedule: schedule.text, ended: Math.floor(nowMs / 1000) * 1000, begun: record?.begun };
     }
@@ -130,7 +140,7 @@ export class ObjectSlots {
     return slot === undefined ? { object: present } : { object: present, slot };
   }
 
-  /** With the policy `all` the author wants every slot. */
+  /** Warns only with the policy `all`, with which the author wants every slot. */
   #warnOfDropped({ logger }: SlotRun, question: SlotQuestion, slot: number): void {
     if (question.schedule.missed !== 'all') return;
     const { count, isMore } = droppedSlots(question, slot);

@@ -9,7 +9,7 @@ export type Outcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'after'; readonly delayMs: number }
   | { readonly kind: 'requeue' }
-  /** The controller stops, and the author's code ended early. */
+  /** The controller stops, so the author's code ended early. */
   | { readonly kind: 'stopped' }
   /** The object is paused, so the code was not called. */
   | { readonly kind: 'paused' }
@@ -19,8 +19,8 @@ export type Outcome =
 const resultKeys: readonly string[] = ['after', 'requeue', 'requeueAfter'];
 
 /**
- * Reads the result of a run. @throws TypeError for a value that is not a result, or has an unknown key; RangeError for
- * a bad delay.
+ * Returns the outcome for the result of a run. @throws TypeError for a value that is not a result, or has an unknown
+ * key; RangeError for an invalid delay
  */
 export function outcomeOfResult(result: ReconcileResult): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };
@@ -44,7 +44,7 @@ export function outcomeOfError(error: unknown, source: ConflictSource | undefine
   return { kind: 'error', error };
 }
 
-/** Code can throw any value; logs, pages and traces need a text. */
+/** True for a thrown value that can be shown as text, which logs, pages and traces need. Code can throw any value. */
 function hasText(error: unknown): boolean {
   try {
     return typeof (error instanceof Error ? error.message : String(error)) === 'string';

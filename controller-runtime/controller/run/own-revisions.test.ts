@@ -8,7 +8,7 @@ describe('OwnRevisions', () => {
     return { promise, resolve };
   };
 
-  it('holds back events that it cannot judge yet, and judges them by the responses of all writes in flight', async () => {
+  it('delays the decision about events until the responses to all writes in flight have arrived', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     const [first, second] = [deferred(), deferred()];
@@ -61,7 +61,7 @@ describe('OwnRevisions', () => {
     expect(foreign).to.deep.equal(['9', '10']);
   });
 
-  it('keeps nothing of an object that is gone, even if the event of its end is older than the write', async () => {
+  it('keeps nothing of a deleted object, even if the event of its deletion is older than the write', async () => {
     const revisions = new OwnRevisions();
     const answer = deferred();
     const write = revisions.write(

@@ -1,13 +1,13 @@
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 
 interface KeyRevisions {
-  /** Writes without a response so far. */
+  /** The number of writes that have no response yet. */
   inFlight: number;
-  /** The revisions of our own writes. */
+  /** The revisions that the controller wrote. */
   readonly own: Set<string>;
   /** The newest revision seen in an event. */
   seen: string;
-  /** True when an event showed that the object is gone, and no write has begun since. */
+  /** True when an event showed that the object is deleted, and no write has begun since. */
   isGone: boolean;
   /** Events that came while a write was in flight; the response shows which of them it caused. */
   readonly undecided: { readonly revision: string; readonly ifForeign: () => void }[];
@@ -25,7 +25,7 @@ export class OwnRevisions {
     return this.#keys.size;
   }
 
-  /** Events that wait for the response to a write. */
+  /** The number of events that wait for the response to a write. */
   get undecided(): number {
     let count = 0;
     for (const state of this.#keys.values()) count += state.undecided.length;
@@ -53,8 +53,8 @@ export class OwnRevisions {
   }
 
   /**
-   * Calls back if the revision is not one of our writes; immediately, or once the writes in flight have their
-   * responses.
+   * Calls `ifForeign` if the controller did not write the revision: immediately, or once the writes in flight have
+   * their responses.
    */
   decide(key: string, revision: string, ifForeign: () => void): void {
     const state = this.#keys.get(key);
@@ -65,8 +65,8 @@ export class OwnRevisions {
   }
 
   /**
-   * Call it after `decide`, when an event showed this revision of the object: older ones never come again, and after
-   * a deletion none does.
+   * Call this after `decide`, when an event showed this revision of the object. Older revisions are then forgotten,
+   * because they never come again; after a deletion, all are.
    */
   observed(key: string, revision: string, isGone = false): void {
     const state = this.#keys.get(key);

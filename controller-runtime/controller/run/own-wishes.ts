@@ -24,10 +24,10 @@ export interface OwnParts {
 
 const optionKeys: readonly string[] = ['dryRun'] satisfies readonly (keyof OwnOptions)[];
 
-/** A wish, and the present object of its name. */
+/** A wish, and the present object with its name. */
 interface Placed {
   readonly wish: Wish;
-  /** The fields to be applied: those of the wish, and its place in the order. */
+  /** The fields to be applied: those of the wish, and the annotation with its place in the order. */
   readonly object: Wish['object'];
   readonly present: ApiObject | undefined;
 }
@@ -49,7 +49,7 @@ export async function ownWishes(
   const dryRun = options?.dryRun === true;
   const batches = hasOrder(wishes) ? wishOrder(wishes) : undefined;
   const table = new ChildrenTable(parts.related.allChildren(parts.object), parts.object);
-  // All mistakes are found before the first write.
+  // All objects are looked up before the first write, so that all mistakes are found before it.
   const present = wishes.map((wish) => table.take(wish) ?? foundElsewhere(parts, wish));
   const placing = { wishes, present, dryRun };
   const states = batches === undefined ? ownAtOnce(parts, placing) : ownInOrder(parts, placing, batches);
@@ -73,7 +73,7 @@ interface Missing {
   readonly placed: Placed;
 }
 
-/** This function is not async, because most runs need no write. */
+/** Returns a promise only when something must be written, because most runs need no write. */
 function ownAtOnce(parts: OwnParts, { wishes, present, dryRun }: Placing): WishState[] | Promise<WishState[]> {
   const granting = { dryRun, states: noStates };
   const states: WishState[] = [];
@@ -126,7 +126,7 @@ function areReady(states: readonly WishState[]): boolean {
   return true;
 }
 
-/** Adds to the fields of a wish the objects that it comes after. */
+/** Returns the fields of a wish, with an annotation that names the objects after which it comes. */
 function inOrder(
   { manager, object: owner }: OwnParts,
   { object, after }: Wish,
@@ -141,11 +141,11 @@ function inOrder(
 
 interface Granting {
   readonly dryRun: boolean;
-  /** The states of the wishes that come before. */
+  /** The states of the earlier wishes. */
   readonly states: States;
 }
 
-/** Returns the state of a wish that needs no write, or has to wait; undefined when it needs one. */
+/** Returns the state of a wish that needs no write, or has to wait; undefined when it needs a write. */
 function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting): WishState | undefined {
   const { wish, present, object } = placed;
   const { id } = wish;
@@ -160,7 +160,9 @@ function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting):
   return { id, state: 'unchanged', ready, object: present, changes: [] };
 }
 
-/** Returns the object of a wished name when it is not a dependent yet. Throws when it may not become one. */
+/**
+ * Returns the object with the name of a wish that is not a dependent yet. Throws when it may not become a dependent.
+ */
 function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   const { model, object } = wish;
   const present = parts.view.read(targetIn(model, dependentKey(model, keyIn(object.metadata), parts.object)));
@@ -206,8 +208,8 @@ function checkOwner({ object: owner }: OwnParts, { model, object, adopt }: Wish,
 }
 
 /**
- * Compared in the given form first, and as JSON only when they differ, because making the JSON costs more than all the
- * rest.
+ * True when the owner controls the object, and the object already has all wished fields. The wish is compared in the
+ * given form first, and as JSON only when that differs, because making the JSON costs more than all the rest.
  */
 function isGranted({ object: owner, manager }: OwnParts, object: Wish['object'], present: ApiObject): boolean {
   if (controllerOf(present)?.uid !== owner.metadata.uid) return false;
@@ -225,7 +227,7 @@ function applyWish({ client, object: owner, manager }: OwnParts, placed: Placed,
   return client.apply(wish.model, { ...object, metadata }, options);
 }
 
-/** A dry run makes no revision. */
+/** True when a write changed nothing. A dry run makes no revision, so the content is compared. */
 function isSameState(before: ApiObject, after: ApiObject, dryRun: boolean): boolean {
   if (dryRun) return fieldChanges(before, after).length === 0;
   return before.metadata.resourceVersion === after.metadata.resourceVersion;
@@ -233,7 +235,10 @@ function isSameState(before: ApiObject, after: ApiObject, dryRun: boolean): bool
 
 const nothingPruned = { pruned: [], leaving: [] } as const;
 
-/** Objects without fields that this manager applied were made by others, so they stay. */
+/**
+ * Returns the dependents that are no longer wished. Objects without fields that this manager applied were made by
+ * others, so they stay.
+ */
 function leavingOf({ manager }: OwnParts, table: ChildrenTable): readonly Child[] {
   const rest = table.rest();
   return rest.length === 0 ? rest : rest.filter(({ object }) => hasApplied(object, manager));

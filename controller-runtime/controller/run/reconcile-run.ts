@@ -22,7 +22,7 @@ import { maxReasons, type Reason } from '../../queue/reason.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
-  /** Names the definition's model; the key is added. */
+  /** The target of the controller's own kind, to which the key of a run is added. */
   readonly ownKind: Omit<Target, 'key'>;
   readonly client: Client;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface RunParts {
   readonly hotLoop: HotLoopDetector;
   /** Undefined for a controller with neither interval nor schedule. */
   readonly slots: ObjectSlots | undefined;
-  /** True: the writes of each run are logged. */
+  /** True when the writes of each run are logged. */
   readonly logsWrites: boolean;
   readonly events: Pick<EventWriter, 'ofRun'>;
   /** Called when a run exceeds its timeout; the run continues until it ends. */
@@ -47,20 +47,21 @@ export interface RunParts {
 export interface RunOptions {
   readonly item: WorkItem;
   readonly reconcileID: string;
-  /** Adds the run to each line. */
+  /** A logger that adds the run to each line. */
   readonly logger: Logger;
 }
 
-/** One run of one key, from reading the object to the outcome. */
+/** One run of one key, from the read of the object to the outcome. */
 export class ReconcileRun {
   readonly #parts: RunParts;
   readonly #options: RunOptions;
   readonly #client: RunClient;
   /**
-   * Ends the requests. Its signal is made when it is first read, because that costs as much as all the rest of a run that does nothing.
+   * Aborts the requests of the run. Its signal is made only when it is first read, because that costs as much as all
+   * the rest of a run that does nothing.
    */
   readonly #abort = new AbortController();
-  /** The signal for the author's code. It aborts at a stop, while requests may continue. */
+  /** Aborts the signal of the author's code. It does so also when the controller stops, while requests may continue. */
   readonly #stop = new AbortController();
   #verbs: RunVerbs | undefined;
   #timer: Timer | undefined;
@@ -82,7 +83,7 @@ export class ReconcileRun {
     this.#client = new RunClient({ client, reconcileID, abort, view, ...writes, ownKindId, logsWrites });
   }
 
-  /** The object that the run began with; undefined when it was absent, or the run has not begun. */
+  /** The object at the start of the run; undefined when it did not exist, or the run has not begun. */
   get object(): ApiObject | undefined {
     return this.#object;
   }
@@ -93,8 +94,8 @@ export class ReconcileRun {
   }
 
   /**
-   * Never rejects. A run that outlasts its timeout gets an aborted signal, but this waits for its end, and for its
-   * writes: otherwise two runs of one key could overlap.
+   * Does the run. The signal of a run that outlasts its timeout aborts, but this still waits for the end of the run and
+   * of its writes: otherwise two runs of one key could overlap. Never rejects.
    */
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
@@ -107,7 +108,8 @@ export class ReconcileRun {
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
       this.#hasFailed = true;
-      // This is not a mistake: the run may have left a Promise.all early, when one of its promises rejected.
+      // Writes that are still under way are not reported as a mistake here: the run may have left a Promise.all early,
+      // when one of its promises rejected.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
       if (this.#isStopping(error)) return { kind: 'stopped' };
@@ -128,7 +130,7 @@ export class ReconcileRun {
     this.#tellToEnd(reason);
   }
 
-  /** Returns the error for requests that are made after the end. */
+  /** Returns the error for requests that are sent after the end of the run. */
   lateError(): Error {
     if (this.#toldToEnd !== undefined) return this.#toldToEnd;
     const { item, logger } = this.#options;
@@ -158,7 +160,10 @@ export class ReconcileRun {
     return writes;
   }
 
-  /** The conditions that a failed run stated explain the failure, so they are written all the same. */
+  /**
+   * Reconciles, and writes the conditions that the run has stated. Those of a failed run are also written, because they
+   * explain the failure.
+   */
   async #reconcileAndWrite(): Promise<ReconcileResult> {
     try {
       const result = await this.#reconcile();
@@ -228,7 +233,10 @@ export class ReconcileRun {
     return work(begun.object);
   }
 
-  /** A run that returns after its signal has aborted may have been cut short: its slot runs again. */
+  /**
+   * Stores that the slot has ended, but not for a run whose signal has aborted: it may have been cut short, so its slot
+   * runs again.
+   */
   async #endSlot(isEnded: () => boolean): Promise<void> {
     const ending = this.#slot;
     if (ending === undefined || this.#stop.signal.aborted || !isEnded()) return;
@@ -253,7 +261,7 @@ export class ReconcileRun {
     logger.warn({ runsPerMinute }, `${told}${why}`);
   }
 
-  /** The finalizer is stored before the first reconcile. It is removed when the controller no longer has a cleanup. */
+  /** Adds the finalizer before the first reconcile, or removes it when the controller no longer has a cleanup. */
   #prepare(object: ApiObject): Promise<ApiObject | undefined> {
     const { cleanup, finalizer } = this.#parts.definition;
     return this.#writeFinalizers(object, (present) =>
@@ -261,18 +269,22 @@ export class ReconcileRun {
     );
   }
 
-  /** Without our finalizer there is nothing left to do for this object. */
+  /**
+   * Calls `cleanup`, and then removes the finalizer. Does nothing for an object without the finalizer, which is cleaned
+   * up already.
+   */
   async #cleanUp(request: ReconcileRequest, object: ApiObject): Promise<ReconcileResult> {
     const { cleanup, finalizer } = this.#parts.definition;
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const result = await cleanup?.(this.#context(request, object));
     if (outcomeOfResult(result).kind !== 'success') return result;
-    // A run whose signal is aborted must not report a cleanup that may have been cut short.
+    // A cleanup whose signal has aborted may have been cut short, so the finalizer must stay.
     this.#stop.signal.throwIfAborted();
     const known = this.#client.lastWritten(object) ?? object;
     const mayWrite = (fresh: ApiObject): boolean => hasSameContent(fresh, known);
     const newest = this.#parts.view.newest(object);
-    // The cleanup may have missed something: a write of a former leader may still store an id.
+    // The object has changed, so the cleanup may have missed something: for example, a late write of a former leader
+    // may have stored an id.
     if (!mayWrite(newest)) return { after: 0 };
     await this.#writeFinalizers(newest, (present) => removeFinalizer(present, finalizer), mayWrite);
     return undefined;
@@ -292,7 +304,8 @@ export class ReconcileRun {
   }
 
   /**
-   * Lists the fields, because a spread would take most of the time of short runs (10,000 a second and more).
+   * The fields are listed one by one, because a spread would take most of the time of short runs, of which there can be
+   * more than 10,000 a second.
    */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#options;
@@ -328,7 +341,7 @@ export class ReconcileRun {
   }
 }
 
-/** Compares spec, status and the like. Metadata may change meanwhile: users label and annotate objects as they like. */
+/** Compares all fields except metadata, which may change meanwhile: users label and annotate objects as they like. */
 function hasSameContent(
   { metadata: _, ...fields }: ApiObject,
   { metadata: _other, ...otherFields }: ApiObject,
@@ -336,7 +349,7 @@ function hasSameContent(
   return deepEqual(fields, otherFields);
 }
 
-/** A run that asks for a requeue has not finished its work. */
+/** False for a run that asks for a requeue, because it has not finished its work. */
 function endsSlot(result: ReconcileResult): boolean {
   const { kind } = outcomeOfResult(result);
   return kind === 'success' || kind === 'after';

@@ -15,7 +15,10 @@ import { controllerOf } from '../definition/owner-references.ts';
 import type { ChildrenOfKind } from '../wishes/children-table.ts';
 import type { CacheView, ViewIndex } from './cache-view.ts';
 
-/** Finds dependents by the uid of their controller owner. One function for all controllers, which share caches. */
+/**
+ * Finds dependents by the uid of their controller owner. All controllers use this one function, so that those that
+ * share a cache share the index.
+ */
 const byController: ViewIndex = {
   name: 'homeostat/controller-uid',
   valuesOf(object: ApiObject): readonly string[] {
@@ -36,14 +39,17 @@ export interface RelatedObjectsParts {
   readonly view: CacheView;
 }
 
-/** Reads objects from the caches of a controller by index, never older than its own writes. Sends no request. */
+/**
+ * Reads objects by index from the caches of a controller. They are never older than the controller's own writes. It
+ * sends no request.
+ */
 export class RelatedObjects {
   readonly #parts: RelatedObjectsParts;
   readonly #owned: ReadonlyMap<string, ModelDescriptor>;
   /** Indexes that models declare and this controller reads, by cache id and name. */
   readonly #declared = new Map<string, ViewIndex>();
 
-  /** Adds the indexes to the caches, before they are filled. */
+  /** Adds the indexes to the caches, before the caches are filled. */
   constructor(parts: RelatedObjectsParts) {
     this.#parts = parts;
     this.#owned = new Map(parts.owns.map(({ model }) => [cacheIdOf(model), model]));
@@ -127,7 +133,7 @@ export class RelatedObjects {
 
 const functions = new WeakMap<IndexAttribute, ViewIndex['valuesOf']>();
 
-/** One function for each attribute: controllers that share a cache share its indexes. */
+/** Returns one function for each attribute, so that controllers that share a cache share its indexes. */
 function functionOf(attribute: IndexAttribute): ViewIndex['valuesOf'] {
   let found = functions.get(attribute);
   if (found === undefined) functions.set(attribute, (found = (object) => attribute.valuesOf(object)));

@@ -9,7 +9,7 @@ import { idOf, targetIn, targetOf, type CacheView, type Target } from './cache-v
 import type { OwnRevisions } from './own-revisions.ts';
 import { subresourceOf, WriteLog } from './write-log.ts';
 
-/** The object of a conflict, and the revision that the write built on; `0` when it named none. */
+/** The object of a conflict, and the revision that the write named as a precondition; `0` when it named none. */
 export interface ConflictSource {
   readonly target: Target;
   readonly revision: string;
@@ -17,19 +17,19 @@ export interface ConflictSource {
 
 export interface RunClientParts {
   readonly client: Client;
-  /** The id of the run, where it has one. */
+  /** The id of the run, if it has one. */
   readonly reconcileID?: string;
-  /** The signal of the run: it ends requests that have no signal of their own. */
+  /** The source of the run's signal, which ends requests that have no signal of their own. */
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
-  /** Follows all writes of the kinds in `quietKinds`. */
+  /** Remembers all writes to the kinds in `quietKinds`. */
   readonly quietWrites?: OwnRevisions;
-  /** Kind ids whose events leave out the controller's own writes. */
+  /** The ids of the kinds for which events of the controller's own writes are left out. */
   readonly quietKinds?: ReadonlySet<string>;
-  /** The kind whose status writes are remembered: the controller's. */
+  /** The id of the controller's own kind, whose status writes are remembered. */
   readonly ownKindId: string;
-  /** True: {@link RunClient.writes} has the writes. Default false. */
+  /** True to record the writes in {@link RunClient.writes}. Default false. */
   readonly logsWrites?: boolean;
 }
 
@@ -54,9 +54,9 @@ export interface ClientOwner {
 }
 
 /**
- * The client of one run. It remembers the writes of the run, so that the controller reads its own writes and
- * recognizes its own status changes. It also remembers the object of each conflict. It ends with the run; otherwise a
- * forgotten `await` could write during the next run.
+ * The client of one run. It remembers the writes of the run, so that the controller reads its own writes and recognizes
+ * its own status changes. It also remembers the object of each conflict. It accepts no requests after the end of the
+ * run; otherwise a write without an `await` could come during the next run.
  */
 export class RunClient extends ForwardingClient {
   readonly #parts: RunClientParts;
@@ -125,7 +125,7 @@ export class RunClient extends ForwardingClient {
     const source = sourceOf(call, options);
     const { target } = source;
     const sendBound = (): Promise<R> => this.#logged(call, { source, options }, () => send(this.#bound(options)));
-    // Nothing asks who wrote events of other kinds, so records of their writes would never be removed.
+    // Writes to other kinds are not recorded: nothing compares their events, so the records would never be removed.
     const { quietKinds, quietWrites } = this.#parts;
     if (quietWrites !== undefined && quietKinds?.has(target.kindId) === true && options?.dryRun !== true) {
       return quietWrites.write(idOf(target), sendBound, (result) => result?.metadata.resourceVersion);
@@ -133,8 +133,8 @@ export class RunClient extends ForwardingClient {
     const isFollowed = target.kindId === this.#parts.ownKindId && options?.dryRun !== true;
     if (!isFollowed || !writesStatus(call, options)) return sendBound();
     const wanted = this.#wantedStatus(call, target) ?? {};
-    // It is this run's own write only if the resulting status is what the run wanted; otherwise something else
-    // changed it, too.
+    // The revision counts as this run's own only if the resulting status is what the run wanted; otherwise another
+    // client changed it, too.
     return this.#parts.statusWrites.write(idOf(target), sendBound, (result) =>
       deepEqual(statusOf(result) ?? {}, wanted) ? result?.metadata.resourceVersion : undefined,
     );
@@ -164,7 +164,7 @@ export class RunClient extends ForwardingClient {
   #bound<O extends RequestOptions | undefined>(options: O): O & { readonly signal: AbortSignal } {
     const { abort, reconcileID } = this.#parts;
     const { signal } = abort;
-    // Own fields before the spread: see CONTRIBUTING.md.
+    // The other fields come before the spread, for speed: see CONTRIBUTING.md.
     return reconcileID === undefined ? { signal, ...options } : { signal, reconcileID, ...options };
   }
 
@@ -257,14 +257,14 @@ function sourceOf(call: WriteCall, options: AnyWriteOptions | undefined): Confli
   }
 }
 
-/** True when the resulting status is known before the write. */
+/** True for a write that sets the whole status, so that the result is known before the write. */
 function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): boolean {
   if (call.verb === 'update' || call.verb === 'updateStatus') return true;
   const isChange = call.verb === 'apply' || (call.verb === 'patch' && call.patch.type === 'merge');
   return isChange && options?.subresource === 'status';
 }
 
-/** A merge patch names its precondition, if any, in its metadata. */
+/** Returns the revision that a patch names as a precondition. A merge patch has it in its metadata. */
 function preconditionOf(patch: Patch): string {
   const metadata: unknown = patch.type === 'merge' ? Reflect.get(patch.patch, 'metadata') : undefined;
   const revision: unknown =

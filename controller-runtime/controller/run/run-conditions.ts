@@ -3,13 +3,13 @@ import type { EventRecorder, EventType } from '../../events/event-recorder.ts';
 import type { ConditionReason } from '../definition/reconciler.ts';
 import { hasStatusField } from './status-schema.ts';
 
-/** A condition that the run states, or a summary of others, which is computed when it is written. */
+/** A condition that the run states, or a summary of other conditions, which is computed when it is written. */
 type Stated =
   Pick<Condition, 'type' | 'status' | 'reason' | 'message'> | { readonly type: string; readonly of: readonly string[] };
 
 export interface RunConditionsParts {
   readonly model: ModelDescriptor;
-  /** The object as the run received it; its generation is the observed one. */
+  /** The object as the run received it; its generation becomes the observedGeneration. */
   readonly object: ApiObject;
   readonly recorder: EventRecorder;
   /** RFC 3339. */
@@ -62,7 +62,7 @@ export class RunConditions {
   }
 
   /**
-   * Returns the list with the conditions that the run states. The given list is not changed; an absent one counts as
+   * Returns the list with the conditions that the run states. The given list is not changed; an absent list counts as
    * empty.
    */
   appliedTo(present: readonly Condition[] | undefined): readonly Condition[] {
@@ -76,7 +76,7 @@ export class RunConditions {
     return conditions;
   }
 
-  /** Records the events of transitions between two states of the list. Called after the write. */
+  /** Records the events of transitions between two states of the list. Call it after the write. */
   written(before: readonly Condition[] | undefined, after: readonly Condition[]): void {
     this.#isWritten = true;
     for (const [type, eventType] of this.#eventTypes) {
@@ -96,7 +96,8 @@ export class RunConditions {
       );
     }
     if (deepEqual(this.#stated.get(stated.type), stated)) return;
-    // When a run sets a summary again, it is computed after all conditions that the run has set by then.
+    // The entry is moved to the end, so that a summary that is stated again is computed after all conditions that were
+    // stated before it.
     this.#stated.delete(stated.type);
     this.#stated.set(stated.type, stated);
     this.#isWritten = false;
@@ -104,8 +105,8 @@ export class RunConditions {
 }
 
 /**
- * True if all of them are True; otherwise like the first that is False; otherwise like the first that is Unknown or
- * absent.
+ * Returns a condition that is True if all of the given conditions are True. Otherwise it is like the first of them that
+ * is False, or else like the first that is Unknown or absent.
  */
 function summaryOf(
   type: string,

@@ -19,7 +19,7 @@ export interface RunVerbsParts {
   readonly view: CacheView;
   readonly related: RelatedObjects;
   readonly model: ModelDescriptor;
-  /** The field manager of what the run applies. */
+  /** The field manager of the fields that the run applies. */
   readonly manager: string;
   readonly object: ApiObject;
   readonly request: ReconcileRequest;
@@ -61,12 +61,12 @@ export class RunVerbs {
     };
   }
 
-  /** Writes the conditions that are stated and not written yet, if any. */
+  /** Writes the stated conditions that are not written yet, if there are any. */
   async writeConditions(): Promise<void> {
     if (this.#conditions?.isPending === true) await this.#writeStatus({});
   }
 
-  /** A second list of wishes would delete what the first one made. */
+  /** May be called only once in a run, because a second list of wishes would delete the objects of the first list. */
   #own(wishes: readonly Wish[], options: OwnOptions | undefined): Promise<OwnResult> {
     if (this.#hasOwned && options?.dryRun !== true)
       return Promise.reject(new Error('own() was called twice in a run: give it all wishes in one list'));

@@ -10,17 +10,20 @@ export interface SettleParts {
   readonly queue: WorkQueue;
   readonly view: CacheView;
   readonly waits: ConflictWaits;
-  /** Adds the run to each line. */
+  /** A logger that adds the run to each line. */
   readonly logger: Logger;
 }
 
-/** The time for which a conflict waits for the cache; longer than a watch takes to reconnect once or twice. */
+/**
+ * The maximum time for which a key waits for the cache after a conflict. It is longer than a watch takes to reconnect
+ * once or twice.
+ */
 const conflictWaitMs = 10_000;
 const retry: Reason = Object.freeze({ type: 'retry' });
 
 /**
- * Decides what happens to a key after a run; the only place that turns outcomes into queue operations. Call it before
- * `done`.
+ * Decides what happens to a key after a run. It is the only function that turns outcomes into operations of the queue.
+ * Call it before `done`.
  */
 export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome): void {
   const { queue } = parts;
@@ -60,21 +63,21 @@ function settleFailure(
     const then = isParked ? 'reconcile failed too often; the key waits for a change' : 'reconcile failed; trying again';
     return logger.error({ attempt, err: error, ...nextRun(queue, key) }, then);
   }
-  // The error was logged at the timeout.
+  // The error was logged at the timeout, so this line has only the end of the run.
   const then = isParked ? 'it failed too often, and waits for a change' : 'it is tried again';
   return logger.warn({ attempt, ...nextRun(queue, key) }, `the run that outlasted its timeout has ended; ${then}`);
 }
 
-/** Returns the time when the key is due, for the log; nothing if it does not wait for a time. */
+/** Returns the time when the key is due, for the log; returns no time if the key does not wait for one. */
 function nextRun(queue: WorkQueue, key: string): { readonly nextTime?: string } {
   const { nextTime } = queue.stateOf(key) ?? {};
   return nextTime === undefined ? {} : { nextTime: new Date(nextTime).toISOString() };
 }
 
 /**
- * The run used an outdated state, so the key runs again once the cache has passed that state. If the cache has passed
- * it already, the key runs at once, but only the first time in a row: a precondition that can never hold would cause
- * endless runs.
+ * The run used an outdated state, so the key runs again once the cache has a newer state. If the cache has a newer
+ * state already, the key runs at once, but only after the first conflict in a row: a precondition that can never hold
+ * would cause endless runs.
  */
 function settleConflict(
   { queue, view, waits, logger }: SettleParts,

@@ -8,7 +8,7 @@ export interface SlotRecord {
   readonly schedule: string;
   /** The last slot that ended, or the time at which the schedule began to count: slots up to it never run again. */
   readonly ended: number;
-  /** A slot whose run began and has not ended. */
+  /** The slot whose run has begun and not ended. */
   readonly begun?: { readonly slot: number; readonly reconcileID: string } | undefined;
 }
 
@@ -17,9 +17,9 @@ type AnnotationNames = readonly [schedule: string, ended: string, begun: string]
 const prefixes = ['schedule', 'slot-ended', 'slot-begun'] as const;
 
 /**
- * Reads the record of an object. It is kept in three annotations of the object, under prefixes of the kind's group:
- * the record ends with the object, costs no object or watch of its own, is in the cache that the run reads anyway,
- * and people see it. Texts that are not such a record count as none.
+ * Reads the record of an object. The record is kept in three annotations of the object, whose prefixes contain the
+ * group of the kind. So it is deleted with the object, needs no object or watch of its own, is in the cache that the
+ * run reads anyway, and is visible to people. Annotations with other texts count as no record.
  */
 export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRecord | undefined {
   const [schedule, ended, begun] = namesOf(manager).map((name) => metadata.annotations?.[name]);
@@ -30,7 +30,7 @@ export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRe
   return { schedule, ended: endedMs, begun: Number.isNaN(slotMs) ? undefined : { slot: slotMs, reconcileID } };
 }
 
-/** Returns the annotations of a record, as a merge patch has them. Without a record they are removed. */
+/** Returns the annotations of a record for a merge patch; without a record, the patch removes them. */
 export function slotAnnotations(record: SlotRecord | undefined, manager: string): Record<string, string | null> {
   const [schedule, ended, begun] = namesOf(manager);
   return {
@@ -40,7 +40,7 @@ export function slotAnnotations(record: SlotRecord | undefined, manager: string)
   };
 }
 
-/** Returns the annotations of an object without the records of schedules: changes of these cause no run. */
+/** Returns the annotations of an object without those of schedules, whose changes cause no run. */
 export function annotationsWithoutSlots({ apiVersion, metadata }: ApiObject): Readonly<Record<string, string>> {
   const group = groupOf(apiVersion);
   const starts = prefixes.map((prefix) => (group === '' ? `${prefix}/` : `${prefix}.${group}/`));

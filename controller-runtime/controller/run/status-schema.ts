@@ -1,12 +1,12 @@
 import type { JsonSchema, ModelDescriptor } from '../../api/index.ts';
 
 const refPrefix = '#/components/schemas/';
-/** References to references; more would be a cycle. */
+/** The maximum number of references that lead to each other; more must be a cycle. */
 const maxRefs = 10;
 
 const withStatus = new WeakMap<ModelDescriptor, boolean>();
 
-/** True when the model's schema has a status; otherwise the server would prune it. */
+/** True when the model's schema has a status; without it, the server prunes a status. */
 export function hasStatus(model: ModelDescriptor): boolean {
   const known = withStatus.get(model);
   if (known !== undefined) return known;

@@ -2,24 +2,24 @@ import type { ApiObject } from '../../api/index.ts';
 import type { AnyWriteOptions, WriteCall } from '../../client/forwarding-client.ts';
 import type { Target } from './cache-view.ts';
 
-/** A write of a run, with its request and its result. Holds the objects themselves, which the cache shares. */
+/** A write of a run, with its request and its result. It holds the objects of the cache, and no copies. */
 export interface LoggedWrite {
   readonly call: WriteCall;
   readonly subresource: string | undefined;
   readonly target: Target;
   /**
-   * The state that the controller knew before; undefined when it was absent, or of a kind that the controller does not
-   * follow.
+   * The state of the object that the controller knew before the write; undefined when the object did not exist, or the
+   * controller does not follow its kind.
    */
   readonly before: ApiObject | undefined;
-  /** False when `before` is not known. */
+  /** False when the controller does not follow the kind, so that `before` is not known. */
   readonly isFollowed: boolean;
-  /** Undefined: deleted, or failed. */
+  /** The resulting state; undefined when the object was deleted, or the write failed. */
   readonly after: ApiObject | undefined;
   readonly error?: unknown;
 }
 
-/** The first writes of a run, for its record. */
+/** The number of writes of a run that are kept for its record, the first ones. */
 const maxWrites = 32;
 
 /** The writes of a run. */
@@ -27,7 +27,7 @@ export class WriteLog {
   readonly writes: LoggedWrite[] = [];
   #count = 0;
 
-  /** Writes beyond the first. */
+  /** The number of writes that are not kept. */
   get omitted(): number {
     return this.#count - this.writes.length;
   }

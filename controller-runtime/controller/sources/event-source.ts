@@ -18,12 +18,12 @@ const backgroundPriority = -100;
 
 export interface EventSourceParts {
   readonly definition: ControllerDefinition;
-  /** The sources by the id of their cache; there is one for each kind and version that the controller follows. */
+  /** The informers by cache id. There is one for each kind and version that the controller follows. */
   readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly queue: Pick<WorkQueue, 'add'>;
   readonly statusWrites: OwnRevisions;
   readonly finalizerWrites: OwnRevisions;
-  /** The controller's writes to the kinds with `ignoreOwnWrites`. */
+  /** The revisions of the controller's own writes to kinds with `ignoreOwnWrites`. */
   readonly quietWrites: OwnRevisions;
   /** Called with each state that a cache delivers, once its keys are enqueued. */
   readonly onObserved: (object: ApiObject) => void;
@@ -62,8 +62,9 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the keys of the present objects that are wanted. A Reconciler also gets the keys that mappings return,
-   * because it runs for absent objects, too. Remove the registrations when they have synced.
+   * Enqueues the keys of the present objects for which `isWanted` is true. For a Reconciler, it also enqueues the keys
+   * that mappings return, because a Reconciler is called for absent objects, too. Remove the returned registrations
+   * when they have synced.
    */
   replay(isWanted: (key: string) => boolean): readonly HandlerRegistration[] {
     const { definition, informers, queue } = this.#parts;
@@ -89,7 +90,7 @@ export class EventSource {
     this.#registrations.delete(source);
   }
 
-  /** True when a source is being delivered that reads the cache with this id. */
+  /** True when events of a source that reads the cache with this id are being delivered. */
   reads(followId: string): boolean {
     return [...this.#registrations.keys()].some((source) => 'follows' in source && followIdOf(source) === followId);
   }
@@ -99,7 +100,7 @@ export class EventSource {
     this.#registrations.clear();
   }
 
-  /** True when every handler has received every object of its initial list. Its mappings may still be under way. */
+  /** True when every handler has received every object of its initial list. Mappings may still be under way. */
   hasSynced(source?: OwnedSource | WatchSource): boolean {
     if (source !== undefined) return this.#registrations.get(source)?.hasSynced() === true;
     return [...this.#registrations.values()].every((registration) => registration.hasSynced());
@@ -121,7 +122,10 @@ export class EventSource {
     };
   }
 
-  /** A predicate that throws is reported, and does not decide. Additions and deletions always count. */
+  /**
+   * True when a change causes runs. Additions and deletions always do. When a predicate throws, the error is logged,
+   * and the predicate is ignored.
+   */
   #counts({ predicates }: OwnedSource | WatchSource, change: ObjectChange): boolean {
     if (change.previous === undefined || change.previous.metadata.uid !== change.object.metadata.uid) return true;
     try {
@@ -179,7 +183,10 @@ export class EventSource {
     finalizerWrites.observed(id, resourceVersion, change.type === 'DELETED');
   }
 
-  /** A predicate that throws is reported, and its change counts: an extra run is harmless, a missing run may not be. */
+  /**
+   * Decides whether a change of the controller's own kind causes a run. When a predicate throws, the error is logged,
+   * and the change causes a run: an extra run is harmless, but a missing run may not be.
+   */
   #judge(change: ObjectChange): OwnEventVerdict {
     const { definition, logger } = this.#parts;
     try {
@@ -193,7 +200,10 @@ export class EventSource {
     }
   }
 
-  /** The earlier and the present owner. The group of the reference's apiVersion matters, its version does not. */
+  /**
+   * Enqueues the earlier and the present controller owner. A reference must have the group of the owner's kind; its
+   * version does not matter.
+   */
   #onOwned(source: OwnedSource, change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;
     const { model } = definition;
@@ -206,7 +216,7 @@ export class EventSource {
       const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
       keys.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }));
     }
-    // If it were added twice, a key whose first run has begun would run again.
+    // A set, because a key that is added twice would run again if its first run has already begun.
     for (const key of keys) queue.add(key, { priority, reason });
   }
 
@@ -220,7 +230,10 @@ function statesOf({ previous, object }: ObjectChange): readonly ApiObject[] {
   return previous === undefined ? [object] : [previous, object];
 }
 
-/** A person who asks for a run, or resumes an object, does so by its annotations. */
+/**
+ * Returns the reason of a change of the object itself. A change of annotations may be a request for a run, or resume
+ * the object.
+ */
 function ownReason(change: ObjectChange, priority: number): Reason {
   const { previous, object } = change;
   const action = previous === undefined ? undefined : actionBetween(previous, object);
@@ -228,7 +241,7 @@ function ownReason(change: ObjectChange, priority: number): Reason {
   return reasonFor('manual', change, { priority, detail: action });
 }
 
-/** Returns the object of a change, with its own kind even where the cache has only its metadata. */
+/** Returns the names of a change's object, with its own kind even when the cache has only its metadata. */
 function namedBy({ model: { kind } }: OwnedSource | WatchSource, { object }: ObjectChange): string {
   return `${kind} ${object.metadata.name}`;
 }
@@ -242,7 +255,8 @@ function reasonFor(
   if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
   const reason = { type, detail };
   const traceparent = originOf(object);
-  // The queue of the start can have a million keys, whose runs begin with the same revision.
+  // A million keys may be queued at the start. Their reasons have no revision, to save memory: it would be the one with
+  // which the run begins.
   if (priority === backgroundPriority) return traceparent === undefined ? reason : { ...reason, traceparent };
   const { resourceVersion } = object.metadata;
   const manager = writerOf(object, previous);
