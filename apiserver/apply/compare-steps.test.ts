@@ -31,7 +31,7 @@ const { shape } = compileSchema({ schemaName: 'T', components: { T: { type: 'obj
 const texts = fc.constantFrom('a', 'b');
 const count = fc.constantFrom(0, 2, 700);
 
-/** A list of this many items; every n-th one has another value. */
+/** A list of this many items; every n-th item has another value. */
 const keyedLists = fc
   .tuple(count, texts, fc.integer({ min: 1, max: 300 }))
   .map(([length, v, every]) =>

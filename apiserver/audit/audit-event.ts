@@ -26,12 +26,12 @@ export interface AuditMoment {
   readonly auditId: string;
   readonly uri: string;
   readonly userAgent: string;
-  /** undefined: the call of a client in the server's process, which comes from no address. */
+  /** undefined for the call of a client in the server's process, since it comes from no address. */
   readonly address: string | undefined;
   readonly attributes: Attributes;
   /** The name of a created object, which the path of the request does not contain. */
   readonly createdName?: string | undefined;
-  /** undefined: no user was found. */
+  /** undefined when no user was found. */
   readonly user: UserInfo | undefined;
   readonly impersonatedUser?: UserInfo | undefined;
   readonly decision?: Decision | undefined;
@@ -191,8 +191,8 @@ class TimeFormat {
 }
 
 /**
- * A formatter of its own, because requests end in another order than they arrive, and each formatter caches its last
- * time.
+ * Each formatter caches its last time, and requests end in another order than they arrive. So the times of arrival have
+ * a formatter of their own.
  */
 const receivedTime = new TimeFormat();
 const stageTime = new TimeFormat();

@@ -6,7 +6,7 @@ import type { LogFile } from './log-file.ts';
 /** The maximum time that an entry waits for others, so that one write takes many of them. */
 const gatherMs = 50;
 
-/** Waiting entries of this size are written immediately. */
+/** When the waiting entries reach this size together, they are written immediately. */
 const enoughBytes = 256 * 1024;
 
 /** The maximum size of the entries that wait for the disk; further ones are lost. */

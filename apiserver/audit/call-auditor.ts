@@ -12,7 +12,7 @@ import { hasSecretBody } from './secret-bodies.ts';
 export interface AuditedCall {
   readonly user: UserInfo;
   readonly attributes: ResourceAttributes;
-  /** undefined: the client may do everything. */
+  /** undefined for a client that may do everything. */
   readonly decision: Decision | undefined;
   /** The URI of the same request over HTTP. */
   readonly uri: string;

@@ -7,7 +7,10 @@ export interface LogFileOptions {
   readonly path: string;
   /** A file that would grow beyond this size is rotated. */
   readonly maxBytes: number;
-  /** A file whose first entry is older is rotated; rotated files that are older are deleted. undefined: no limit. */
+  /**
+   * A file whose first entry is older is rotated, and rotated files that are older are deleted. undefined when age does
+   * not matter.
+   */
   readonly maxAgeMs?: number | undefined;
   /** The number of rotated files that are kept. */
   readonly maxBackups: number;

@@ -52,7 +52,10 @@ export class RbacAuthorizer implements Authorizer {
     this.#reach = reach;
   }
 
-  /** No role can take rights from masters, so their requests need not wait. */
+  /**
+   * Returns undefined for members of `system:masters`: no role can take rights from them, so their requests need not
+   * wait.
+   */
   reach(user: UserInfo): Promise<void> | undefined {
     return isMaster(user) ? undefined : this.#reach();
   }

@@ -23,7 +23,7 @@ export interface AuditedClientParts {
   readonly client: LocalClient;
   readonly auditor: CallAuditor;
   readonly user: UserInfo;
-  /** Absent: the client may do everything. */
+  /** Absent for a client that may do everything. */
   readonly guard?: ClientGuard | undefined;
 }
 

@@ -5,7 +5,7 @@ import type { UserInfo } from '../identity/user-info.ts';
 
 /** Decides about each call of a client in the server's process. */
 export interface ClientGuard {
-  /** The user of its calls. */
+  /** The user in whose name the client calls. */
   readonly user: UserInfo;
   /** Returns the decision, with the rule that allows the call. */
   decide(attributes: ResourceAttributes): Decision;

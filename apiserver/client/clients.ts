@@ -11,7 +11,7 @@ import { service } from '../identity/user-info.ts';
 export interface ClientsParts {
   readonly client: LocalClient;
   readonly authorizer: Authorizer;
-  /** undefined: writes are not audited. */
+  /** undefined when writes are not audited. */
   readonly audit: AuditTrail | undefined;
   readonly uuid: () => string;
 }

@@ -70,13 +70,16 @@ export interface LocalClientParts {
   readonly logger: Logger;
   /** Jitter, in [0, 1). */
   readonly random: () => number;
-  /** The writer of its writes. Default `service`. */
+  /** The writer of the client's writes. Default `service`. */
   readonly writer?: Writer;
   /** The field manager (metadata.managedFields) of calls that name none. Default `homeostat`. */
   readonly fieldManager?: string;
   /** Decides about each call. Default: all are allowed. */
   readonly guard?: ClientGuard | undefined;
-  /** The user whom others see as the author of its writes. Default: the user of the guard, or the server itself. */
+  /**
+   * The user whom others see as the author of the client's writes. Default: the user of the guard, or the server
+   * itself.
+   */
   readonly author?: UserInfo | undefined;
 }
 
@@ -298,7 +301,10 @@ export class LocalClient implements PluginClient {
     return this.#ready(descriptorOf(model));
   }
 
-  /** Resolves with the model of an object; rejects as a write of the object does when its kind is not served. */
+  /**
+   * Resolves with the model of an object. When its kind is not served, rejects with the error that a write of the
+   * object would have.
+   */
   async modelOf(object: ApiObject): Promise<ModelDescriptor> {
     return (await this.#resourceOf(object)).model;
   }

@@ -6,7 +6,7 @@ import type { Entry } from '../index/entry.ts';
 import { decodeSteps, severalStepsBytes } from '../registry/object/decode-steps.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** Parsed objects take about this many times their JSON. */
+/** A parsed object takes about this many times the memory of its JSON. */
 const parsedFactor = 4;
 
 const maxCachedBytes = 64 * 1024 * 1024;
@@ -44,7 +44,7 @@ export class ObjectReader {
     return this.#parsed.peek(entry);
   }
 
-  /** Returns the JSON that an object was read from; the object is frozen, so it cannot differ from it. */
+  /** Returns the JSON that an object was read from; the two cannot differ, because the object is frozen. */
   bytesOf(object: object): Buffer | undefined {
     return this.#bytes.get(object);
   }

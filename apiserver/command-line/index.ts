@@ -1,4 +1,5 @@
-// The rules and files of the server that a command line needs, without the server: a command that loads it takes a second.
+// The rules and files of the server that a command line needs, without the server: a command that loads the server
+// takes a second longer.
 export { checkServiceDomain } from '../server/service-domain.ts';
 export { checkIssuer } from '../identity/accounts/check-issuer.ts';
 export { checkToken } from '../identity/administrator-token.ts';

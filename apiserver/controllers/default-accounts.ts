@@ -51,7 +51,7 @@ export class DefaultAccounts {
     try {
       await registry.create(accounts, () => structuredClone(body), { ...asService, namespace });
     } catch (error) {
-      // Another replica was faster, or the namespace is being deleted.
+      // Another replica has created the account, or the namespace is being deleted: neither is an error.
       if (!isAlreadyExists(error) && reasonOf(error) !== 'Forbidden' && !isNotFound(error)) throw error;
     }
   }

@@ -162,7 +162,10 @@ interface EventTimes {
   readonly series?: { readonly lastObservedTime?: unknown } | null;
 }
 
-/** True for an expired event. Reporters have clocks of their own, so a time further ahead than an event's lifetime is ignored. */
+/**
+ * True for an expired event. Reporters have clocks of their own, so a time that is further in the future than an
+ * event's lifetime is ignored.
+ */
 function isExpired(event: ApiObject & EventTimes, nowMs: number, ttlMs: number): boolean {
   if (event.metadata.deletionTimestamp !== undefined) return false;
   const { lastTimestamp, deprecatedLastTimestamp, eventTime, series } = event;

@@ -170,7 +170,8 @@ export class GarbageCollector {
     this.#followed.get(kind)?.unsubscribe();
     this.#followed.delete(kind);
     if (this.#graph.isEmpty && this.#undecided.size === 0) return;
-    // Commits under way still change the kind, though nothing is subscribed to it any more.
+    // The entries are copied, because commits under way still change the kind, although nothing is subscribed to it any
+    // more.
     const release = this.#release(resource, [...resource.cache.entries()]);
     if (resource.cache.size <= learnedAtOnce) allSteps(release);
     else this.#beginLearning(runInTurns(release));
@@ -347,7 +348,7 @@ export class GarbageCollector {
     await this.#parts.registry.patch(node.resource, keyOf(object), { type: 'merge', patch }, asService);
   }
 
-  /** Returns the kind of a reference when it is served. */
+  /** Returns the kind of a reference; undefined when the kind is not served. */
   #kindOf(owner: OwnerReference): Resource | undefined {
     return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }

@@ -66,7 +66,7 @@ export class NamespaceController {
     parts.table.on('closed', (resource) => this.#unfollow(resource));
   }
 
-  /** Creates the namespace `default`, with its account, when it is absent; another replica may be faster. */
+  /** Creates the namespace `default`, with its account, when it is absent. Another replica may create it first. */
   async ensureDefault(): Promise<void> {
     const namespaces = await this.#parts.table.whenReady(namespaceKind);
     if (namespaces.cache.get(defaultNamespace) === undefined) await this.#createDefault(namespaces);

@@ -6,7 +6,7 @@ export interface WorkLoopParts<T> {
   readonly clock: Clock;
   /** Returns the id of an item; items with the same id are the same. */
   readonly idOf: (item: T) => string;
-  /** Handles an item; rejects when it must be retried later. Never called twice at a time for one id. */
+  /** Handles an item; rejects when it must be retried later. There is never more than one call at a time for an id. */
   readonly handle: (item: T) => Promise<void>;
   readonly onFailure: (item: T, error: unknown) => void;
 }

@@ -10,7 +10,7 @@ import type { MeasuredWork } from '../turns/in-turns.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** A number of units that no turn can do, so that the next step runs in its own turn. */
+/** More units of work than any turn can do, so that the next step runs in a turn of its own. */
 const wholeTurn = Infinity;
 
 /** Checks the defaults of a definition. */

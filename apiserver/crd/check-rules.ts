@@ -138,7 +138,7 @@ function checkTransition(place: string, rule: SchemaRule, { visit, usesOldSelf, 
     );
 }
 
-/** Checks all parts of a rule but its expressions. */
+/** Checks all parts of a rule except its expressions. */
 function checkForm(
   place: string,
   rule: SchemaRule,

@@ -11,7 +11,10 @@ import type { CustomResourceDefinition } from './definition.ts';
 /** Units of work in one step: 10 ms. */
 const workPerStep = 2000;
 
-/** Returns the check of definitions when they are written: by Kubernetes' rules and by their cost. It is undefined for every other kind. */
+/**
+ * Returns the check of definitions when they are written: by Kubernetes' rules and by their cost. Returns undefined for
+ * every other kind.
+ */
 export function definitionJudge(serviceDomain: string): (model: ModelDescriptor) => KindJudge | undefined {
   const { group, kind } = definitionModel;
   const judge: KindJudge = (next, stored) => stepsOf(judgeDefinition(serviceDomain, next, stored), workPerStep);
@@ -23,7 +26,7 @@ function* judgeDefinition(
   object: ApiObject,
   stored: ApiObject | undefined,
 ): MeasuredWork<readonly FieldViolation[]> {
-  // The object was validated by the schema of its kind before.
+  // The cast is safe, because the schema of the kind has validated the object before.
   const next = object as CustomResourceDefinition;
   const previous = stored as CustomResourceDefinition | undefined;
   // Only the status or the metadata is written.

@@ -67,7 +67,7 @@ export interface CustomResourceDefinition extends ApiObject {
   readonly status?: DefinitionStatus;
 }
 
-/** Keeps a definition until its objects are gone. */
+/** The finalizer that keeps a definition until its objects are gone. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 /** True when a version is served. */

@@ -18,7 +18,7 @@ export interface BodySource {
 export type WorkerRequest =
   { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
 
-/** The body as JSON (undefined when it is unchanged) or as YAML, or the refusal. */
+/** The worker's result: the body as JSON (undefined when the JSON is unchanged), the YAML, or the refusal. */
 export type WorkerAnswer =
   | { readonly text: Uint8Array | undefined }
   | {
@@ -50,7 +50,9 @@ const defaultHeapMb = 768;
 /** Time after which an idle worker is ended, to release its memory. */
 const idleMs = 10_000;
 
-/** The response to a request. Once it is closed, its bodies that wait for the worker are dropped. */
+/**
+ * The response to a request. Once the response is closed, bodies of its request that wait for the worker are dropped.
+ */
 export interface ResponseState {
   readonly closed: boolean;
   on(event: 'close', listener: () => void): unknown;

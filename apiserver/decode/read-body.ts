@@ -154,7 +154,10 @@ async function readCompressed(req: ServedRequest, { res, memory, encoding }: Com
   return body;
 }
 
-/** Reads the rest of a body and drops it, up to a bound: a connection with an unread rest cannot serve its next request. */
+/**
+ * Reads the rest of a body and drops it, up to a limit: as long as a rest is unread, the connection cannot serve its
+ * next request.
+ */
 export function discardRest(request: IncomingMessage): void {
   let discarded = 0;
   request.on('data', (chunk: Buffer) => {
@@ -179,7 +182,10 @@ interface ArrivedBody {
   readonly bytes: Buffer;
 }
 
-/** The small bodies that have arrived, in their order. There is one list, as there is one event loop. */
+/**
+ * The small bodies that have arrived, in their order. There is one list for all servers of a process, since they share
+ * one event loop.
+ */
 const arrived: ArrivedBody[] = [];
 
 /**
@@ -199,7 +205,7 @@ function giveArrived(): void {
 
 const noBytes = Buffer.alloc(0);
 
-/** Decompresses a body. The bound of the output bounds the work, too; beyond it the client gets a 413. */
+/** Decompresses a body. The limit for the output limits the work, too; beyond it the client gets a 413. */
 async function decode(sent: Buffer, decoder: (typeof decoders)['gzip']): Promise<Buffer> {
   try {
     return await decoder(sent, { maxOutputLength: maxBodyBytes });

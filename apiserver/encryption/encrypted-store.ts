@@ -20,7 +20,7 @@ export type OpenEncryption = (store: Pick<Store, 'names' | 'numberOf'>) => Promi
 
 /** A row that has to be written again. Its data is decrypted, unless the row has a `problem`. */
 export interface OutdatedRow extends Row {
-  /** The number of its kind. */
+  /** The number of the row's kind. */
   readonly kind: number;
 }
 
@@ -50,7 +50,7 @@ export class EncryptedStore implements Store {
     return this.stored.isShared;
   }
 
-  /** Notes are not encrypted, since they are never stored. */
+  /** True when the store passes notes to other replicas. Notes are not encrypted, since they are never stored. */
   get passesNotes(): boolean {
     return this.stored.passesNotes === true;
   }

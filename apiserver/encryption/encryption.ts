@@ -56,7 +56,7 @@ export class Encryption {
     return this.#keys.has(name);
   }
 
-  /** How a kind is stored: by the first entry that names it, otherwise in plain text. */
+  /** Returns how a kind is stored: by the first entry that names it, otherwise in plain text. */
   of(kind: StoredKind): KindEncryption {
     if (kind.group === vaultKind.group && kind.plural === vaultKind.plural) return this.#vault;
     const entry = this.#entries.find(({ resources }) => resources.some((resource) => isNamed(kind, resource)));

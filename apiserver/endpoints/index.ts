@@ -1,4 +1,5 @@
-// The API for authors of endpoints. It loads no server: requests and responses are only described here; the server makes them.
+// The API for authors of endpoints. It does not load the server: the types of requests are only described here, and the
+// server makes the requests.
 export { accept, contentType, predicate } from './routes/predicates.ts';
 export type { Mismatch, RequestPredicate } from './routes/predicates.ts';
 export {

@@ -64,7 +64,7 @@ describe('a priority level', () => {
     const bench = new Bench({ inAll: 4, ofOne: 3 });
     await bench.send('a', 2000);
     await bench.send('b', 4);
-    // One seat is reserved for identities other than a, so b gets it at once.
+    // An identity may have three of the four seats, so b gets the fourth at once.
     expect(bench.names()).to.equal('aaab');
     expect(await bench.end()).to.equal('b');
     expect(bench.names()).to.equal('aabb');

@@ -74,7 +74,7 @@ interface Waiting {
 /** The requests of one identity in one level. */
 export class Flow {
   readonly identity: string;
-  /** Seats that its running requests have. */
+  /** The number of seats of the flow's running requests. */
   inUse = 0;
   /** The waiting requests in the order of arrival. */
   readonly queue: Waiting[] = [];

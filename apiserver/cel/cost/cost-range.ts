@@ -1,4 +1,4 @@
-/** Kubernetes counts in 64 bits, and stays at the largest number when there is no bound. */
+/** The cost when there is no limit: Kubernetes counts in 64 bits, and stays at the largest number. */
 export const unbounded: number = 2 ** 64;
 
 /** The least and the most that something costs, or the sizes that it may have. */

@@ -53,7 +53,7 @@ function traversal(parts: readonly SizedPart[]): CallEstimate {
   return { cost: times(size, isText ? plus(fixed(1), scaled(itemSize, characterCost)) : fixed(1)) };
 }
 
-/** Scalars of a schema have the size 0, so that their comparison costs only the reads. */
+/** Estimates a comparison. Scalars of a schema have the size 0, so that their comparison costs only the reads. */
 function comparison(parts: readonly SizedPart[]): CallEstimate {
   const max = Math.min(at(parts, 0).size.max, at(parts, 1).size.max);
   return { cost: scaled({ min: max > 0 ? 1 : 0, max }, characterCost) };

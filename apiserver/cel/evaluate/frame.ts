@@ -14,7 +14,10 @@ export type Run = (frame: Frame) => CelValue;
 /** Cost of an error that `||` and `&&` ignore: it takes a few microseconds. */
 const errorCost = 200;
 
-/** An error that the rest of the expression may make irrelevant. @throws the error when nothing may ignore it */
+/**
+ * Returns an error that `||` and `&&` ignore when their other side decides, and counts its cost. @throws the error when
+ * it must not be ignored
+ */
 export function ignorable(error: unknown, { meter }: Frame): CelError {
   if (!(error instanceof CelError)) throw error;
   meter.add(errorCost);

@@ -116,7 +116,7 @@ export function operatorOverloads(): readonly Overload[] {
     overload('!_(bool) bool', ([value]) => (typeof value === 'boolean' ? !value : failed('no such overload'))),
     overload('@in(A, list(A)) bool', (args, meter) => isIn(args[0] ?? null, listAt(args, 1), meter)),
     overload('@in(A, map(A, B)) bool', ([key = null, map]) => map instanceof CelMap && map.get(key) !== undefined),
-    // The compiler evaluates these by itself; they are declared for their types.
+    // The compiler evaluates these operators without a function; they are declared only for their types.
     ...[
       '_&&_(bool, bool) bool',
       '_||_(bool, bool) bool',

@@ -1,6 +1,6 @@
 import type { JsonSchema, SchemaRule } from '@homeostat/controller-runtime/api';
 
-/** The rules of a schema; none when it has none. */
+/** Returns the rules of a schema, or an empty list. */
 export function validationsOf(schema: JsonSchema): readonly SchemaRule[] {
   return schema['x-kubernetes-validations'] ?? [];
 }

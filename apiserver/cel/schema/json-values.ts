@@ -127,7 +127,7 @@ class JsonFields extends CelMap {
     return 'object';
   }
 
-  /** The number of declared fields; keys of the object are counted when it is compared. */
+  /** The number of declared fields. A comparison counts the keys that the object has instead. */
   get size(): number {
     return this.#fields.size;
   }

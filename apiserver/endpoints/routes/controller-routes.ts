@@ -10,7 +10,7 @@ import { isServerResponse, ServerResponse } from './server-response.ts';
 /** A decorated class, or an instance of one. */
 export interface Controller {
   readonly className: string;
-  /** The value of `@ApiVersion`; undefined when it is missing: such a controller is ignored. */
+  /** The value of `@ApiVersion`; undefined when it is missing, and the controller is then ignored. */
   readonly apiVersion: string | undefined;
   /** Returns the routes; makes the instance when a class was given. @throws what the constructor throws; TypeError that names class and method. */
   routes(): readonly RouteDefinition[];

@@ -1,4 +1,4 @@
-/** Longer headers match nothing: no client needs them. */
+/** A longer header matches nothing, since no client needs one. */
 const maxHeaderLength = 1024;
 
 /** True when an Accept header accepts the media type: its most specific range decides (RFC 9110, 12.5.1). */

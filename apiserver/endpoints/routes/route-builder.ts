@@ -63,7 +63,7 @@ export class RouteBuilder {
     return this.#route('DELETE', path, rest);
   }
 
-  /** Adds routes below a path; their own filters run inside those of this builder. */
+  /** Adds routes below a path. Filters of the nested builder run inside those of this builder. */
   nest(path: string, define: (builder: RouteBuilder) => unknown): this {
     const inner = new RouteBuilder();
     define(inner);

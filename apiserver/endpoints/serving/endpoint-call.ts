@@ -75,7 +75,7 @@ export class EndpointCall implements Running {
       this.#sendPieces(body);
       return undefined;
     } catch (error) {
-      // These headers belong to a response that will not be sent: an encoding of its body, a cookie.
+      // The headers, such as an encoding or a cookie, belong to a response that will not be sent.
       for (const [name] of answer.headers) outgoing.removeHeader(name);
       throw this.#failure(error);
     }

@@ -9,7 +9,7 @@ const versionRule = 'must be like v1, v1alpha1 or v2beta3';
 export interface GroupRules {
   /** The service's own domain, which no plugin may use. */
   readonly serviceDomain: string;
-  /** The group of the owner's manifest. Without one, it may use any group that no other plugin has. */
+  /** The group of the owner's manifest. Without one, the owner may use any group that no other plugin has. */
   readonly ownGroup: string | undefined;
   /** Domains of others, with their owners: groups of manifests, and groups in which they have kinds. */
   readonly foreign: readonly { readonly group: string; readonly owner: string }[];
@@ -46,7 +46,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** True when the plugin's own group is below another plugin's group: its manifest may still name its own. */
+/** True when the plugin's own group is below another plugin's group: the manifest may nevertheless have this group. */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }

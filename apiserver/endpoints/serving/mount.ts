@@ -70,7 +70,7 @@ const generatedWords: readonly string[] = ['namespaces', 'watch'];
 
 /** True when a route could match `/<plural>…`, `/namespaces/…` or `/watch/…` of a kind in the same group and version. */
 export function collidesWith({ definition }: MountedEntry, { plural }: GeneratedKind): boolean {
-  // A router function without a path of its own is called only for paths that are not generated.
+  // A router function without a path of its own cannot collide: it is called only for paths that are not generated.
   const [first] = definition.segments;
   return first !== undefined && canBe(first, plural);
 }

@@ -77,7 +77,7 @@ export class RequestSource {
     return Array.isArray(value) ? value.join(', ') : undefined;
   }
 
-  /** Returns the whole body; reads it once and keeps it. */
+  /** Returns the whole body, which is read once and then kept. */
   bytes(): Promise<Buffer> {
     if (this.#streamed) throw new TypeError('the body is being read as a stream');
     return (this.#bytes ??= readBody({ req: this.incoming, res: this.#outgoing }, this.#bodies.memory));

@@ -48,8 +48,8 @@ export function neededPermissions(
 }
 
 /**
- * Returns the path decoded, since rules are written so. An encoded slash stays encoded, since it does not separate
- * segments.
+ * Returns the decoded path, because paths in rules are not encoded. An encoded slash stays encoded, since it does not
+ * separate segments.
  */
 function forPath(segments: readonly string[]): NeededPermission {
   return { path: `/${segments.map((segment) => segment.replaceAll('/', '%2F')).join('/')}` };
