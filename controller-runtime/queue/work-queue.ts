@@ -12,7 +12,7 @@ export interface AddOptions {
    * Keys with the highest priority come first. Default 0; for a running key that is requeued, the priority of its run.
    */
   readonly priority?: number;
-  /** Why the key is added. Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
+  /** The reason of the add. Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
   readonly reason?: Reason;
 }
 
