@@ -86,7 +86,7 @@ export function* partsOf(set: FieldSet, maxNodes: number = nodesPerStep): Genera
   if (nodes > 0) yield part;
 }
 
-/** Returns the number of nodes; for a larger set, a number above the maximum. */
+/** Returns the number of nodes, or some number above `maxNodes` if the set has more than that. */
 function sizeUpTo(set: FieldSet, maxNodes: number): number {
   let size = 1;
   for (const element in set) {

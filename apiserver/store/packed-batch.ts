@@ -42,7 +42,7 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
   const required = new Map<RequiredClaim, number[]>();
   let total = 0;
   for (const { data } of batch) total += data?.byteLength ?? 0;
-  // Never an empty buffer, because node:sqlite of Node 22 takes a view of one for NULL.
+  // Never an empty buffer: node:sqlite of Node 22 binds a view of an empty buffer as NULL.
   const bytes = new Uint8Array(Math.max(total, 1));
   let offset = 0;
   for (const [position, operation] of batch.entries()) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
 import type { IssuerCertificate } from './token-issuer.ts';
 
-/** A certificate for issuers of a test, of the authority that a server makes in the folder. */
+/** A certificate for a test's issuers, signed by the authority that a server creates in the folder. */
 export async function issuerCertificate(folder: string): Promise<IssuerCertificate> {
   const directory = join(folder, 'tls');
   await (await startApiServer({ database: 'memory:', port: 0, tls: { directory } })).stop();

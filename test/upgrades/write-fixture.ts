@@ -24,7 +24,7 @@ export interface Recorded {
   readonly lists: Readonly<Record<string, readonly object[]>>;
 }
 
-/** Creates, updates, deletes, and objects of a name that was deleted before. */
+/** Creates, updates and deletes objects, and creates one again under a deleted name. */
 async function write({ client }: ApiServer): Promise<Pick<Recorded, 'since' | 'events'>> {
   const create = (at: number, size: number): Promise<unknown> =>
     client.create(machine, {

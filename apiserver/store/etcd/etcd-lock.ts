@@ -23,8 +23,8 @@ export interface EtcdLockParts {
 
 /**
  * The place of a store among those that have the database open: a key that etcd deletes with the store's lease. A store
- * that needs the
- * database alone has the one key `exclusive`, which every write checks; it gets it only when there are no others.
+ * that needs the database to itself takes the key `exclusive` instead, which every write checks. It gets this key only
+ * when no other store has the database open.
  */
 export class EtcdLock {
   readonly #parts: EtcdLockParts;

@@ -80,7 +80,7 @@ export class EtcdTurns {
     }
   }
 
-  /** True if this store has no place among those that take turns after this head. */
+  /** True if this store is not in this head's list of turns. */
   needsPlace({ turns }: Pick<Head, 'turns'>): boolean {
     return !turns.includes(this.#parts.id);
   }

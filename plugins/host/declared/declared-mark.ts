@@ -3,7 +3,7 @@ export function createdByKey(serviceDomain: string): string {
   return `plugin.${serviceDomain}/created-by`;
 }
 
-/** The names in managedFields of a plugin's declared objects, and of the writes of its code. */
+/** Returns the manager's name in managedFields for a plugin: for its declared objects, and for the writes of its code. */
 export function fieldManagerOf(plugin: string): string {
   return `plugin:${plugin}`;
 }

@@ -90,7 +90,7 @@ class PluginArchives {
   #problem(): string | undefined {
     const { pluginsDir, isOpen } = this.#parts;
     if (pluginsDir === undefined) return 'the server has no folder of plugins: start it with --plugins-dir';
-    // On such a server, every user of the machine could run code as the server's user.
+    // With `--auth open`, every user of the machine could run code as the server's user.
     return isOpen
       ? 'a server with --auth open installs no plugin for a request: use homeostat plugin install'
       : undefined;
