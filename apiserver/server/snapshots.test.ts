@@ -361,7 +361,7 @@ describe('a start from snapshots', () => {
   }
 
   it('reads the database, and says why, when the file cannot be opened', async function () {
-    if (process.platform === 'win32') this.skip();
+    if (process.platform === 'win32') this.skipBecause('Windows allows symbolic links to administrators only');
     const file = await snapshotFile();
     await rm(file);
     await symlink(file, file);
