@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { lintPlanted, plant } from './support/planted-lint.ts';
+import { lintPlanted, plant } from './support/lint/planted-lint.ts';
 
 const table = '.ci/doors.yaml';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EtcdCluster } from '../support/etcd-cluster.ts';
+import type { EtcdCluster } from '../support/databases/etcd-cluster.ts';
 import type { HistoryDatabase } from './database.ts';
 import { pick } from './random.ts';
 import type { Replica } from './replica.ts';

@@ -1,6 +1,6 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
-import { thingsPath } from './restart-model.ts';
-import type { Answer, TestServer } from './test-server.ts';
+import { thingsPath } from '../models/restart-model.ts';
+import type { Answer, TestServer } from '../servers/test-server.ts';
 
 /**
  * The result of a write for its writer: `stored`: acknowledged; `refused`: the server stored nothing; `unknown`: the

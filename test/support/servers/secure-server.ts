@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiServerOptions } from '@homeostat/apiserver';
-import { command } from './command.ts';
+import { command } from '../commands/command.ts';
 import { TestServer } from './test-server.ts';
 
 export const token = 'correct-horse-battery-staple';

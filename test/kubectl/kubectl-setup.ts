@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, FakeClock, testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPerson, demoPersons, newDemoPerson } from './demo-person.ts';
-import { skipWithoutKubectl } from './kubectl.ts';
-import { TestServer } from './test-server.ts';
+import { demoPerson, demoPersons, newDemoPerson } from '../support/models/demo-person.ts';
+import { skipWithoutKubectl } from '../support/commands/kubectl.ts';
+import { TestServer } from '../support/servers/test-server.ts';
 
 /** The output of a command, without the trailing spaces of kubectl's tables. */
 export interface Printed {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { ApiServerOptions } from '@homeostat/apiserver';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TestServer } from './test-server.ts';
+import { TestServer } from '../servers/test-server.ts';
 import { definitions, established } from './widget-definition.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
@@ -43,7 +43,7 @@ interface SendOptions {
 }
 
 export function readVector(name: string): string {
-  return readFileSync(new URL(`../../vectors/${name}`, import.meta.url), 'utf8');
+  return readFileSync(new URL(`../../../vectors/${name}`, import.meta.url), 'utf8');
 }
 
 /** Bodies that the recording describes. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startApiServer } from '@homeostat/apiserver';
 import { descriptorOf } from '@homeostat/controller-runtime/api';
-import { Person } from './models.ts';
+import { Person } from '../models/models.ts';
 
 // A program: prints which files and functions of the project one creation over HTTP enters, as JSON.
 
@@ -19,7 +19,7 @@ const creations = 3;
  */
 const creationsBefore = 120;
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
 function post(url: string, name: string): Promise<void> {
   const body = JSON.stringify({

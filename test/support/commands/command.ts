@@ -3,7 +3,7 @@ import type { ExecFileException } from 'node:child_process';
 import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
 /** The runner of the plugin host's own tests, by its address: a package has no entry for it. */
-const runner = new URL('../../../plugins/host/dist/commands/run-command.fixture.js', import.meta.url).href;
+const runner = new URL('../../../../plugins/host/dist/commands/run-command.fixture.js', import.meta.url).href;
 
 interface Runner {
   runCommand(

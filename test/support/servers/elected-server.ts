@@ -2,7 +2,7 @@
 // greets persons by that name. Prints its URL when ready.
 import { controller } from '@homeostat/controller-runtime';
 import { startTestServer } from 'homeostat/testing';
-import { Person } from './models.ts';
+import { Person } from '../models/models.ts';
 
 const [database = '', greeting = ''] = process.argv.slice(2);
 const greeter = controller(Person, {

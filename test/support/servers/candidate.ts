@@ -1,7 +1,7 @@
 import { controller, createManager } from '@homeostat/controller-runtime';
 import type { Client, Manager } from '@homeostat/controller-runtime';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
-import { Person } from './models.ts';
+import { Person } from '../models/models.ts';
 
 /** A line that passes or holds requests. */
 class Line {

@@ -1,6 +1,6 @@
 import type { ApiServerOptions } from '@homeostat/apiserver';
-import { describeOnShared } from './shared-databases.ts';
-import type { SharedDatabase } from './shared-databases.ts';
+import { describeOnShared } from '../databases/shared-databases.ts';
+import type { SharedDatabase } from '../databases/shared-databases.ts';
 import { TestServer } from './test-server.ts';
 
 /** Describes two servers on one database, started at the same time, once for each engine. They exist while its tests run. */

@@ -6,7 +6,7 @@ import type { Logger } from '@homeostat/controller-runtime/api';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { authenticationConfiguration, indented, issuerCertificate } from './issuer-certificate.ts';
 import { LoginBrowser } from './login-browser.ts';
-import { TestServer } from './test-server.ts';
+import { TestServer } from '../servers/test-server.ts';
 import { TokenIssuer } from './token-issuer.ts';
 
 /** The entry of an issuer in the file: its name in paths, and more lines of `browserLogin`. */

@@ -3,7 +3,7 @@
 import { controller } from '@homeostat/controller-runtime';
 import { setTimeout as pause } from 'node:timers/promises';
 import { silentLogger, startTestServer } from 'homeostat/testing';
-import { Person } from './models.ts';
+import { Person } from '../models/models.ts';
 
 const [database = '', name = ''] = process.argv.slice(2);
 const greeter = controller(Person, {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { ClusterServer } from './cluster-server.ts';
-import { freePort } from './free-port.ts';
+import { freePort } from '../network/free-port.ts';
 import { findInstallation } from './postgres-installation.ts';
 
 const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;

@@ -7,9 +7,9 @@ import { text as textOf } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
-import { letter, machine, Person, personIndexes } from './models.ts';
-import { OwnedDatabase } from './owned-database.ts';
-import { WatchReader } from './watch-reader.ts';
+import { letter, machine, Person, personIndexes } from '../models/models.ts';
+import { OwnedDatabase } from '../databases/owned-database.ts';
+import { WatchReader } from '../network/watch-reader.ts';
 
 export interface Answer {
   readonly status: number;

@@ -1,5 +1,5 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
-import type { TestServer } from './test-server.ts';
+import type { TestServer } from '../servers/test-server.ts';
 
 export const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 export const widgets = '/apis/shop.example.com/v1/widgets';

@@ -7,7 +7,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { createFaultInjectingFetch, eventually } from '@homeostat/controller-runtime/testing';
 import type { FaultInjectingFetch } from '@homeostat/controller-runtime/testing';
 import { hurriedClock } from './hurried-clock.ts';
-import { machine } from './models.ts';
+import { machine } from '../models/models.ts';
 import { ReplayedEvents } from './replayed-events.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 

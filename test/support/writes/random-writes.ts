@@ -1,7 +1,7 @@
 import type { Client } from '@homeostat/controller-runtime';
 import { isApiError } from '@homeostat/controller-runtime/api';
-import { pick } from '../history/random.ts';
-import { machine } from './models.ts';
+import { pick } from '../../history/random.ts';
+import { machine } from '../models/models.ts';
 
 const writers = 3;
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startApiServer } from '@homeostat/apiserver';
 import { descriptorOf, isApiError } from '@homeostat/controller-runtime/api';
 import { testPatienceMs } from '@homeostat/controller-runtime/testing';
-import { Person } from './models.ts';
+import { Person } from '../models/models.ts';
 
 // A program: fills the memory of a server, frees it again, and prints what happened as JSON. Arguments: the database,
 // the maximum number of objects, and the number of labels of each. The objects stay in the database if all fit.

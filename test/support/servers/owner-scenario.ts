@@ -1,7 +1,7 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
-import { machine, machines, newMachine } from './models.ts';
+import { machine, machines, newMachine } from '../models/models.ts';
 import type { TestServer } from './test-server.ts';
-import type { WatchReader } from './watch-reader.ts';
+import type { WatchReader } from '../network/watch-reader.ts';
 
 export type Policy = 'Background' | 'Foreground' | 'Orphan';
 

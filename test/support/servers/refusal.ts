@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { statusCodes } from '@homeostat/controller-runtime/api';
 import type { StatusReason } from '@homeostat/controller-runtime/api';
-import { person, persons } from './models.ts';
+import { person, persons } from '../models/models.ts';
 import type { Answer, TestServer } from './test-server.ts';
 
 /** The expected response to a refused request. */
