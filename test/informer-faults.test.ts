@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { InformerOptions } from '@homeostat/controller-runtime';
 import { eventually, seededRandom } from '@homeostat/controller-runtime/testing';
-import { pick } from './history/random.ts';
+import { pick } from './support/writes/random.ts';
 import { FaultyNetwork } from './support/network/faulty-network.ts';
 import type { Followed } from './support/network/faulty-network.ts';
 import { newMachine, machine } from './support/models/models.ts';

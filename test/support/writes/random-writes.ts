@@ -1,6 +1,6 @@
 import type { Client } from '@homeostat/controller-runtime';
 import { isApiError } from '@homeostat/controller-runtime/api';
-import { pick } from '../../history/random.ts';
+import { pick } from './random.ts';
 import { machine } from '../models/models.ts';
 
 const writers = 3;

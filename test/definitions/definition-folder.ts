@@ -1,7 +1,7 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
-import type { HostileAnswer } from '../../hostile/hostile-request.ts';
-import type { HostileProcess } from '../../hostile/hostile-process.ts';
+import type { HostileAnswer } from '../hostile/hostile-request.ts';
+import type { HostileProcess } from '../hostile/hostile-process.ts';
 import { sampleOf } from './sample-object.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
