@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { apiVersion, letters, machine, machines, newLetter, newMachine, person, persons } from './support/models/models.ts';
+import {
+  apiVersion,
+  letters,
+  machine,
+  machines,
+  newLetter,
+  newMachine,
+  person,
+  persons,
+} from './support/models/models.ts';
 import { createNamespaces } from './support/models/namespaces.ts';
 import { expectRefusal, leavesNoTrace } from './support/servers/refusal.ts';
 import { TestServer } from './support/servers/test-server.ts';

@@ -3,7 +3,12 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { TestServer } from './support/servers/test-server.ts';
 import type { Answer } from './support/servers/test-server.ts';
-import { definitions, widgetDefinition, widgetDefinitionPath, widgets } from './support/definitions/widget-definition.ts';
+import {
+  definitions,
+  widgetDefinition,
+  widgetDefinitionPath,
+  widgets,
+} from './support/definitions/widget-definition.ts';
 
 interface Recorded {
   readonly client: string;
