@@ -92,7 +92,7 @@ export class KeptPart {
     const bytes = new Uint8Array(data);
     if (bytes.length < columnsAt) throw new UnreadablePart('it is too short');
     const [found, size = 0, recordBytes = 0, textBytes = 0] = new Uint32Array(bytes.buffer, 0, headerBytes / 4);
-    if (found !== form) throw new UnreadablePart('it has another form');
+    if (found !== form) throw new UnreadablePart('it has another format');
     const recordsAt = columnsAt + size * columnBytes;
     if (bytes.length !== recordsAt + recordBytes + textBytes) throw new UnreadablePart('it has the wrong length');
     const digest = digestOf(bytes.subarray(0, headerBytes), bytes.subarray(columnsAt));

@@ -172,9 +172,10 @@ export class SnapshotKeeper {
     try {
       const footer = await readFooter(file);
       const mark = await this.#parts.files.readMark(kind.number);
-      if (footer.nonce !== mark?.nonce) throw new UnusableSnapshot('it is not of the last stop of this database');
+      if (footer.nonce !== mark?.nonce)
+        throw new UnusableSnapshot('it was not written at the last stop of this database');
       if (footer.fingerprint !== fingerprint)
-        throw new UnusableSnapshot('it is of other indexes, or of another version of the program');
+        throw new UnusableSnapshot('it was written for other indexes, or by another version of the program');
       if (mark.revision < this.#parts.floorOf(kind.number) || mark.revision > current)
         throw new UnusableSnapshot('the changes since then are no longer known');
       const contents = await runInTurns(restoredContents(cache, await readContent(file, footer, onRead)));

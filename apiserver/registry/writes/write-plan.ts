@@ -358,7 +358,10 @@ function isGrowing({ op, data, stored }: PreparedWrite): boolean {
   return op !== 'delete' && data.length > Math.max(smallObject, stored?.size ?? 0);
 }
 
-/** Checks a write with the guards of its kind. Returns a function that repeats the check at the commit. */
+/**
+ * Checks a write with the guards of its kind. Returns a function that repeats the check at the commit; undefined for a
+ * write of the server itself.
+ */
 function guarding(guards: readonly WriteGuard[], resource: Resource, write: GuardedWrite): (() => void) | undefined {
   const check = (): void => guards.forEach((each) => each.check(resource, write));
   check();
