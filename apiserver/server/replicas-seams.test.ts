@@ -105,7 +105,7 @@ describe('the parts of a replica at critical moments', () => {
       expect(unheard).to.deep.equal([]);
     });
 
-    it('does not undo the replica's own writes in memory', async () => {
+    it('does not undo writes of the same replica in memory', async () => {
       const [a, b] = [await start(), await start()];
       const told: string[] = [];
       const informer = b.server.client.informer(Note);
