@@ -234,7 +234,8 @@ describe('a start from snapshots', () => {
     expect(await namesWith('new')).to.deep.equal(['thing-7']);
   });
 
-  it('applies the changes that a killed server made after the snapshot', async () => {
+  /** Makes changes, and leaves the files as a process does that is killed after them. */
+  async function changeAndKill(): Promise<void> {
     await start();
     await running().client.delete(plain, 'thing-10');
     await running().client.update({
@@ -242,7 +243,6 @@ describe('a start from snapshots', () => {
       spec: { tag: 'new', code: 'code-3' },
     } as ApiObject);
     await createThings(objects, objects + 3);
-    // The copy has the files that a killed process leaves behind.
     await rm(snapshots('killed'), { recursive: true, force: true });
     await cp(database(), database('killed'));
     await cp(`${database()}-wal`, `${database('killed')}-wal`);
@@ -250,13 +250,21 @@ describe('a start from snapshots', () => {
     await stop();
     await copyDatabase('killed', 'test');
     await cp(`${database('killed')}-wal`, `${database()}-wal`);
-    await start();
-    expect(reasons).to.deep.equal([]);
+  }
+
+  async function expectChanges(): Promise<void> {
     const created = [objects, objects + 1, objects + 2].filter((at) => at % 7 === 3).map((at) => `thing-${at}`);
     const before = expectedNames((at) => at % 7 === 3 && at !== 10 && at !== 3);
     expect(await namesWith('tag-3')).to.deep.equal([...before, ...created].sort());
     expect(await namesWith('new')).to.deep.equal(['thing-3']);
     expect((await get('')).items).to.have.length(objects + 2);
+  }
+
+  it('applies the changes that a killed server made after the snapshot', async () => {
+    await changeAndKill();
+    await start();
+    expect(reasons).to.deep.equal([]);
+    await expectChanges();
     await stop();
     await start();
     expect((await get('')).items).to.have.length(objects + 2);
@@ -420,6 +428,19 @@ describe('a start from snapshots', () => {
     await start({ retention: { minChanges: 2 } });
     expect(reasons).to.deep.equal(['the changes since then are no longer known']);
     await expectThings();
+  });
+
+  it('reads the database when the index function fails for a change after the snapshot', async () => {
+    await changeAndKill();
+    let hasFailed = false;
+    const compute: Compute = ({ spec }) => {
+      if (spec.tag !== 'new' || hasFailed) return spec.tag;
+      hasFailed = true;
+      throw new Error('not yet');
+    };
+    await start({ compute });
+    expect(reasons).to.deep.equal(['a later change cannot be read']);
+    await expectChanges();
   });
 
   it('computes all values when the definition of an index differs', async () => {

@@ -24,7 +24,7 @@ const failure = async (etcd: EtcdTestCluster, url: string, env: NodeJS.ProcessEn
   return `${code}: ${message}`;
 };
 
-describe('etcd store, opening', () => {
+describe('an etcd store that is opened', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
   const all = async (): Promise<string> => etcd.cluster.ctl(['get', '', '--prefix']);
 

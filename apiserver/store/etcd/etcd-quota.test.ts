@@ -39,7 +39,7 @@ describe('a write of an etcd store that exceeds the quota', () => {
   const names = async (): Promise<string[]> => (await store.changes(0, 10)).map((change) => change.key);
   const other = (): Promise<Store> => etcd.open(etcd.cluster.url(prefix));
 
-  it('acknowledges it when it is stored', async () => {
+  it('is acknowledged when it is stored', async () => {
     exceed('the data', (forward) => forward());
     expect(await written(store, create('a', 'the data', [[1, 'v']]))).to.deep.equal([2]);
     expect(await written(store, create('b', ''))).to.deep.equal([3]);
