@@ -182,7 +182,8 @@ describeWithMysql('MySQL stores that share a database', () => {
 
     it('return each change of 16 writers once and in order to 3 readers [slow]', () => expectOrder(5));
 
-    it('return each change of 16 writers once and in order to 3 readers, under a long load [slow]', () => expectOrder(30));
+    it('return each change of 16 writers once and in order to 3 readers, under a long load [slow]', () =>
+      expectOrder(30));
 
     it('return each change to a reader, or an error, when another store compacts the history [slow]', async () => {
       let last = Infinity;
