@@ -32,7 +32,7 @@ async function tableProblems(folder: string): Promise<unknown> {
 }
 
 function refusal(from: string, target: string, circle: string): string {
-  return `apiserver/${from} may not import ${target}, which imports it (${table}): ${circle}. One of these has to go.`;
+  return `apiserver/${from} may not import ${target}, which imports it (${table}): ${circle}. Remove one of these imports.`;
 }
 
 describe('the table of imports', () => {
@@ -79,7 +79,7 @@ describe('the table of imports', () => {
       'apiserver/store/planted.test.ts': importing('../decode/planted.ts'),
       'examples/shed/planted.ts': importless,
     });
-    const advice = 'has no row in .ci/doors.yaml: say there what it is for and what it may import.';
+    const advice = 'has no row in .ci/doors.yaml: add one with the purpose of the folder and what it may import.';
     expect(reported).to.deep.equal({
       'apiserver/cellar/planted.ts': `apiserver/cellar ${advice}`,
       'apiserver/loft/planted.ts': `apiserver/loft ${advice}`,
@@ -107,7 +107,7 @@ describe('the table of imports', () => {
         'apiserver/busy/planted.ts': `${importing('../store/planted-1.ts')}${importing('node:fs')}${importing('koa')}`,
       });
       expect(await tableProblems(folder)).to.deep.equal([
-        'apiserver/crowd has 26 source files; a folder may have 25: divide it',
+        'apiserver/crowd has 26 source files, and a folder may have at most 25: divide it',
         ...['store', 'node:', 'koa'].map((entry) => `${table}: no file of apiserver/idle imports ${entry}: remove it`),
         `${table}: there is no folder apiserver/gone`,
       ]);
