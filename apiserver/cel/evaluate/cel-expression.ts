@@ -34,8 +34,8 @@ export interface CelExpression {
   /**
    * Evaluates the expression with the values of its variables; undefined stands for an absent variable. `meter` counts
    * the cost of this evaluation.
-   * @throws CelError when it has no value
-   * @throws CostLimitError when it costs too much
+   * @throws CelError when the evaluation fails
+   * @throws CostLimitError when the evaluation costs too much
    */
   evaluate(values: readonly (CelValue | undefined)[], meter: CostMeter): CelValue;
 }

@@ -154,7 +154,8 @@ function present(list: CelList, meter: CostMeter): ArrayList {
 }
 
 /**
- * Flattens a list down to a depth. The depth is limited, because no object or expression has a list with more levels.
+ * Flattens a list down to a depth. It ends earlier when no item is a list, so it takes no longer for a very large
+ * depth.
  */
 function flattenTo(list: CelList, depth: bigint, meter: CostMeter): ArrayList {
   if (depth < 0n) throw new CelError('level must be non-negative');

@@ -348,7 +348,7 @@ describe('rules of schemas', () => {
       ]);
     });
 
-    it('pause between two rules [spec operators-turns]', () => {
+    it('let other requests run between two rules [spec operators-turns]', () => {
       const rules = Array.from({ length: 10 }, (_, index) => `self.l.all(a, a + self.l.size() + a > -${index + 1})`);
       const tree = compileRuleTree(
         { type: 'object', properties: { spec: object({ l: { type: 'array', items: integer } }, ...rules) } },
