@@ -27,7 +27,7 @@ interface Size {
   bytes: number;
 }
 
-/** Bytes of a value in JSON besides its characters: quotes and a comma, or some digits. */
+/** The bytes that a value takes in JSON besides its characters: quotes and a comma, or some digits. */
 const bytesOfValue = 4;
 
 function copy(value: unknown, depth: number, size: Size): unknown {
