@@ -90,9 +90,9 @@ export class BodyCodec {
   }
 
   /**
-   * Decodes a body within the limits of objects. `reader` is the response that waits for it.
-   * @throws ApiError BadRequest, RequestEntityTooLarge: for a small body, when the source is called. BadRequest also
-   * when the reader disconnects before the worker begins.
+   * Decodes a body within the limits of objects. `reader` is the response that waits for the body.
+   * @throws ApiError BadRequest or RequestEntityTooLarge. For a small body, they are thrown when the source is called.
+   * BadRequest also when the reader disconnects before the worker begins.
    */
   decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): BodySource | Promise<BodySource> {
     if (bytes.length > (format === 'json' ? maxJsonHere : maxOtherHere))
