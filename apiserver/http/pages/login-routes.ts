@@ -140,7 +140,7 @@ async function logOut(context: Context, { people, proxies }: LoginParts): Promis
   leadOn(context, isForm ? '/login' : undefined);
 }
 
-/** Sends a 303, after which the browser gets the next page; without `next`, another response. */
+/** Sends a 303, after which the browser gets the page at `next`; without `next`, sends a 204. */
 function leadOn(context: Context, next: string | undefined): void {
   if (next === undefined) {
     context.status = 204;
