@@ -163,7 +163,7 @@ export class ChangeFeed {
       this.#changes[i] = undefined;
     }
     this.#head = first;
-    // The array is compacted when half of it is empty, so each change is moved only a few times.
+    // The array is compacted only when half of it is empty, so each change is moved about once.
     if (this.#head * 2 < this.#changes.length) return freed;
     this.#changes = this.#changes.slice(this.#head);
     this.#head = 0;
