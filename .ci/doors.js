@@ -81,7 +81,8 @@ export function closedDoor(path, source) {
     return `${from} may not import ${target}. It may import ${row.imports.join(', ')} (${file}), because its purpose is: ${row.about}`;
   const back = wayBack(packages[home], target, folder);
   return (
-    back && `${from} may not import ${target}, which imports it (${file}): ${back.join(' → ')}. Remove one of these imports.`
+    back &&
+    `${from} may not import ${target}, which imports it (${file}): ${back.join(' → ')}. Remove one of these imports.`
   );
 }
 
@@ -155,7 +156,9 @@ function rowProblems({ root, home, folder, row }) {
     .map((source) => targetOf(`${where}/file`, source, home));
   const idle = row.imports.filter((entry) => !targets.some((target) => target !== undefined && opens(entry, target)));
   return [
-    ...(count > maxFiles ? [`${where} has ${count} source files, and a folder may have at most ${maxFiles}: divide it`] : []),
+    ...(count > maxFiles
+      ? [`${where} has ${count} source files, and a folder may have at most ${maxFiles}: divide it`]
+      : []),
     ...idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove the entry`),
   ];
 }

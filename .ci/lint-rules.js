@@ -86,7 +86,8 @@ const ambientModules = new Set(['node:timers', 'node:timers/promises', 'timers',
 const ambientMembers = new Set(['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID']);
 // setImmediate is allowed: it only yields to the event loop, and does not depend on the clock.
 const ambientGlobals = new Set(['setTimeout', 'setInterval']);
-const ambientMessage = 'must be passed in (as a Clock, random or uuid), so that a test can control time and randomness.';
+const ambientMessage =
+  'must be passed in (as a Clock, random or uuid), so that a test can control time and randomness.';
 
 const noAmbient = {
   create(context) {

@@ -88,7 +88,7 @@ describe('an audit entry', () => {
     expect(entryOf({ attributes: core })).not.to.have.nested.property('objectRef.apiGroup');
   });
 
-  it('has the address and user agent of its own request, also when the user's other requests had different ones', () => {
+  it('has the address and user agent of its own request, also when other requests of the user had different ones', () => {
     const sources = [
       { address: '10.0.0.1', userAgent: 'a' },
       { address: '10.0.0.2', userAgent: 'a' },

@@ -16,7 +16,8 @@ describe('negotiate', () => {
     ['APPLICATION/YAML', 'yaml'],
   ];
   for (const [header, format] of cases) {
-    it(`returns the format ${format} for ${String(header)}`, () => expect(negotiate(header, offered)).to.deep.equal({ format }));
+    it(`returns the format ${format} for ${String(header)}`, () =>
+      expect(negotiate(header, offered)).to.deep.equal({ format }));
   }
 
   for (const header of [

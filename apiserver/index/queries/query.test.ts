@@ -51,7 +51,7 @@ describe('compileQuery', () => {
     expect(fieldOf(cache, 'name')).to.equal('name');
   });
 
-  it('sorts the newest objects first by default, and in the index's own order if the sort has no direction', () => {
+  it('sorts the newest objects first by default, and in the order of the index if the sort has no direction', () => {
     const cache = createPersonCache();
     const orderOf = (options: QueryOptions) =>
       compileQuery(cache, options).order.map(
