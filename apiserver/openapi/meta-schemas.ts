@@ -36,7 +36,11 @@ const objectMeta: OpenApiSchema = {
     },
     generateName: { ...text, description: 'Prefix of a generated name, used at creation when name is absent.' },
     namespace: { ...text, description: 'Only for kinds of scope Namespaced.' },
-    uid: { ...text, readOnly: true, description: 'Random UUID. An object that is deleted and created again has another one.' },
+    uid: {
+      ...text,
+      readOnly: true,
+      description: 'Random UUID. An object that is deleted and created again has another one.',
+    },
     version: {
       type: 'integer',
       description:
