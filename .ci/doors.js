@@ -10,9 +10,10 @@ const packages = load(readFileSync(resolve(import.meta.dirname, 'doors.yaml'), '
 const maxFiles = 25;
 
 const isSource = (path) => /(?<!\.d)\.tsx?$/.test(path);
+const isCode = (path) => isSource(path) || /\.[cm]?jsx?$/.test(path);
 
-/** Folders without rows in the table: they import only public entries, or contain scripts. */
-const withoutRows = /^(?:\.ci|bench|examples|site|test)\//;
+/** Folders without rows in the table: they are scripts, or each of them is an example of its own. */
+const withoutRows = /^(?:\.ci|examples|site)\//;
 
 /** Returns whether a file is for tests. Such a file may import any folder of its package. */
 export function isTestFile(path) {
@@ -136,31 +137,40 @@ function isFolder(rows, entry) {
 }
 
 /**
- * Returns the problems of the rows: folders that do not exist or have too many files, and allowed imports that no file
- * of the folder uses.
+ * Returns the problems of the table: folders with too many files, rows of folders that do not exist, and allowed imports
+ * that no file of the folder uses.
  */
 export function tableProblems(root) {
-  return Object.entries(packages).flatMap(([home, rows]) =>
+  const rowsProblems = Object.entries(packages).flatMap(([home, rows]) =>
     Object.entries(rows).flatMap(([folder, row]) => rowProblems({ root, home, folder, row })),
   );
+  return [...crowded(root, '.'), ...rowsProblems];
+}
+
+/** Folders that are not searched, because their content is installed or built, or belongs to Git. */
+const notSource = new Set(['node_modules', 'dist', '.git', '.vitepress']);
+
+/** Returns a message for each folder with too many files: a folder, and all below it, even those without rows. */
+function crowded(root, folder) {
+  const entries = readdirSync(resolve(root, folder), { withFileTypes: true });
+  const count = entries.filter((entry) => entry.isFile() && isCode(entry.name) && !isTestFile(entry.name)).length;
+  const below = entries.filter((entry) => entry.isDirectory() && !notSource.has(entry.name));
+  return [
+    ...(count > maxFiles ? [`${folder} has ${count} source files; a folder may have ${maxFiles}: divide it`] : []),
+    ...below.flatMap(({ name }) => crowded(root, posix.join(folder, name))),
+  ];
 }
 
 function rowProblems({ root, home, folder, row }) {
   const where = posix.join(home, folder);
   if (!existsSync(resolve(root, where))) return [`${file}: there is no folder ${where}`];
   const files = readdirSync(resolve(root, where)).filter((name) => !isTestFile(name));
-  const count = files.filter(isSource).length;
   const targets = files
     .filter((name) => /\.(tsx?|js)$/.test(name))
     .flatMap((name) => importsIn(readFileSync(resolve(root, where, name), 'utf8')))
     .map((source) => targetOf(`${where}/file`, source, home));
   const idle = row.imports.filter((entry) => !targets.some((target) => target !== undefined && opens(entry, target)));
-  return [
-    ...(count > maxFiles
-      ? [`${where} has ${count} source files, and a folder may have at most ${maxFiles}: divide it`]
-      : []),
-    ...idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove the entry`),
-  ];
+  return idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove it`);
 }
 
 /**

@@ -9,12 +9,12 @@ import { text } from 'node:stream/consumers';
 /** The checks, the longest first, so that no core waits for a long check at the end. */
 const checks = [
   'oxlint',
-  'node .ci/packages.js',
+  'node .ci/packages/packages.js',
   'node .ci/generated-pages.js --check',
   'node .ci/api-report.js --check',
   'knip',
-  'node .ci/dependencies.js',
-  'node .ci/sbom.js --check',
+  'node .ci/packages/dependencies.js',
+  'node .ci/packages/sbom.js --check',
 ];
 
 /**
