@@ -19,10 +19,7 @@ export interface GroupCommitOptions {
   readonly maxQueued?: number;
   /** Called with an error that `apply` threw; the write itself is stored. */
   readonly onError: (error: unknown) => void;
-  /**
-   * Resolves when memory has the revision before a batch, so that the batch can be applied. It is set only when other
-   * processes write to the store.
-   */
+  /** Resolves when memory has the revision before a batch. It is set only when other processes write to the store. */
   readonly follow?: (before: number) => Promise<void>;
   /** Called when nothing is queued or running any more. */
   readonly onIdle?: () => void;
@@ -32,10 +29,7 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
-/**
- * The number of operations with which a batch starts before the end of the turn of the event loop, unless each start
- * costs the store much.
- */
+/** The number of operations with which a batch starts before the end of the turn, unless a start costs the store much. */
 const enough = 32;
 
 /**
@@ -70,10 +64,7 @@ interface Entry {
   readonly submission: Submission;
   /** The key and the changed claims of the operation. No other operation of the same batch may have one of them. */
   readonly tokens: readonly string[];
-  /**
-   * The claims that the operation requires. Other operations of the batch may require them as well, but not change
-   * them.
-   */
+  /** The claims that the operation requires. Other operations of the batch may require, but not change them. */
   required: readonly Requirement[];
   /** The operations that were submitted later, and that have one of these tokens. */
   successors: Entry[] | undefined;
@@ -81,9 +72,7 @@ interface Entry {
   blockers: number;
 }
 
-/**
- * A required claim, and the number of unsettled operations that require it and were submitted after its last change.
- */
+/** A required claim, and the number of unsettled operations that require it and follow its last change. */
 interface Requirement {
   readonly claim: string;
   requiring: number;
@@ -252,10 +241,7 @@ export class GroupCommit {
     this.#answered = this.#answerInTurn(batch, committed, isSmall ? undefined : nextTurn());
   }
 
-  /**
-   * Takes operations for a batch. With many writers, a batch has at most half of their operations, so that results of
-   * the other half are delivered during its commit.
-   */
+  /** Takes at most half of the operations of many writers: during its commit, the others get their results. */
   #takeBatch(share: number): Entry[] {
     const { maxOperations, maxBytes } = this.#options;
     const limit = Math.min(maxOperations, share);

@@ -70,7 +70,7 @@ interface MadeChange {
   readonly previous: Entry | undefined;
 }
 
-/** What the resource of a version other than the storage version has in addition. */
+/** The additional parts of a resource whose version is not the storage version. */
 interface Other {
   readonly storage: Resource;
   readonly view: VersionView;
@@ -147,10 +147,7 @@ export class Resource {
     return (model.deprecated ?? false) === false ? undefined : deprecationOf(model, this.storage.model);
   }
 
-  /**
-   * True when a webhook converts objects of this kind between its versions, so that the read of an object may have to
-   * wait.
-   */
+  /** True when a webhook converts objects of this kind between its versions, so that a read may have to wait. */
   get convertsByWebhook(): boolean {
     const { versions = [] } = this.storage.model;
     return this.#origin === 'client' && versions.some(({ toStorage }) => toStorage !== undefined);
