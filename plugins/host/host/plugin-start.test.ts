@@ -161,7 +161,7 @@ describe('the start of a plugin', () => {
       expect(await conditionOf('slow', 'IndexesBuilt')).to.include({
         status: 'False',
         reason: 'Building',
-        message: `Widget: ${pageRows} objects so far`,
+        message: `Widget: ${pageRows} objects indexed so far`,
       });
       scans.release();
       await started;

@@ -12,7 +12,7 @@ export const yamlLimits = { maxDepth: 64 } as const;
  */
 export function parseYamlMapping(text: string): Readonly<Record<string, unknown>> {
   const documents = parseYamlDocuments(text, yamlLimits);
-  if (documents.length > 1) throw new Error(`holds ${documents.length} documents, and must hold one`);
+  if (documents.length > 1) throw new Error(`has ${documents.length} documents, but may have only one`);
   const value = documents[0]?.value ?? {};
   if (!isJsonObject(value)) throw new Error('must be a mapping of keys to values');
   return value;
