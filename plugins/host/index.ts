@@ -4,9 +4,9 @@
  * Most plugins need only these twenty names:
  *
  * - A plugin: {@link definePlugin}, or a class that extends {@link BasePlugin}.
- * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and {@link
- *   Schema}; its indexes, {@link IndexSpec} and {@link simpleAttribute}; several versions of it, {@link
- *   defineVersions}.
+ * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and
+ *   {@link Schema}; its indexes, {@link IndexSpec} and {@link simpleAttribute}; several versions of it,
+ *   {@link defineVersions}.
  * - A controller: {@link controller}, which {@link on | on(Model, map)} enqueues for other objects, and which gives up
  *   with {@link terminal}; {@link wish} declares its dependents, and {@link createOrUpdate} changes other objects.
  * - Rules of writes: {@link admit}, and {@link invalid} to refuse one.

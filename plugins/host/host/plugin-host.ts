@@ -236,8 +236,8 @@ export class PluginHost {
   }
 
   /**
-   * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it stays
-   * undefined: a plugin that is enabled later does not take the others out of service.
+   * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it
+   * stays undefined: a plugin that is enabled later does not take the others out of service.
    */
   readinessProblem(): string | undefined {
     if (this.#isReady) return undefined;

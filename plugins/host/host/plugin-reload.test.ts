@@ -73,7 +73,7 @@ describe('the reload of a plugin', () => {
     return folder;
   }
 
-  it('loads the present code of every module of the plugin's folder', async () => {
+  it("loads the present code of every module of the plugin's folder", async () => {
     const folder = await startPlugin();
     expect(notes).to.deep.equal(['deep is loaded', 'main is loaded', 'hello']);
     await writeFile(join(folder, 'dist/greeting.js'), greeting('good morning'));
@@ -144,7 +144,7 @@ describe('the reload of a plugin', () => {
     ]);
   });
 
-  it('keeps spec.enabled of the plugin's object when the manifest changes', async () => {
+  it("keeps spec.enabled of the plugin's object when the manifest changes", async () => {
     await startPlugin();
     expect((await reload('p')).spec.reload).to.equal(String(reloads));
     await change('p', { version: '9.9.9' });

@@ -30,8 +30,8 @@ export class AwaitedKinds {
   }
 
   /**
-   * The reason why a kind that was served before is not served now; undefined when no plugin will serve it again: its plugin was
-   * uninstalled, or has started without it.
+   * The reason why a kind that was served before is not served now; undefined when no plugin will serve it again: its
+   * plugin was uninstalled, or has started without it.
    */
   reasonOf(kind: KindNames, plugins: readonly KnownPlugin[]): string | undefined {
     const owner = this.#owners.get(keyOf(kind));

@@ -9,7 +9,8 @@ import type { Logger } from '@homeostat/controller-runtime/api';
 import type { PluginManager } from './controllers-page.ts';
 
 /**
- * The times of the Lease. They decide how long the other replicas wait after the leader has crashed; see {@link LeaderElectionOptions}.
+ * The times of the Lease. They decide how long the other replicas wait after the leader has crashed; see
+ * {@link LeaderElectionOptions}.
  */
 export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>;
 

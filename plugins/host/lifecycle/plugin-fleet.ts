@@ -90,8 +90,9 @@ export class PluginFleet {
   }
 
   /**
-   * Enables, disables or reloads a plugin. Resolves when a plugin that is disabled or reloaded has stopped, together with
-   * its dependents; does not wait for a start. A Failed plugin stays Failed until it is disabled, reloaded or enabled again.
+   * Enables, disables or reloads a plugin. Resolves when a plugin that is disabled or reloaded has stopped, together
+   * with its dependents; does not wait for a start. A Failed plugin stays Failed until it is disabled, reloaded or
+   * enabled again.
    */
   async setWishes(name: string, wishes: PluginWishes): Promise<void> {
     const isReload = this.#wishes.get(name)?.reload !== wishes.reload;

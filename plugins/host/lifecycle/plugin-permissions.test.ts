@@ -34,7 +34,7 @@ const clusterRoleBinding = defineModel({
 });
 const place = { namespace: 'default' };
 
-describe('the permissions of a plugin's client', () => {
+describe("the permissions of a plugin's client", () => {
   let server: ApiServer;
   let host: PluginHost;
   const Widget = widgetModel();

@@ -310,8 +310,8 @@ export class PluginRun {
   }
 
   /**
-   * Logs the error when the index of a kind that was registered after the start cannot be built: no step of the start awaits
-   * this index.
+   * Logs the error when the index of a kind that was registered after the start cannot be built: no step of the start
+   * awaits this index.
    */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {

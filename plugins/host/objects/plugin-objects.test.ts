@@ -248,7 +248,7 @@ describe('plugins as objects', () => {
       expect(await ready('b')).to.include({ status: 'True' });
     });
 
-    it('stop serving the plugin's kinds for false, and serve them with their objects for true', async () => {
+    it("stop serving the plugin's kinds for false, and serve them with their objects for true", async () => {
       const Widget = widgetModel();
       add('a', [], { models: [Widget] });
       await started();

@@ -20,7 +20,8 @@ export interface ExtensionPointOptions {
 /**
  * Defines an extension point with the name `<plugin>/<name>`, where `<plugin>` is the plugin that declares it.
  * Contributing plugins may import the point, or define it again: points with the same name are the same. Only the
- * schema of the declaring plugin is used. The point is frozen. @throws TypeError for an invalid name.
+ * schema of the declaring plugin is used. The point is frozen.
+ * @throws TypeError for an invalid name.
  */
 export function defineExtensionPoint<T>(name: string, options: ExtensionPointOptions = {}): ExtensionPoint<T> {
   parseSharedName('an extension point', name);
@@ -53,16 +54,18 @@ export interface Contributions<T> {
 export interface PluginExtensions {
   /**
    * Declares an extension point of this plugin. Call it in `start`, so that the point exists before dependent plugins
-   * start. @throws Error when the name begins with another plugin's name, the point is declared already, its schema
-   * breaks a rule, or this plugin has stopped.
+   * start.
+   * @throws Error when the name begins with another plugin's name, the point is declared already, its schema breaks a
+   * rule, or this plugin has stopped.
    */
   declare<T>(point: ExtensionPoint<T>): Contributions<T>;
   /**
    * Contributes a value to an extension point of this plugin, or of a plugin on which it depends. The value is visible
    * once this plugin is Started; if the other plugin is an optional dependency, once both are Started. Returns a
-   * function that removes the value. @throws Error that names plugin and point, when this plugin does not depend on the
-   * other plugin, when the other plugin does not declare the point, when the value breaks the schema of the point, and
-   * after this plugin has stopped.
+   * function that removes the value.
+   * @throws Error that names plugin and point, when this plugin does not depend on the other plugin, when the other
+   * plugin does not declare the point, when the value breaks the schema of the point, and after this plugin has
+   * stopped.
    */
   contribute<T>(point: ExtensionPoint<T>, value: NoInfer<T>): () => void;
 }

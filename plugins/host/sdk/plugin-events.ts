@@ -10,7 +10,8 @@ export interface SharedEvent<T> {
 /**
  * Defines an event with the name `<plugin>/<name>`, where `<plugin>` is the plugin that the event concerns. Every
  * plugin may emit the event and listen for it. Other plugins may import the event, or define it again: events with the
- * same name are the same. The event is frozen. @throws TypeError for an invalid name.
+ * same name are the same. The event is frozen.
+ * @throws TypeError for an invalid name.
  */
 export function defineEvent<T>(name: string): SharedEvent<T> {
   parseSharedName('an event', name);
@@ -30,7 +31,8 @@ export interface PluginEvents {
   emit<T>(event: SharedEvent<T>, payload: NoInfer<T>): void;
   /**
    * Calls the listener at each emission, until this plugin stops. Errors of a listener are logged, and do not affect
-   * other listeners. Returns a function that removes the listener. @throws Error after this plugin has stopped.
+   * other listeners. Returns a function that removes the listener.
+   * @throws Error after this plugin has stopped.
    */
   on<T>(event: SharedEvent<T>, listener: (payload: T) => unknown): () => void;
 }

@@ -238,7 +238,7 @@ describe('the settings of a plugin', () => {
       await store('mail', { host: 'a' });
     });
 
-    it('call the plugin's handler once for each change of a value', async () => {
+    it("call the plugin's handler once for each change of a value", async () => {
       add('mail', mailSettings, listening);
       await started();
       await change('mail', { port: 26 });
@@ -254,7 +254,7 @@ describe('the settings of a plugin', () => {
       expect(values()).to.equal(heard[1]);
     });
 
-    it('call the plugin's handler during the start of the plugin, too', async () => {
+    it("call the plugin's handler during the start of the plugin, too", async () => {
       add('mail', mailSettings, async (context) => {
         listening(context);
         await server.client.patch(kind, 'mail', { type: 'merge', patch: { spec: { port: 26 } } });

@@ -22,7 +22,7 @@ interface Item {
 const items = defineExtensionPoint<Item>('menu/items');
 const ordered = defineEvent<{ readonly id: number }>('shop/ordered');
 
-describe('the types of a plugin's interfaces', () => {
+describe("the types of a plugin's interfaces", () => {
   it('settings have the type that a class or an object names, and SettingsValues when it names no type', () => {
     class Mail extends BasePlugin<MailSettings> {
       override async start(): Promise<void> {

@@ -12,13 +12,14 @@ import type { PluginSettings, SettingsValues } from './plugin-settings.ts';
 export interface PluginSchemeManager {
   /**
    * Registers a model; `callback` declares its indexes synchronously. A second registration of the same model changes
-   * nothing. @throws ModelError that names the wrong attribute and its rule, or the other plugin that has registered
-   * the kind. @throws Error after this plugin has stopped.
+   * nothing.
+   * @throws ModelError that names the wrong attribute and its rule, or the other plugin that has registered the kind.
+   * @throws Error after this plugin has stopped.
    */
   register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T>;
   /**
-   * Unregisters a kind; its objects stay stored. Returns false when the kind is not registered. @throws ModelError when
-   * another plugin has registered it.
+   * Unregisters a kind; its objects stay stored. Returns false when the kind is not registered.
+   * @throws ModelError when another plugin has registered it.
    */
   unregister(model: Model | GroupVersionKind): boolean;
   /** Returns the present registrations of this plugin, in the order in which it made them. */
@@ -43,8 +44,9 @@ export interface PluginControllers {
 export interface PluginEndpoints {
   /**
    * Adds a router, a controller class, or an instance of a controller class. A controller without `@ApiVersion` is
-   * ignored, and logs a warning. @throws Error that gives the reason: the router has no group and version, its group
-   * belongs to another plugin, its path belongs to a kind or another plugin, or this plugin has stopped.
+   * ignored, and logs a warning.
+   * @throws Error that gives the reason: the router has no group and version, its group belongs to another plugin, its
+   * path belongs to a kind or another plugin, or this plugin has stopped.
    */
   add(endpoint: Endpoint): void;
 }

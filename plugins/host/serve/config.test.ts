@@ -75,7 +75,7 @@ describe('the configuration of serve', () => {
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
-  it('puts the administrator's kubeconfig beside the database, and is open by default only on loopback without credentials', () => {
+  it("puts the administrator's kubeconfig beside the database, and is open by default only on loopback without credentials", () => {
     expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
     expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
     const authOf = (flags: Readonly<Record<string, unknown>>): string =>

@@ -25,7 +25,8 @@ export interface ServeConfig extends Pick<
   readonly serviceDomain: string;
   readonly auth: AuthMode;
   /**
-   * The administrator's token. It is secret, so no message contains it. When absent, the token in {@link adminKubeconfig} is used.
+   * The administrator's token. It is secret, so no message contains it. When absent, the token in
+   * {@link adminKubeconfig} is used.
    */
   readonly token?: string;
   /** The file of the administrator's kubeconfig, beside the database. */
