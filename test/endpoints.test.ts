@@ -190,8 +190,8 @@ describe('endpoints of plugins over HTTP', () => {
         ),
       );
       const generated = await server.get(`${persons}?sort=name,asc`);
-      // The texts would also be equal if the server serialized the objects again, so the test records what is
-      // serialized.
+      // The texts would also be equal if the server serialized the objects again, so the test records the arguments of
+      // JSON.stringify.
       const { stringify } = JSON;
       const written: unknown[] = [];
       JSON.stringify = (value: unknown, ...rest: never[]): string => {
@@ -301,7 +301,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('fail', () => {
-    it('with the Status of an ApiError, from whichever copy of the package it comes', async () => {
+    it('with the Status of an ApiError, also of an ApiError from another copy of the package', async () => {
       const foreign = (fields: object): Error => Object.assign(new Error('foreign'), { name: 'ApiError', ...fields });
       serve((b) =>
         b
@@ -327,7 +327,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/evil`), { reason: 'Gone' });
     });
 
-    it('with a 500 without details, logged with plugin and route, for any failure', async () => {
+    it('with a 500 without details for any other failure, and a log line with plugin and route', async () => {
       const circle: Record<string, unknown> = {};
       circle['self'] = circle;
       serve((b) =>
@@ -362,7 +362,7 @@ describe('endpoints of plugins over HTTP', () => {
       }
     });
 
-    it('by closing the connection once the response has begun, with a line in the log', async () => {
+    it('by closing the connection after the response has begun, and a log line', async () => {
       serve((b) =>
         b.GET('/broken', () =>
           ServerResponse.ok().stream(
@@ -380,7 +380,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.get(persons)).status).to.equal(200);
     });
 
-    it('with 504 past the deadline, when the signal aborts; a late response is dropped', async () => {
+    it('with 504 after the deadline, when the signal aborts; a later response is dropped', async () => {
       let signal: AbortSignal | undefined;
       let answer = (_response: ServerResponse): void => undefined;
       let cancelled = false;
@@ -410,7 +410,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('end', () => {
-    it('a handler and a stream of a client that hangs up, without a line in the log', async () => {
+    it('a handler and a stream when their client closes the connection, without a log line', async () => {
       const seen: string[] = [];
       const until = async (signal: AbortSignal): Promise<unknown> => once(signal, 'abort');
       serve((b) =>
@@ -449,7 +449,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(errors()).to.deep.equal([]);
     });
 
-    it('what is under way when the plugin stops: 503, a cut stream, and an end of events', async () => {
+    it('requests when the plugin stops: handlers get 503, streams break, and event streams end', async () => {
       let begun = 0;
       const endless = async function* produce(): AsyncGenerator<string> {
         begun += 1;
@@ -494,7 +494,7 @@ describe('a server that stops', () => {
     owned.add(
       route('api.example.com/v1')
         .GET('/sse', () => ServerResponse.ok().sse(events()))
-        // The path is longer than any generated path, because another check would respond to those first.
+        // The path is longer than any generated path, because the server checks generated paths earlier.
         .GET('/a/path/of/its/own', async () => {
           begun += 1;
           return new Promise((resolve) => (answer = resolve));
