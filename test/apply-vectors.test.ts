@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPerson, demoPersons, demoVersion } from './support/applied-person.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { demoPerson, demoPersons, demoVersion } from './support/models/applied-person.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 // Intended differences from Kubernetes' responses, by the name of the sequence and the number of the step (from 0). The
 // test also fails when a step in this list does not differ.

@@ -3,9 +3,9 @@ import { controller } from 'homeostat';
 import type { ControllerDefinition, Logger } from 'homeostat';
 import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestKit, TestServer } from 'homeostat/testing';
-import { createDoors, opensByName } from './support/fake-doors.ts';
-import { Badge, Person } from './support/staff.ts';
-import { saysWhose } from './support/staff-controllers.ts';
+import { createDoors, opensByName } from './support/models/fake-doors.ts';
+import { Badge, Person } from './support/models/staff.ts';
+import { saysWhose } from './support/models/staff-controllers.ts';
 
 /**
  * A controller that counts its runs in the badge, so that each run writes another number. It does not follow badges.

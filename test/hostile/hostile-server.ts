@@ -2,8 +2,8 @@
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { letter, machine, Person, personIndexes } from '../support/models.ts';
-import { createNamespaces } from '../support/namespaces.ts';
+import { letter, machine, Person, personIndexes } from '../support/models/models.ts';
+import { createNamespaces } from '../support/models/namespaces.ts';
 import { EventLoopProbe } from './event-loop-probe.ts';
 import { newThing, thingWith } from './models.ts';
 
@@ -42,7 +42,7 @@ const width = 500;
 
 const database = process.argv[2] ?? 'memory:';
 
-/** True for a very short history, so that a server that shares the database soon misses changes. */
+/** The size of the history. It is smaller for servers that share a database, so that they soon miss changes. */
 const historyBytes = (database === 'memory:' ? 8 : 1) * 1024 * 1024;
 
 const problems: string[] = [];

@@ -1,6 +1,6 @@
 // Random requests with independent parts, which match only by chance, and bytes that are not a request.
 import fc from 'fast-check';
-import { letters, machines, person, persons } from '../support/models.ts';
+import { letters, machines, person, persons } from '../support/models/models.ts';
 import type { HostileRequest } from './hostile-request.ts';
 import { visible } from './random-values.ts';
 

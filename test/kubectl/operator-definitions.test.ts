@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 /** A definition in test/crds, and the expected results for its objects. */
 interface Definition {

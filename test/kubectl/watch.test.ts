@@ -1,7 +1,7 @@
 import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { demoPersons, newDemoPerson } from '../support/models/demo-person.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 /** Returns a pattern for an output with the given number of lines. */
 function lines(count: number): RegExp {
