@@ -124,7 +124,7 @@ export function describeCompaction(store: () => Store): void {
     expect(await scanned(store())).to.have.lengthOf(10);
   });
 
-  it('never decreases compactRevision or increases it beyond the present revision, and does nothing for zero rows', async () => {
+  it('never decreases compactRevision or increases it beyond the current revision, and does nothing for zero rows', async () => {
     const [a = 0, b = 0] = await written(store(), create('a', '1'), create('b', '2'));
     expect([await store().compact(b, 0), (await store().changes(0, 9)).length]).to.deep.equal([0, 2]);
     expect([await store().compact(b + 1000, 10), await store().compact(a, 10)]).to.deep.equal([2, 0]);

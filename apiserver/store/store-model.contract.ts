@@ -38,7 +38,7 @@ export function describeStoreModel(store: () => Store): void {
     it(`has the same outcomes, rows and changes as a simple model, for random histories${tier}`, async () => {
       let kind = 0;
       const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
-        // Each run has a kind of its own, so that runs can share a store.
+        // Each run has its own kind, so that runs can share a store.
         kind += 1;
         const model = new StoreModel(kind, await store().currentRevision());
         for (const each of steps) {

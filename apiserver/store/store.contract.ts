@@ -17,7 +17,7 @@ import { describeClaims, describeKindClaims, describeRequiredClaims } from './st
 import { describeChanges, describeCompaction, describeGroups } from './store-history.contract.ts';
 import { describeStoreModel } from './store-model.contract.ts';
 
-/** An open store with data of its own. */
+/** An open store whose data no other test uses. */
 export interface StoreUnderTest {
   readonly store: Store;
   readonly opened: OpenedStore;
@@ -189,7 +189,7 @@ function describeScan(store: () => Store): void {
 }
 
 function describeRest(current: () => StoreUnderTest): void {
-  it('starts empty, with an epoch of its own', async () => {
+  it('is empty at first, and has a new epoch', async () => {
     const { store, opened } = current();
     expect(opened).to.include({ revision: 0, compactRevision: 0 });
     expect(opened.epoch).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);

@@ -174,7 +174,7 @@ export interface KeptStore {
  * The mark of a snapshot, in the database: a nonce that identifies the file, and the revision of the state in the file.
  */
 export interface SnapshotMark {
-  /** A random text, which the file has as well. */
+  /** A random text. The file contains the same text. */
   readonly nonce: string;
   readonly revision: number;
 }
@@ -283,7 +283,7 @@ export interface Store {
   readonly backUp?: (() => Promise<string>) | undefined;
   /** Absent when the engine cannot keep data about objects, so that each start computes them. */
   readonly kept?: KeptStore | undefined;
-  /** Absent when the engine cannot have files of snapshots. */
+  /** Absent when the engine cannot have snapshot files. */
   readonly snapshots?: SnapshotStore | undefined;
   close(): Promise<void>;
 }

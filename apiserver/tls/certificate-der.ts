@@ -99,7 +99,7 @@ export function keyIdOf(publicKey: KeyObject): Buffer {
 export function authorityExtensions(publicKey: KeyObject): readonly Buffer[] {
   return [
     critical(ids.basicConstraints, encodeSequence(encodeTrue(), encodeInteger(Buffer.from([0])))),
-    // keyCertSign and cRLSign.
+    // The bits keyCertSign and cRLSign.
     critical(ids.keyUsage, encodeBitString(Buffer.from([0x06]), 1)),
     subjectKeyId(publicKey),
   ];

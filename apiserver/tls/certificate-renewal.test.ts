@@ -52,7 +52,7 @@ describe('the renewal of a certificate', () => {
     expect(lines).to.deep.equal(['info: a new certificate is in use']);
   });
 
-  it('keeps the present certificate, and retries, when none can be loaded or used', async () => {
+  it('keeps the current certificate, and retries, when no new one can be loaded or used', async () => {
     renewal.start(certificate('first'));
     next = () => {
       throw new Error('damaged');

@@ -17,7 +17,7 @@ export interface CertificateRenewalParts {
 }
 
 /**
- * Keeps a server's certificate up to date. If no certificate can be loaded, logs the error, and keeps the present one.
+ * Keeps a server's certificate up to date. If no certificate can be loaded, logs the error, and keeps the current one.
  */
 export class CertificateRenewal {
   readonly #parts: CertificateRenewalParts;

@@ -11,7 +11,7 @@ interface MonotonicClock {
  */
 export class ArrivalTurns {
   readonly #clock: MonotonicClock;
-  /** The time of the first arrival in the present turn. */
+  /** The time of the first arrival in the current turn. */
   #beganMs: number | undefined;
   #waiting = 0;
 

@@ -11,7 +11,7 @@ let clockMs = eventLoopMs;
 const turns = new TurnQueue(() => clockMs());
 
 /**
- * Resolves when the caller may do its next step: in a later turn of the event loop, or in the present turn while it has
+ * Resolves when the caller may do its next step: in a later turn of the event loop, or in the current turn while it has
  * time left.
  */
 export function nextTurn(purpose: Purpose = 'request'): Promise<void> {

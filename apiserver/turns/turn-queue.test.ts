@@ -75,7 +75,7 @@ describe('TurnQueue', () => {
     await all;
   });
 
-  it('does not save unused time for work that comes later', async () => {
+  it('does not save unused time for work that starts later', async () => {
     await work({ name: 'b', steps: 100, stepMs: 5, purpose: 'background' });
     log = [];
     const steps = { steps: 4, stepMs: 5 };

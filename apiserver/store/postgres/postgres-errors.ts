@@ -2,7 +2,7 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /** The fields of a server's error, https://www.postgresql.org/docs/current/protocol-error-fields.html */
 interface ServerError extends Error {
-  /** SQLSTATE. */
+  /** The SQLSTATE code of the error. */
   readonly code: string;
   /** The severity in the server's language. It is used only as a sign that the server has sent the error. */
   readonly severity: string;

@@ -5,7 +5,7 @@ import { listenCommand } from './postgres-statements.ts';
 import type { ChangeSource, ChangeSubscription } from '../server/change-subscription.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 
-/** Listens for notifications of commits, on a session of its own, and reports them to the subscription. */
+/** Listens for notifications of commits in a separate session, and reports them to the subscription. */
 export function listenForCommits(
   { url, clock }: { readonly url: string; readonly clock: Clock },
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,

@@ -101,7 +101,7 @@ async function closeAll(stores: readonly Store[]): Promise<void> {
 describe('the order of changes on PostgreSQL', () => {
   const server = PostgresTestServer.use();
 
-  it('is the same for 3 readers, who get each change of 16 writers once', async () => {
+  it('is the same for 3 readers, which receive each change of 16 writers once', async () => {
     const { stores, url } = await server.openSeveral(4);
     await runOn(url, slowCommits);
     const { acknowledged, seen } = await writeAndFollow(stores);

@@ -16,7 +16,7 @@ import { type Change, CompactedError, type Row, type StoredClaims, type StoredIn
 /** The number of claims that are read without a pause, which takes about a millisecond. */
 const claimsAtOnce = 2_000;
 
-/** Reads a database, on a connection of its own, so that a long response blocks no commit. */
+/** Reads a database on a separate connection, so that a long response blocks no commit. */
 export class PostgresReader {
   readonly #link: ConnectionLink<PostgresConnection>;
   readonly #revision: SharedRead<number>;

@@ -18,7 +18,7 @@ export interface WritingSessionOptions {
 
 /**
  * Opens a session for writes. It has the lock of the store until it ends, and has created or migrated the tables. It
- * ends the earlier sessions of the store, so a transaction of theirs that is not committed by then will never be
+ * ends the earlier sessions of the store. A transaction that such a session has not committed by then will never be
  * committed.
  */
 export async function openWritingSession(options: WritingSessionOptions): Promise<PostgresConnection> {

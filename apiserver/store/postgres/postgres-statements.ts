@@ -56,8 +56,8 @@ export const getCounter: Statement = {
   text: 'SELECT revision FROM homeostat_counter WHERE id = 1',
 };
 /**
- * The channel of notifications. Each schema has a channel of its own, so that stores in different schemas of one
- * database do not receive each other's notifications.
+ * The channel of notifications. Each schema has its own channel, so that stores in different schemas of one database do
+ * not receive each other's notifications.
  */
 export const channel: string = `'homeostat_' || to_hex(${schemaNumber})`;
 /** Returns the text of the LISTEN command, because the channel in a LISTEN command cannot be an expression. */

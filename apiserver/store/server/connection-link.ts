@@ -118,7 +118,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     if (this.#state.kind === 'up' && this.#state.connection === connection) this.#start();
   }
 
-  /** Uses another connection for later requests; the present one completes its pending requests. */
+  /** Uses another connection for later requests. The current connection completes its pending requests. */
   reset(): void {
     const state = this.#state;
     if (state.kind !== 'up') return;

@@ -20,7 +20,7 @@ export function pageOf<Item>(items: readonly Item[], bytes: number, { maxRows, m
   return { items, isLast: items.length < maxRows && bytes < maxBytes };
 }
 
-/** Yields rows in pages, in the order of their keys. The next page is read while the caller uses the present one. */
+/** Yields rows in pages, in the order of their keys. The next page is read while the caller uses the current one. */
 export async function* readAhead(
   read: (after: string) => Promise<RowPage<Row>>,
 ): AsyncGenerator<readonly Row[], void, undefined> {

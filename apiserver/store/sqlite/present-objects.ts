@@ -85,8 +85,7 @@ export class PresentObjects {
   }
 
   /**
-   * Writes a copy of these objects into the database, which the next start reads. Call this in a transaction of its
-   * own.
+   * Writes a copy of these objects into the database, which the next start reads. Call this in a separate transaction.
    */
   copy(revision: number): void {
     writePresentCopy(this.#database, { revision, secret: this.#secret, tables: this.#tables });

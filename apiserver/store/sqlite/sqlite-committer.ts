@@ -36,7 +36,7 @@ export class SqliteCommitter {
   /** The generations of the kinds that this instance has written to. */
   readonly #generations = new Map<number, number>();
   readonly #objects: PresentObjects;
-  /** The changes that the present transaction has made in {@link PresentObjects}, in order. */
+  /** The changes that the current transaction has made in {@link PresentObjects}, in order. */
   #moves: { readonly object: ObjectKey; readonly from: number; readonly to: number }[] = [];
   #revision: number;
 
@@ -309,7 +309,7 @@ function prepareStatements(database: SqlDatabase): Statements {
 }
 
 /**
- * Returns the code of the conflict between an operation and the present state; undefined when there is none. `present`
+ * Returns the code of the conflict between an operation and the current state; undefined when there is none. `present`
  * is the object's revision, or 0 when there is no object.
  */
 function stateConflict({ op, expect }: PackedOperation, present: number): number | undefined {

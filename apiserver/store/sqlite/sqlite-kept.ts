@@ -3,7 +3,7 @@ import type { StoredPart } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
 
 /**
- * Reads and writes the table `kept`. Each statement is a transaction of its own, because each part is valid without the
+ * Reads and writes the table `kept`. Each statement is a separate transaction, because each part is valid without the
  * others.
  */
 export class SqliteKept {

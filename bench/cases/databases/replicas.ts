@@ -33,7 +33,7 @@ interface Rounds {
   readonly seconds: number;
 }
 
-/** The rows of one engine. */
+/** Returns the rows of one database engine. */
 export async function deliveriesOn(
   engine: Engine,
   database: string,
