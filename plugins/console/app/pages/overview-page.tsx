@@ -212,7 +212,7 @@ function AllWell({ kinds }: { readonly kinds: readonly KindHealth[] }) {
     </Empty>
   ) : (
     <p class="all-well">
-      <Badge tone="good">all well</Badge> No object says that it fails, waits or is stuck.
+      <Badge tone="good">all well</Badge> No object reports that it fails, waits or is stuck.
     </p>
   );
 }

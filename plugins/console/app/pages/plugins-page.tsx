@@ -137,7 +137,7 @@ function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly i
         type="button"
         class="button"
         disabled={isBusy || isConsole}
-        title={isConsole ? 'This page would disappear with it.' : undefined}
+        title={isConsole ? 'Without this plugin, the console would disappear.' : undefined}
         onClick={() => void patch({ enabled: !isEnabled }, `${name} is ${isEnabled ? 'disabled' : 'enabled'}`)}
       >
         {isEnabled ? 'Disable' : 'Enable'}

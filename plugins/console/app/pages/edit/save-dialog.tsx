@@ -101,7 +101,7 @@ function Owned({ changes, stored, draft }: Omit<TriedProps, 'saved' | 'stored'> 
   if (owned.length === 0) return null;
   return (
     <section class="owned">
-      <h3>Fields that others apply</h3>
+      <h3>Fields that other managers apply</h3>
       <p class="muted">These managers may set their fields again. Keep your value, or take theirs.</p>
       <ul class="rows-list">
         {owned.map(({ path, before, owners }) => (

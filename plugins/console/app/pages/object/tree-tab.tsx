@@ -57,7 +57,7 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
   return (
     <div class="card">
       {isAlone ? (
-        <Empty title="It has no owner, and owns nothing">
+        <Empty title="This object has no owner, and owns no other object">
           Objects with an owner reference to this one appear here, and are deleted with it.
         </Empty>
       ) : (
@@ -66,7 +66,7 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
         </ul>
       )}
       {family.isComplete ? null : (
-        <p class="muted">It owns more: these are the first {formatCount(family.count)} objects.</p>
+        <p class="muted">This object owns more objects: these are the first {formatCount(family.count)}.</p>
       )}
     </div>
   );
