@@ -45,7 +45,7 @@ interface Reported {
   readonly list: readonly ControllerInfo[];
 }
 
-/** The maximum number of entries of a card; the page behind its link has all of them. */
+/** The maximum number of entries of a card; the page to which the card links has all of them. */
 const shownEntries = 12;
 
 /** Shows the number of entries that a card leaves out. */

@@ -156,7 +156,8 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
     <ul class="plain-list">
       {conditionsOf(plugin)
         .filter((each) => each.status !== 'True' && each.message !== '' && each.message !== status.message)
-        // While kinds are being indexed, their own lines show what this condition says, so it is left out.
+        // While kinds are being indexed, their own lines show the content of this condition, so the condition is left
+        // out.
         .filter((each) => each.type !== 'IndexesBuilt' || indexing.length === 0)
         .map((each) => (
           <li key={each.type}>

@@ -26,7 +26,10 @@ interface Props {
 
 const nothing: JsonObject = {};
 
-/** Shows the object that the server would store, its warnings, and the other owners of the fields; then stores it. */
+/**
+ * Shows the object that the server would store, the server's warnings, and other owners of the changed fields. Stores
+ * the object when the person confirms.
+ */
 export function SaveDialog({ resource, draft, stored, onClose, onFailure, onSaved }: Props) {
   const [tried, setTried] = useState<Saved>();
   const [failure, setFailure] = useState<ApiFailure>();
@@ -39,7 +42,7 @@ export function SaveDialog({ resource, draft, stored, onClose, onFailure, onSave
     } catch (error) {
       const found = toFailure(error);
       setFailure(found);
-      // The form shows the problem of a field beside the field, so it receives the failure.
+      // The form shows the problem of each field beside the field, so the failure is passed to the form.
       if (found.causes.length > 0) onFailure(found);
     }
   };

@@ -18,7 +18,7 @@ import type { Place } from '../../state/place.ts';
 interface Family {
   /** The controlling owners, outermost first. */
   readonly owners: readonly ApiObject[];
-  /** Owned objects by the uid of their owner. */
+  /** The owned objects, by the uid of their owner. */
   readonly owned: ReadonlyMap<string, readonly ApiObject[]>;
   readonly count: number;
   /** False when the object owns more objects than these. */
@@ -72,7 +72,7 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
   );
 }
 
-/** The owners, one below the other, down to the object; then the objects that it owns. */
+/** Shows the owners, one below the other, down to the object, and then the objects that it owns. */
 function Branch({ chain, family }: { readonly chain: readonly ApiObject[]; readonly family: Family }) {
   const [first, ...rest] = chain;
   if (first === undefined) return null;
