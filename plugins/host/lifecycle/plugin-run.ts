@@ -179,10 +179,7 @@ export class PluginRun {
     return this.#managed === undefined || this.#manager.isIdle();
   }
 
-  /**
-   * The fields of the plugin's declared objects that the host did not apply, because other field managers have changed
-   * them.
-   */
+  /** The fields of the plugin's declared objects that the host did not apply, because other managers changed them. */
   get contested(): readonly string[] {
     return this.#contested;
   }
@@ -234,10 +231,7 @@ export class PluginRun {
     }
   }
 
-  /**
-   * Calls the plugin's stop when a start completes after its timeout: only the plugin can release what its start has
-   * made.
-   */
+  /** Calls the plugin's stop when a start completes after its timeout: only the plugin can release its resources. */
   async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
     try {
       await starting;
