@@ -57,7 +57,7 @@ export function guardRequests(
     return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);
   };
 
-  /** Handles a request without a credential. A browser gets the login page instead of a 401 or 403 for a page. */
+  /** Handles a request without a credential. A browser that opens a forbidden page gets the login page. */
   async function passStranger(context: Context): Promise<void> {
     try {
       await pass(context, anonymous);
