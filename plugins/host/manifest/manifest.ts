@@ -140,7 +140,9 @@ export function checkFits(manifest: PluginManifest, { version, serviceDomain }: 
   checkRequires(manifest, version);
   const { group } = manifest;
   if (group !== undefined && (group === serviceDomain || group.endsWith(`.${serviceDomain}`)))
-    throw new Error(`plugin.yaml: group: ${group} is reserved: ${serviceDomain} and below it are the service's own`);
+    throw new Error(
+      `plugin.yaml: group: ${group} is reserved: ${serviceDomain} and its subdomains belong to the service`,
+    );
 }
 
 /** Refuses a host of the wrong version. */
