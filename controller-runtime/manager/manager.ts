@@ -34,10 +34,7 @@ export interface WatchHandle {
 
 type ManagerState = 'created' | 'running' | 'stopped';
 
-/**
- * Runs controllers and other long-running parts. When one of them fails, this is logged with its name, and the others
- * continue.
- */
+/** Runs controllers and other long-running parts. The failure of one is logged, and the others continue. */
 export class Manager {
   readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid' | 'metrics'>>;
   readonly #ownsMetrics: boolean;
@@ -59,9 +56,7 @@ export class Manager {
   readonly #leaving = new Map<string, Promise<void>>();
   /** The client for the controllers' writes; undefined until the controllers may run. */
   #client: Client | undefined;
-  /**
-   * True once the caches are synced. Sharded controllers may start then, because they need no election of the manager.
-   */
+  /** True once the caches are synced: sharded controllers then start, because they need no election. */
   #mayShard = false;
   #state: ManagerState = 'created';
 
@@ -130,10 +125,7 @@ export class Manager {
     }
   }
 
-  /**
-   * Waits for the election, runs the parts that only the leader runs, and resolves when they have stopped. Rejects when
-   * the lease was lost.
-   */
+  /** After the election, runs the parts that only the leader runs, until they stop. Rejects when the lease is lost. */
   async #lead(until: AbortController): Promise<void> {
     const term = await this.#candidacy?.stand(until.signal);
     const unlink = linkAbort(until, term?.signal);
@@ -189,18 +181,14 @@ export class Manager {
   }
 
   /**
-   * Changes the definition of a controller. The next controller with this name, for example after an election, is
-   * created from the changed definition.
+   * Changes the definition of a controller. A later start of the controller, for example after an election, uses it.
    */
   #replace(name: string, change: (definition: ControllerDefinition) => Partial<ControllerDefinition>): void {
     const definition = this.#definitions.get(name);
     if (definition !== undefined) this.#definitions.set(name, Object.freeze({ ...definition, ...change(definition) }));
   }
 
-  /**
-   * Stops a controller within the grace period, and removes it. Resolves when the controller has stopped, or at once
-   * when there is no such controller.
-   */
+  /** Stops a controller within the grace period, and removes it. Resolves when no such controller runs. */
   async remove(name: string): Promise<void> {
     const leaving = this.#leaving.get(name) ?? this.#remove(name);
     this.#leaving.set(name, leaving);
@@ -242,10 +230,7 @@ export class Manager {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
   }
 
-  /**
-   * Returns the state of one key of a controller; undefined when it is not in the queue. Throws when there is no such
-   * controller.
-   */
+  /** Returns the state of a key; undefined when it is not in the queue. Throws when there is no such controller. */
   stateOf(nameOrKind: string, key: string): KeyState | undefined {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.stateOf(key);
   }
@@ -260,18 +245,14 @@ export class Manager {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.runs(key, limit) ?? [];
   }
 
-  /**
-   * Returns the metrics of the manager's controllers, and of other code that uses the same `Metrics`, as text for
-   * Prometheus.
-   */
+  /** Returns the metrics of the controllers, and of other code with the same `Metrics`, as text for Prometheus. */
   metrics(): string {
     return this.#options.metrics.text();
   }
 
   /**
-   * True when all controllers have started, none of their keys is ready or being processed, and every event is
-   * delivered. Delayed keys (`after`, back-off) and parked keys do not count. A manager that waits for its election is
-   * idle as well.
+   * True when all controllers have started, no key is ready or being processed, and every event is delivered. Delayed
+   * and parked keys do not count. A manager that waits for its election is also idle.
    */
   isIdle(): boolean {
     if (this.#state !== 'running') return false;
@@ -289,8 +270,7 @@ export class Manager {
   }
 
   /**
-   * Returns the reason why the manager is not ready; undefined when it is. A manager that waits for its election is
-   * ready.
+   * Returns the reason why the manager is not ready; undefined when it is ready, even while it waits for its election.
    */
   readinessProblem(): string | undefined {
     if (this.#state !== 'running') return this.#state === 'created' ? 'not started' : 'stopped';

@@ -95,10 +95,7 @@ export class WorkQueue {
     this.#makeReady(entry);
   }
 
-  /**
-   * Makes a key ready after a delay. Of several delays, the earliest time counts, and a ready key stays ready. With a
-   * delay ≤ 0, this is `add`.
-   */
+  /** Makes a key ready after a delay. The earliest time counts; a ready key stays ready. A delay ≤ 0 is `add`. */
   addAfter(key: string, delayMs: number, options?: AddOptions): void {
     const withDefaults = { priority: this.#requeuePriority(key, options), reason: options?.reason ?? timer };
     if (!(delayMs > 0)) return this.add(key, withDefaults);
@@ -159,7 +156,7 @@ export class WorkQueue {
   }
 
   /**
-   * Returns the next ready key, for which the caller must call `done`; undefined when there is none, or after shutdown.
+   * Returns the next ready key, for which the caller must call `done`; undefined if there is none, or after shutdown.
    */
   get(): WorkItem | undefined {
     if (this.#shutDown) return undefined;
@@ -177,10 +174,7 @@ export class WorkQueue {
     return item;
   }
 
-  /**
-   * Ends the run of a key. If the key was added in the meantime, it is queued again. Throws when no run of the key is
-   * under way.
-   */
+  /** Ends the run of a key. If the key was added meanwhile, it is queued again. Throws when the key has no run. */
   done(key: string): void {
     const entry = this.#entries.get(key);
     if (entry?.state !== 'processing') throw new Error(`done("${key}"): no run of this key is under way`);

@@ -8,7 +8,7 @@ import { referencedName } from '../schema/schema-reference.ts';
 
 type Components = Readonly<Record<string, JsonSchema>>;
 
-/** What the schema says about the values at the end of a path. */
+/** The values at the end of a path, as the schema describes them. */
 interface Target {
   readonly type: IndexedType;
   /** True when the path leads through an array. */
