@@ -1,48 +1,49 @@
-// Runs the benchmarks named on the command line, or all: `npm run bench -- [--quick] [--rounds n] [--objects n] [--only text] [case]...`
+// Runs the benchmarks that the command line names, or all of them:
+// `npm run bench -- [--quick] [--rounds n] [--objects n] [--only text] [case]...`
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Case } from './case.ts';
-import { apply } from './cases/apply.ts';
-import { authorization } from './cases/authorization.ts';
-import { cel } from './cases/cel.ts';
-import { commandLine, create } from './cases/command-line.ts';
-import { consolePages } from './cases/console.ts';
-import { cpu } from './cases/cpu.ts';
-import { definitions } from './cases/definitions.ts';
-import { endpoints } from './cases/endpoints.ts';
-import { engines } from './cases/engines.ts';
-import { etcd } from './cases/etcd.ts';
-import { httpCreate } from './cases/http-create.ts';
-import { httpGet } from './cases/http-get.ts';
-import { httpUpdate } from './cases/http-update.ts';
-import { identities } from './cases/identities.ts';
-import { inProcess } from './cases/in-process.ts';
-import { informer } from './cases/informer.ts';
-import { listPage } from './cases/list-page.ts';
-import { million } from './cases/million.ts';
-import { owners } from './cases/owners.ts';
-import { pluginStart } from './cases/plugins.ts';
-import { postgresServer } from './cases/postgres-server.ts';
-import { postgresWrites } from './cases/postgres-writes.ts';
-import { reconciles } from './cases/reconciles.ts';
-import { registration } from './cases/registration.ts';
-import { replicas } from './cases/replicas.ts';
-import { sqlite } from './cases/sqlite.ts';
-import { stalls } from './cases/stalls.ts';
-import { runs } from './cases/runs.ts';
-import { security } from './cases/security.ts';
-import { startUpOnServers } from './cases/start-up-on-servers.ts';
-import { startUp } from './cases/start-up.ts';
-import { watchFanOut } from './cases/watch-fan-out.ts';
-import { webhooks } from './cases/webhooks.ts';
-import { workers } from './cases/workers.ts';
-import { workQueue } from './cases/work-queue.ts';
-import { describeMachine } from './machine.ts';
-import { formatTable } from './result-table.ts';
-import type { Row } from './result-table.ts';
-import { fullSettings, quickSettings } from './settings.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import type { Case } from './measure/case.ts';
+import { apply } from './cases/requests/apply.ts';
+import { authorization } from './cases/requests/authorization.ts';
+import { cel } from './cases/extensions/cel.ts';
+import { commandLine, create } from './cases/commands/command-line.ts';
+import { consolePages } from './cases/commands/console.ts';
+import { cpu } from './cases/requests/cpu.ts';
+import { definitions } from './cases/extensions/definitions.ts';
+import { endpoints } from './cases/requests/endpoints.ts';
+import { engines } from './cases/databases/engines.ts';
+import { etcd } from './cases/databases/etcd.ts';
+import { httpCreate } from './cases/requests/http-create.ts';
+import { httpGet } from './cases/requests/http-get.ts';
+import { httpUpdate } from './cases/requests/http-update.ts';
+import { identities } from './cases/requests/identities.ts';
+import { inProcess } from './cases/requests/in-process.ts';
+import { informer } from './cases/controllers/informer.ts';
+import { listPage } from './cases/requests/list-page.ts';
+import { million } from './cases/server/million.ts';
+import { owners } from './cases/controllers/owners.ts';
+import { pluginStart } from './cases/commands/plugins.ts';
+import { postgresServer } from './cases/databases/postgres-server.ts';
+import { postgresWrites } from './cases/databases/postgres-writes.ts';
+import { reconciles } from './cases/controllers/reconciles.ts';
+import { registration } from './cases/extensions/registration.ts';
+import { replicas } from './cases/databases/replicas.ts';
+import { sqlite } from './cases/databases/sqlite.ts';
+import { stalls } from './cases/server/stalls.ts';
+import { runs } from './cases/controllers/runs.ts';
+import { security } from './cases/requests/security.ts';
+import { startUpOnServers } from './cases/databases/start-up-on-servers.ts';
+import { startUp } from './cases/server/start-up.ts';
+import { watchFanOut } from './cases/server/watch-fan-out.ts';
+import { webhooks } from './cases/extensions/webhooks.ts';
+import { workers } from './cases/server/workers.ts';
+import { workQueue } from './cases/controllers/work-queue.ts';
+import { describeMachine } from './measure/machine.ts';
+import { formatTable } from './measure/result-table.ts';
+import type { Row } from './measure/result-table.ts';
+import { fullSettings, quickSettings } from './measure/settings.ts';
+import { temporaryFolder } from './measure/temporary-folder.ts';
 
 const cases: Readonly<Record<string, Case>> = {
   'http-create': httpCreate,
@@ -93,7 +94,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !Object.hasOwn(cases, name));
-if (unknown.length > 0) throw new Error(`no case ${unknown.join(', ')}: there are ${Object.keys(cases).join(', ')}`);
+if (unknown.length > 0) throw new Error(`there is no case ${unknown.join(', ')}. The cases are ${Object.keys(cases).join(', ')}`);
 
 const { only = '' } = values;
 const usual = values.quick === true ? quickSettings : fullSettings;
@@ -117,7 +118,7 @@ console.log(`\n${describeMachine(root)}${values.quick === true ? '; --quick: the
 console.log(formatTable(rows));
 for (const page of pages) console.log(`\n${page}`);
 
-/** @throws Error for text that is no whole number from 1 to `most` */
+/** Reads the number of an option. @throws Error for text that is not a whole number from 1 to `most` */
 function readNumber(name: string, text: string, most: number): number {
   const number = Number(text);
   if (Number.isInteger(number) && number >= 1 && number <= most) return number;

@@ -24,17 +24,17 @@ describe('the check of dependencies', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'homeostat-dependencies-'));
     await mkdir(join(folder, '.ci'));
-    await cp(join(root, '.ci/dependencies.yaml'), join(folder, '.ci/dependencies.yaml'));
+    await cp(join(root, '.ci/packages/dependencies.yaml'), join(folder, '.ci/packages/dependencies.yaml'));
   });
 
   after(() => rm(folder, { recursive: true }));
 
-  /** The output of the check, and its exit code, after a change of the lock file. */
+  /** Returns the output and the exit code of the check after a change of the lock file. */
   async function check(change: (lock: Lock) => void): Promise<Outcome> {
     const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock;
     change(lock);
     await writeFile(join(folder, 'package-lock.json'), JSON.stringify(lock));
-    const checking = run(process.execPath, [join(root, '.ci/dependencies.js'), folder]);
+    const checking = run(process.execPath, [join(root, '.ci/packages/dependencies.js'), folder]);
     return checking.then(
       ({ stdout }) => ({ code: 0, stdout }),
       (error: unknown) => error as Outcome,
@@ -45,7 +45,7 @@ describe('the check of dependencies', () => {
     expect(await check(() => undefined)).to.include({ code: 0, stdout: '' });
   });
 
-  it('refuses a licence that must not be shipped, and accepts a choice of licences of which one may be shipped', async () => {
+  it('refuses a licence that is not allowed, and accepts a choice of licences if one of them is allowed', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/copied'] = { version: '1.0.0', license: 'GPL-3.0-only' };
       packages['node_modules/silent'] = { version: '1.0.0' };
@@ -54,12 +54,12 @@ describe('the check of dependencies', () => {
     });
     expect(code).to.equal(1);
     expect(stdout.trim().split('\n')).to.deep.equal([
-      'copied 1.0.0: licence GPL-3.0-only is not in .ci/dependencies.yaml',
-      'silent 1.0.0: licence unknown is not in .ci/dependencies.yaml',
+      'copied 1.0.0: licence GPL-3.0-only is not in .ci/packages/dependencies.yaml',
+      'silent 1.0.0: licence unknown is not in .ci/packages/dependencies.yaml',
     ]);
   });
 
-  it('refuses a licence that must not be shipped in code that a build puts into our packages, and in the packages that this code needs', async () => {
+  it('refuses such a licence also for packages that a build bundles into ours, and for their dependencies', async () => {
     const { code, stdout } = await check(({ packages }) => {
       for (const name of ['preact', '@marijn/find-cluster-break', 'swagger-ui-dist', 'vite', 'mocha'])
         packages[`node_modules/${name}`] = { ...packages[`node_modules/${name}`], license: 'GPL-3.0-only' };
@@ -68,7 +68,7 @@ describe('the check of dependencies', () => {
     expect(stdout.match(/^\S+/gm)).to.have.members(['preact', '@marijn/find-cluster-break', 'swagger-ui-dist']);
   });
 
-  it('refuses a package in several versions, and different ranges of one package in our packages', async () => {
+  it('refuses several versions of a package, and different ranges of a package in our packages', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/ajv/node_modules/pg'] = { version: '1.0.0', license: 'MIT' };
       packages['apiserver'] = { ...packages['apiserver'], dependencies: { 'js-yaml': '1.0.0' } };

@@ -1,9 +1,9 @@
-// The limit of HTTP: bare koa that parses a body and sends it back. GET returns the last body sent.
+// The limit for HTTP: bare koa that parses a body and sends it back. A GET returns the last body that was sent.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import getRawBody from 'raw-body';
-import { answerCalls } from '../answer-calls.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
 
 let last: Buffer = Buffer.alloc(0);
 

@@ -1,5 +1,5 @@
-// The minimum work of a create: the object's bytes, a shared commit, and an entry in the indexes. It checks nothing,
-// notifies no watcher, and writes the same metadata each time.
+// A server that does only the necessary work of a create: the object's bytes, a commit together with other creates, and
+// an entry in the indexes. It checks nothing, notifies no watchers, and always writes the same metadata.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -7,13 +7,13 @@ import { systemClock } from '@homeostat/controller-runtime';
 import { defaultIndexes, silentLogger } from '@homeostat/controller-runtime/api';
 import Koa from 'koa';
 import getRawBody from 'raw-body';
-import { answerCalls } from '../answer-calls.ts';
-import { runInFlight } from '../in-flight.ts';
-import type { InFlightFigures } from '../in-flight.ts';
-import { addedMetadata, newPerson, personModel, threeIndexes } from '../person.ts';
-import type { Person } from '../person.ts';
-import { loadModule } from '../server-modules.ts';
-import type { GroupCommit } from '../server-modules.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { runInFlight } from '../measure/in-flight.ts';
+import type { InFlightFigures } from '../measure/in-flight.ts';
+import { addedMetadata, newPerson, personModel, threeIndexes } from '../load/person.ts';
+import type { Person } from '../load/person.ts';
+import { loadModule } from '../processes/server-modules.ts';
+import type { GroupCommit } from '../processes/server-modules.ts';
 
 const { openStore } = await loadModule('store/open/database-url');
 const { GroupCommit: Commits } = await loadModule('store/group-commit');
@@ -21,7 +21,7 @@ const { KindCache } = await loadModule('index/kind-cache');
 const { createEntry } = await loadModule('index/create-entry');
 const { encodeObject, withRevision } = await loadModule('registry/object/object-codec');
 
-/** Writes at the same time. */
+/** The number of writes at the same time. */
 const width = 256;
 
 const model = personModel(threeIndexes);
@@ -30,7 +30,7 @@ const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
 let commits: GroupCommit;
 let created = 0;
 
-/** Resolves with the bytes of the response, once they are durable. */
+/** Stores a person. Resolves with the bytes of the response when they are durable. */
 async function store(person: Person): Promise<Buffer> {
   const { name } = person.metadata;
   const object = { ...person, metadata: { name, resourceVersion: '', ...addedMetadata } };
@@ -46,7 +46,7 @@ async function store(person: Person): Promise<Buffer> {
   return bytes;
 }
 
-/** The objects are made before the time is measured. */
+/** Creates objects in this process. Their JavaScript objects are made before the time is measured. */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
     const number = created++;

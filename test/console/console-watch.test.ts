@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { passCompactions } from '../support/pass-time.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
+import { passCompactions } from '../support/servers/pass-time.ts';
+import { TcpProxy } from '../support/network/tcp-proxy.ts';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
@@ -36,7 +36,7 @@ describe('a lost connection of the console [slow]', function () {
   const create = async (name: string): Promise<unknown> =>
     server.client.create(Ticket, { metadata: { name }, spec: { title: name } });
 
-  it('shows itself, and the watch continues from its revision, without another list', async () => {
+  it('is shown; afterwards the watch continues from its revision, without another list', async () => {
     proxy.down();
     await page.getByText('The connection to the server is lost.', { exact: false }).waitFor();
     await expectAccessible(page);
@@ -52,7 +52,7 @@ describe('a lost connection of the console [slow]', function () {
     await page.getByText('read again', { exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('leads to another list, which is marked, when the server has forgotten the revision', async () => {
+  it('leads to another list, with a note on the page, when the revision is compacted', async () => {
     proxy.down();
     await page.getByText('The connection to the server is lost.', { exact: false }).waitFor();
     await server.client.delete(Ticket, 'goes');

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 const apiVersion = 'admissionregistration.k8s.io/v1';
 const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] };
@@ -28,7 +28,7 @@ describe('kubectl and admission policies [slow] [compat policies]', () => {
 
   after(() => kubectl?.stop());
 
-  it('applies a policy with its binding, and shows why an object is refused', async () => {
+  it('applies a policy with its binding, and shows the reason when an object is refused', async () => {
     await kubectl.succeeds('apply', '-f', await kubectl.file('policy.json', policy));
     await kubectl.succeeds('apply', '-f', await kubectl.file('binding.json', binding));
     expect(await kubectl.succeeds('get', 'validatingadmissionpolicies')).to.match(

@@ -1,11 +1,11 @@
 import { createClient } from '@homeostat/controller-runtime';
 import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { finish } from '../support/command.ts';
-import type { Finished } from '../support/command.ts';
-import { skipWithoutKubectl } from '../support/kubectl.ts';
-import { Person, person } from '../support/models.ts';
-import { SecureServer, token } from '../support/secure-server.ts';
+import { finish } from '../support/commands/command.ts';
+import type { Finished } from '../support/commands/command.ts';
+import { skipWithoutKubectl } from '../support/commands/kubectl.ts';
+import { Person, person } from '../support/models/models.ts';
+import { SecureServer, token } from '../support/servers/secure-server.ts';
 
 describe('kubectl with the kubeconfig that homeostat writes [compat credentials] [slow]', () => {
   let server: SecureServer;
@@ -67,7 +67,7 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     }
   });
 
-  it('finds the account "default" in a new namespace, and again after it is deleted', async () => {
+  it('finds the service account "default" in a new namespace, and again after its deletion', async () => {
     await run('create', 'namespace', 'team');
     await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', `--timeout=${testPatienceMs(15)}s`);
     expect(await run('get', 'serviceaccounts', '-n', 'team')).to.match(/^NAME .*\ndefault .*\n$/);
@@ -77,7 +77,7 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     await run('delete', 'namespace', 'team', '--wait=false');
   });
 
-  it('creates service accounts and tokens for them, which the server accepts until the accounts are deleted', async () => {
+  it('creates service accounts and their tokens, which the server accepts until the accounts are deleted', async () => {
     expect(await run('create', 'serviceaccount', 'robot')).to.equal('serviceaccount/robot created\n');
     expect(await run('create', 'secret', 'generic', 'pass', '--from-literal=a=b')).to.include('created');
     const bound = ['--bound-object-kind', 'Secret', '--bound-object-name', 'pass', '--duration', '48h'];

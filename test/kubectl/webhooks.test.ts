@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { issuerCertificate } from '../support/issuer-certificate.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
-import { webhookConfiguration, WebhookServer } from '../support/webhook-server.ts';
+import { issuerCertificate } from '../support/logins/issuer-certificate.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
+import { webhookConfiguration, WebhookServer } from '../support/network/webhook-server.ts';
 
 describe('kubectl with webhooks [slow]', () => {
   let kubectl: KubectlSetup;
@@ -26,7 +26,7 @@ describe('kubectl with webhooks [slow]', () => {
     if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
-  it('apply, get, a refusal of a webhook, and delete [compat webhooks]', async () => {
+  it('apply, get and delete webhooks, and show the refusal of a webhook [compat webhooks]', async () => {
     hooks.on('/grown', ({ object }) => ({
       allowed: object.spec.age >= 18,
       warnings: ['ages are checked'],

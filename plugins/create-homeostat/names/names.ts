@@ -1,4 +1,4 @@
-// Derives the names of one thing from each other.
+// Derives the names of a kind and of its files and variables from each other.
 
 /** Returns the name of a kind's files: `WebSite` → `web-site`, `HTTPRoute` → `http-route`. */
 export function kebabCase(name: string): string {
@@ -8,7 +8,7 @@ export function kebabCase(name: string): string {
     .toLowerCase();
 }
 
-/** `web-site` → `webSite`. */
+/** Returns a name in camel case: `web-site` → `webSite`. */
 export function camelCase(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_match, first: string) => first.toUpperCase());
 }

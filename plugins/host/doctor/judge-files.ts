@@ -6,9 +6,12 @@ import { secretFileProblem } from '../text/secret-file.ts';
 import type { Finding } from './finding.ts';
 
 const mebibyte = 1024 * 1024;
-/** The free space below which the database may soon have no room, or has none. */
+/**
+ * Free space below the first limit is a warning, because the disk may soon be full; below the second limit, it is an
+ * error.
+ */
 const room = { warningMiB: 1024, errorMiB: 100 } as const;
-/** Clocks of machines that share files differ a little. */
+/** The tolerated difference between clocks: those of machines that share files differ a little. */
 const toleratedAheadMs = 60_000;
 
 /** Judges who has access to the files with secrets, and to the database. */
@@ -25,15 +28,15 @@ export function judgePermissions(config: ServeConfig, databaseFile: string | und
   const findings = secrets.flatMap((path = ''): Finding[] => {
     const problem = secretFileProblem(path);
     if (problem === undefined) return [];
-    // The server restricts its database by itself, and refuses other files.
+    // The server itself restricts access to its database, but it refuses the other files, so those are errors.
     const level = path === databaseFile ? 'warning' : 'error';
     return [{ check, level, message: `${path}: ${problem.replace(/: chmod.*/, '')}`, cure: `chmod 600 ${path}` }];
   });
   if (findings.length > 0) return findings;
-  return [{ check, level: 'ok', message: `${secrets.length} files with secrets are their owner's alone` }];
+  return [{ check, level: 'ok', message: `${secrets.length} files with secrets are accessible to their owner only` }];
 }
 
-/** Judges the room on the disk of a folder, which need not exist yet. */
+/** Judges the free space on the disk of a folder. The folder need not exist yet. */
 export async function judgeDisk(folder: string): Promise<readonly Finding[]> {
   const place = existingFolder(resolve(folder));
   const { bavail, bsize } = await statfs(place);
@@ -45,14 +48,14 @@ export async function judgeDisk(folder: string): Promise<readonly Finding[]> {
   return [{ check: 'disk', level: 'ok', message }];
 }
 
-/** Judges the clock: a file that was written in the future means that the clock was, or is, wrong. */
+/** Judges the clock: if the time of a file is in the future, the clock was or is wrong. */
 export function judgeClock(databaseFile: string | undefined, nowMs: number): readonly Finding[] {
   const check = 'clock';
   const found = databaseFile === undefined ? undefined : statSync(databaseFile, { throwIfNoEntry: false });
   const now = new Date(nowMs).toISOString();
   if (found === undefined || found.mtimeMs <= nowMs + toleratedAheadMs) return [{ check, level: 'ok', message: now }];
   const message = `${databaseFile} was written at ${found.mtime.toISOString()}, and the clock says ${now}`;
-  return [{ check, level: 'warning', message, cure: 'set the clock, and keep it right by NTP' }];
+  return [{ check, level: 'warning', message, cure: 'set the clock, and synchronize it by NTP' }];
 }
 
 function existingFolder(folder: string): string {

@@ -23,12 +23,12 @@ export async function isServing(address: ServerAddress): Promise<boolean> {
     const response = await ask(address, '/livez?verbose');
     return /^livez check (?:passed|failed)$/m.test(await response.text());
   } catch (error) {
-    // A server whose certificate is not trusted responds nevertheless.
+    // A server whose certificate is not trusted has responded, too.
     return accessCure(error) !== undefined;
   }
 }
 
-/** Judges a running server by its own reports. */
+/** Judges a running server by its health checks, its metrics, and the states that it reports. */
 export async function judgeServer(running: RunningServer): Promise<readonly Finding[]> {
   const { address } = running;
   try {
@@ -51,11 +51,14 @@ function ask(address: ServerAddress, path: string): Promise<Response> {
   return requestServer(address, path, { signal: AbortSignal.timeout(timeoutMs) });
 }
 
-/** Judges access. The findings are those of the administrator, who may read everything. */
+/**
+ * Judges whether the command's user may read /metrics, as an administrator may. Without this permission, other findings
+ * would be incomplete.
+ */
 async function judgeAccess(address: ServerAddress): Promise<Finding | undefined> {
   const { status } = await ask(address, '/metrics');
   if (status !== 401 && status !== 403) return undefined;
-  const message = `${address.server} answers, but does not let this user read /metrics (${status})`;
+  const message = `${address.server} responds, but does not let this user read /metrics (${status})`;
   const cure = 'name the kubeconfig of an administrator in HOMEOSTAT_KUBECONFIG, or give --token';
   return { check, level: 'warning', message, cure };
 }
@@ -69,7 +72,7 @@ async function judgeHealth({ address, nowMs }: RunningServer): Promise<readonly 
   const skewMs = Math.abs(Date.parse(response.headers.get('date') ?? '') - nowMs());
   if (skewMs > toleratedSkewMs) {
     const message = `the clocks of the server and of this machine differ by ${Math.round(skewMs / 1000)} s`;
-    findings.push({ check: 'clock', level: 'warning', message, cure: 'keep both right by NTP' });
+    findings.push({ check: 'clock', level: 'warning', message, cure: 'synchronize both by NTP' });
   }
   const version = /\+homeostat\.(.+)$/.exec(String((await read(address, '/version'))['gitVersion']))?.[1];
   if (version !== undefined && version !== hostVersion()) {
@@ -106,7 +109,7 @@ function judgePlugin({ metadata, status }: JsonObject): readonly Finding[] {
   }
   if (reason === 'NotInstalled') {
     const cure = `install it again, or forget it: homeostat delete plugin ${name}`;
-    findings.push({ check: 'orphans', level: 'warning', message: `plugin "${name}" is not installed any more`, cure });
+    findings.push({ check: 'orphans', level: 'warning', message: `plugin "${name}" is no longer installed`, cure });
   }
   for (const held of Array.isArray(heldBack) ? heldBack.filter(isJsonObject) : []) {
     const text = `${String(held['count'])} objects of ${String(held['kind'])} cannot be deleted: their finalizer ${String(held['finalizer'])} waits for plugin "${name}"`;

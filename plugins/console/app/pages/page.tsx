@@ -53,7 +53,9 @@ function NoPage() {
   );
 }
 
-/** The interval at which the page looks for a missing kind again: some users may not follow the plugins. */
+/**
+ * The interval at which the page checks whether a missing kind is served, because some users may not watch the plugins.
+ */
 const lookMs = 2000;
 
 function NoKind({ name }: { readonly name: string }) {
@@ -71,8 +73,8 @@ function NoKind({ name }: { readonly name: string }) {
       <PageHead title={name} />
       <Empty title="The server does not serve this kind">
         <p>
-          Perhaps its plugin is not running: look at <a href="#/plugins">the plugins</a>. The page continues when the
-          kind is back.
+          Perhaps its plugin is not running: look at <a href="#/plugins">the plugins</a>. This page continues when the
+          server serves the kind again.
         </p>
       </Empty>
     </div>

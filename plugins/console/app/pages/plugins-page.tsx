@@ -19,14 +19,14 @@ const resource = { group: 'plugin.homeostat.internal', plural: 'plugins' };
 const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
 const settingsKey = 'pluginsettings.plugin.homeostat.internal';
 
-/** Phases, errors and switches of all plugins. */
+/** The page with the phases, errors and switches of all plugins. */
 export function PluginsPage() {
   const archives = useArchives();
   const points = useExtensionPoints();
   const list = useRef<HTMLDivElement>(null);
   const [, wanted = ''] = route.value.segments;
   const isThere = plugins.value.has(wanted);
-  // A link to one plugin leads to its card.
+  // A link to one plugin scrolls to the card of this plugin.
   useEffect(() => {
     if (isThere) list.current?.querySelector(`[data-plugin="${CSS.escape(wanted)}"]`)?.scrollIntoView();
   }, [wanted, isThere]);
@@ -60,7 +60,7 @@ export function PluginsPage() {
 
 interface PluginProps {
   readonly plugin: ApiObject;
-  /** True for a plugin in the folder that requests can change. */
+  /** True for a plugin in the server's folder of installed plugins, so that it can be uninstalled here. */
   readonly isInstalled: boolean;
 }
 
@@ -137,7 +137,7 @@ function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly i
         type="button"
         class="button"
         disabled={isBusy || isConsole}
-        title={isConsole ? 'This page would disappear with it.' : undefined}
+        title={isConsole ? 'Without this plugin, the console would disappear.' : undefined}
         onClick={() => void patch({ enabled: !isEnabled }, `${name} is ${isEnabled ? 'disabled' : 'enabled'}`)}
       >
         {isEnabled ? 'Disable' : 'Enable'}
@@ -156,7 +156,8 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
     <ul class="plain-list">
       {conditionsOf(plugin)
         .filter((each) => each.status !== 'True' && each.message !== '' && each.message !== status.message)
-        // While kinds are being indexed, their own lines show what this condition says, so it is left out.
+        // While kinds are being indexed, their own lines show the content of this condition, so the condition is left
+        // out.
         .filter((each) => each.type !== 'IndexesBuilt' || indexing.length === 0)
         .map((each) => (
           <li key={each.type}>

@@ -7,7 +7,7 @@ import type { Subject } from '../state/grants.ts';
 
 const kinds = ['User', 'Group', 'ServiceAccount'];
 
-/** Lists what a subject may do, also one that has no object here, such as a user of an issuer. */
+/** Lists what a subject may do. The subject need not have an object on this server: it may be a user of an issuer. */
 export function WhatMay() {
   const [chosen, setChosen] = useState<{ readonly title: string; readonly subject: Subject }>();
   const ask = (event: SubmitEvent): void => {
@@ -42,7 +42,7 @@ export function WhatMay() {
       </form>
       {chosen === undefined ? null : (
         <section aria-label={chosen.title}>
-          <p role="status">{chosen.title} may do this, and whatever every user may:</p>
+          <p role="status">{chosen.title} may do this, and everything that every user may do:</p>
           <SubjectGrants key={`${chosen.title} ${chosen.subject.groups.join()}`} subject={chosen.subject} />
         </section>
       )}

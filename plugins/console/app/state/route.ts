@@ -18,7 +18,7 @@ function parseRoute(fragment: string): Route {
   return { segments, query: new URLSearchParams(query) };
 }
 
-/** People also type fragments by hand: a broken escape stays unchanged. */
+/** A broken escape stays unchanged, because people also type fragments by hand. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -29,7 +29,7 @@ function decode(segment: string): string {
 
 export const route = computed(() => parseRoute(hash.value));
 
-/** The namespace that the page is about; empty for a page about none. */
+/** The namespace that the page is about; empty if the page is not about a namespace. */
 export const pageNamespace = computed(() => {
   const { segments, query } = route.value;
   const [page, , namespace = ''] = segments;
@@ -45,14 +45,14 @@ export function hrefOf(segments: readonly string[], query: Readonly<Record<strin
   return `#/${segments.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-/** Opens a page. With `replace`, the back button skips the present page. */
+/** Opens a page. With `replace`, the back button skips the page that was open before. */
 export function go(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);
   hash.value = location.hash;
 }
 
-/** Changes values of the present query; an empty text removes one. */
+/** Changes values of the query in the current address; an empty text removes a value. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const { segments, query } = route.value;
   go(hrefOf(segments, { ...Object.fromEntries(query), ...changes }), { replace: true });
@@ -61,10 +61,10 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
 export const kindHref = (key: string, query: Readonly<Record<string, string>> = {}): string =>
   hrefOf(['kinds', key], query);
 
-/** The page that creates an object; `name` is the initial name. */
+/** The address of the page that creates an object; `name` is the initial name. */
 export const createHref = (key: string, name = ''): string => hrefOf(['create', key], { name });
 
-/** The place of one object. Without a namespace, its segment is `-`, which is not a valid namespace. */
+/** The address of the page of one object. Without a namespace, its segment is `-`, which is not a valid namespace. */
 export function objectHref(key: string, namespace: string, name: string, tab = ''): string {
   return hrefOf(['objects', key, namespace === '' ? '-' : namespace, name], { tab });
 }

@@ -18,14 +18,14 @@ import type { Place } from '../../state/place.ts';
 interface Family {
   /** The controlling owners, outermost first. */
   readonly owners: readonly ApiObject[];
-  /** Owned objects by the uid of their owner. */
+  /** The owned objects, by the uid of their owner. */
   readonly owned: ReadonlyMap<string, readonly ApiObject[]>;
   readonly count: number;
-  /** False when the object owns more. */
+  /** False when the object owns more objects than these. */
   readonly isComplete: boolean;
 }
 
-/** The shortest time between two readings while controllers write. */
+/** The shortest time between two requests for the tree, while controllers write. */
 const rereadMs = 3000;
 
 /** The owners of an object, and the objects that it owns, with their health. */
@@ -57,7 +57,7 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
   return (
     <div class="card">
       {isAlone ? (
-        <Empty title="It has no owner, and owns nothing">
+        <Empty title="This object has no owner, and owns no other object">
           Objects with an owner reference to this one appear here, and are deleted with it.
         </Empty>
       ) : (
@@ -66,13 +66,13 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
         </ul>
       )}
       {family.isComplete ? null : (
-        <p class="muted">It owns more: these are the first {formatCount(family.count)} objects.</p>
+        <p class="muted">This object owns more objects: these are the first {formatCount(family.count)}.</p>
       )}
     </div>
   );
 }
 
-/** The owners, one below the other, down to the object; then the objects that it owns. */
+/** Shows the owners, one below the other, down to the object, and then the objects that it owns. */
 function Branch({ chain, family }: { readonly chain: readonly ApiObject[]; readonly family: Family }) {
   const [first, ...rest] = chain;
   if (first === undefined) return null;
@@ -132,8 +132,8 @@ async function readFamily({ resource, namespace, name }: Place, object: ApiObjec
 }
 
 /**
- * Returns the items by their owner. Each item appears only once, below the first of its owners; otherwise the tree of
- * objects that own each other would have no end.
+ * Returns the items, grouped by the uid of their owner. Each item appears only once, below the first of its owners;
+ * otherwise the tree of objects that own each other would have no end.
  */
 function treeOf(root: string, items: readonly ApiObject[]): Family['owned'] {
   const owned = new Map<string, ApiObject[]>();
@@ -155,7 +155,7 @@ const placeOf = (object: ApiObject): string => [textOf(object.kind), namespaceOf
 async function readOwners(namespace: string, object: ApiObject, signal: AbortSignal): Promise<readonly ApiObject[]> {
   const chain: ApiObject[] = [];
   let child = object;
-  // A longer chain is taken for a cycle.
+  // A longer chain is treated as a cycle of owners.
   while (chain.length < 10) {
     const [owner] = ownersOf(child);
     const resource = owner === undefined ? undefined : kindOfObject(owner.apiVersion, owner.kind);
