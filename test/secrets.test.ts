@@ -87,7 +87,7 @@ describe('Secrets', () => {
     expect(illegal.body.message).to.include('data["a"]: illegal base64 data at input byte 7');
   });
 
-  it('have keys and sizes as in Kubernetes', async () => {
+  it('are limited in their keys and sizes as in Kubernetes', async () => {
     const long = 'k'.repeat(254);
     const answer = await server.post(
       secrets,

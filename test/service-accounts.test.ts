@@ -168,7 +168,7 @@ describe('service accounts', () => {
     expect((await server.post('/openid/v1/jwks', {}, { headers })).status).to.equal(405);
   });
 
-  it('lose their watches when their token expires or is deleted', async () => {
+  it('lose their watches when the account of the token is deleted', async () => {
     const body = {
       metadata: { name: 'watchers' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
