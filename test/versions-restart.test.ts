@@ -70,7 +70,7 @@ describe('a kind whose stored version changes', () => {
     await client.create(gadgetV1, newGadgetV1('huge', { extent: 'huge' }) as never);
     const failure = await restart(gadget).catch((error: unknown) => String(error));
     expect(failure).to.equal(
-      'IndexBuildError: Gadget "huge" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "huge" is no size',
+      'IndexBuildError: Gadget "huge" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "huge" is not a size',
     );
     expect((await (await restart(gadgetV1)).client.get(gadgetV1, 'huge')).spec?.extent).to.equal('huge');
   });

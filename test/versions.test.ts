@@ -258,7 +258,7 @@ describe('a kind in several versions', () => {
       expect([status, body.reason, body.message]).to.deep.equal([
         422,
         'Invalid',
-        'Gadget.shop.example.com "a" is invalid: Gadget "a" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "big" is no size',
+        'Gadget.shop.example.com "a" is invalid: Gadget "a" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "big" is not a size',
       ]);
     });
 

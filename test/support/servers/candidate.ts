@@ -79,7 +79,7 @@ export class Candidate {
     this.#running = this.#manager.run(this.#stop.signal).catch((error: unknown) => void (this.failure = error));
   }
 
-  /** True when another candidate leads and this one has no work. */
+  /** True when this candidate does not lead, and has no work. */
   get isWaiting(): boolean {
     return !this.isLeader && this.#manager.isIdle();
   }
