@@ -20,7 +20,7 @@ const octalTag = defineScalarTag(intCoreTag.tagName, {
 });
 
 /**
- * Merge keys (`<<`) are also a feature of YAML 1.1. The depth is limited to 200, because a schema of 60 levels has over
+ * Merge keys (`<<`) are also a feature of YAML 1.1. The maximum depth is high, because a schema of 60 levels has over
  * 100 levels in YAML.
  */
 const options = { schema: CORE_SCHEMA.withTags(mergeTag, octalTag), maxDepth: 1000 };

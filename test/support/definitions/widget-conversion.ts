@@ -21,7 +21,7 @@ export function convertWidget(apiVersion: string, object: ConvertedWidget): obje
   return { ...object, apiVersion, spec };
 }
 
-/** The client configuration of the webhook that converts Widgets. */
+/** The webhook that converts Widgets: returns the response to a conversion review. */
 export function convertWidgets(request: {
   readonly objects: readonly ConvertedWidget[];
   readonly desiredAPIVersion: string;
