@@ -98,7 +98,7 @@ describe('requests without a credential', () => {
     expect(JSON.parse(log.lines[10] ?? '')).to.include({ leftOut: 20, path: '/livez', address: '127.0.0.1' });
   });
 
-  it('are refused when they are writes and a browser\'s header names another site, with every media type', async () => {
+  it("are refused when they are writes and a browser's header names another site, with every media type", async () => {
     for (const type of ['application/json', 'text/plain', '']) {
       const headers = { 'sec-fetch-site': 'cross-site' };
       expectRefusal(await server.post(persons, person('ann'), { headers, type }), { reason: 'Forbidden' });
@@ -200,7 +200,7 @@ describe('a server behind a proxy', () => {
     expectRefusal(await server.post(persons, person('ann'), { headers: sent }), { reason: 'Forbidden' });
   });
 
-  it('limits the watches of each address, which it reads from the proxy\'s header', async () => {
+  it("limits the watches of each address, which it reads from the proxy's header", async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': `6.6.6.6, ${address}` });

@@ -23,7 +23,7 @@ describe('spec: a model of a plugin', () => {
     await server.stop();
   });
 
-  it('is stored, read and changed by the plugin, with labels under the plugin\'s own domain [spec 1-plugin-data, 2.5-prefix-domain]', async () => {
+  it("is stored, read and changed by the plugin, with labels under the plugin's own domain [spec 1-plugin-data, 2.5-prefix-domain]", async () => {
     const ages: unknown[] = [];
     const plugin = definePlugin({
       models: [Person],

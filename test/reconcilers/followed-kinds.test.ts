@@ -86,7 +86,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('enqueue no keys for the controller\'s own updates, if requested, but for all other events', async () => {
+    it("enqueue no keys for the controller's own updates, if requested, but for all other events", async () => {
       let runs = 0;
       const at = await runTeam(transport, {
         owns: [owned(Worker, { ignoreOwnWrites: true })],

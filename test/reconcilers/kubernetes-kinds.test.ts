@@ -18,7 +18,7 @@ interface ServedSchema {
 
 const kinds = [ConfigMap, Event, Lease, Namespace, Secret, ServiceAccount];
 
-describe('the exported models of Kubernetes\' kinds', () => {
+describe("the exported models of Kubernetes' kinds", () => {
   it('match the kinds that the server serves in name, scope and fields', async () => {
     const server = await startTestServer();
     const read = async (path: string): Promise<unknown> => (await fetch(`${server.url}${path}`)).json();
