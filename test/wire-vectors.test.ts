@@ -60,7 +60,7 @@ const unlikeStored: ReadonlySet<string> = new Set([
   'ssa unknown field (default strict? )',
 ]);
 
-/** The revision from which each watch starts, by the name of its case: the present revision of this server. */
+/** The start revision in the recorded watches, which was the present revision of the recorded server. */
 const watchedFrom = '1030683';
 
 const continueToken = 'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MTAzMDY0NSwic3RhcnQiOiIvbDJcdTAwMDAifQ';
