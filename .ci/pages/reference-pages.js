@@ -99,7 +99,7 @@ function commandSections({ help, names, path, command }) {
   ];
 }
 
-/** The options of serve that docs/operating/serve.md does not mention. */
+/** Returns the options of `serve` that docs/operating/serve.md does not mention. */
 function unlistedOptions() {
   const text = read('docs/operating/serve.md');
   return Object.keys(serveOptions)

@@ -9,9 +9,9 @@ const maxRememberedBytes = 256 * 1024 * 1024;
 const changesPerPage = 1000;
 
 /**
- * All objects of a store as of one revision, while writes continue. Nothing is locked: the objects are read in pages,
- * and the log has the former state of each object that has changed since the revision. Memory holds one page, and the former
- * states of changed objects on later pages.
+ * All objects of a store at one revision, while writes continue. Nothing is locked: the objects are read in pages, and
+ * the log has the former state of each object that has changed since the revision. Memory contains one page, and the
+ * former states of changed objects on later pages.
  */
 export class Snapshot {
   readonly revision: number;

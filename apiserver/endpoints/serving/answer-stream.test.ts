@@ -78,7 +78,7 @@ describe('a streamed response', () => {
     return seen;
   }
 
-  /** Waits until the stream has done all that it does before the client reads. */
+  /** Lets the stream do all its work, up to the point where it waits for the client to read. */
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };

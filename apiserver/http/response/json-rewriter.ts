@@ -74,7 +74,7 @@ export class JsonRewriter {
     this.#level = { isArray: false, path: undefined, isEmpty: true, expectsName: false };
   }
 
-  /** Yields the output for a piece. All buffers have at least one byte; there may be none. */
+  /** Yields the output for a piece: any number of buffers, perhaps none, each with at least one byte. */
   *push(piece: Buffer): Generator<Buffer, void, undefined> {
     for (let at = 0; at < piece.length;) {
       at = this.#read(piece, at);
