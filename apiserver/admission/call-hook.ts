@@ -24,9 +24,9 @@ export type HookSubject = Pick<UpdateAdmission, 'object' | 'dryRun' | 'warn' | '
 };
 
 /**
- * Reasons with which a hook may refuse a write. Any other reason (NotFound, Conflict ...) that a hook throws comes from
- * a request that the hook made itself, and clients would take it as a statement about the object that is being written.
- * So it counts as a failure of the hook.
+ * Reasons with which a hook may refuse a write. Any other reason (NotFound, Conflict ...) comes from a request that the
+ * hook made itself. Clients would misunderstand it as a statement about the object that they write. So it counts as a
+ * failure of the hook.
  */
 const refusals: ReadonlySet<StatusReason> = new Set<StatusReason>([
   'BadRequest',

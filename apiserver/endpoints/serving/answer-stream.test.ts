@@ -121,7 +121,7 @@ describe('a streamed response', () => {
     connection.emit('close');
     await eventually(() => producer.returned);
     expect(producer.asked).to.equal(1);
-    expect(aborted.map(({ message }) => message)).to.deep.equal(['the client has gone']);
+    expect(aborted.map(({ message }) => message)).to.deep.equal(['the client has disconnected']);
     expect(errors).to.deep.equal([]);
     expect(ends).to.be.greaterThan(0);
     expect(connection.ended).to.equal(false);

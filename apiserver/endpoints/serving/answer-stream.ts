@@ -107,7 +107,7 @@ export class AnswerStream implements Running {
 
   readonly #onClose = (): void => {
     if (this.#over || this.#parts.outgoing.writableFinished) return;
-    this.#cancel(new Error('the client has gone'));
+    this.#cancel(new Error('the client has disconnected'));
     this.#finish();
   };
 }

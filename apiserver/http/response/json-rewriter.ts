@@ -32,7 +32,7 @@ type State =
    * yet.
    */
   | 'in a name of the path'
-  | 'in what is left out';
+  | 'in the omitted part';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -99,7 +99,7 @@ export class JsonRewriter {
         return this.#readWord(piece, at);
       case 'in a name of the path':
         return this.#readName(piece, at);
-      case 'in what is left out':
+      case 'in the omitted part':
         return this.#skip(piece, at);
     }
   }
@@ -193,7 +193,7 @@ export class JsonRewriter {
     if (!isWhole && end === piece.length) return end;
     const rest = this.#level.path?.slice(1) ?? [];
     if (isWhole && rest.length === 0) {
-      this.#state = 'in what is left out';
+      this.#state = 'in the omitted part';
       return end;
     }
     if (isWhole) this.#path = rest;
