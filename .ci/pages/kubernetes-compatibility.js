@@ -123,7 +123,8 @@ export function compatibility(tests) {
   ];
   const committed = readCommitted(page);
   const parts = committed.split(place);
-  if (parts.length !== 3) return { problems: [...problems, `${page} must have exactly two places for tables: ${begin} … ${end}`] };
+  if (parts.length !== 3)
+    return { problems: [...problems, `${page} must have exactly two places for tables: ${begin} … ${end}`] };
   const tables = [tableOf(features, files), differencesOf(tests)];
   const text = parts.map((part, at) => part + (at < 2 ? `${begin}\n${note}\n\n${tables[at]}\n\n${end}` : '')).join('');
   return { text, problems };

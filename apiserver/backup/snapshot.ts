@@ -2,7 +2,8 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Row, Store } from '../store/store.ts';
 
 /**
- * The maximum number of bytes of the former states that a snapshot keeps: of objects that changed before it read them.
+ * The maximum number of bytes of former states that a snapshot keeps in memory. It keeps the former state of an object
+ * that changes before the snapshot has read it.
  */
 const maxRememberedBytes = 256 * 1024 * 1024;
 

@@ -16,7 +16,7 @@ type Found = Generator<FieldViolation>;
 /** The maximum number of validations, variables and annotations of one policy. */
 const maxExpressions = 1000;
 
-/** The maximum, as in Kubernetes. */
+/** The maximum number of audit annotations of one policy, as in Kubernetes. */
 const maxAuditAnnotations = 20;
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];

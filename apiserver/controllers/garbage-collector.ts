@@ -78,8 +78,8 @@ export class GarbageCollector {
    */
   readonly #behindBroken = new Map<string, Node>();
   /**
-   * A cache: the namespace of the owner to which the last wrong reference pointed. References to the same owner often
-   * follow each other.
+   * A cache of the last owner to which a reference pointed from a wrong namespace, with the owner's own namespace. Such
+   * references to the same owner often follow each other.
    */
   #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 

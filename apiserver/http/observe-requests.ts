@@ -47,7 +47,10 @@ export class RequestObserver {
   constructor(metrics: Metrics, clock: Clock) {
     this.#clock = clock;
     const labels = ['verb', 'group', 'resource', 'subresource'];
-    const total = { name: 'apiserver_request_total', help: 'Requests that have a response, and watches that have begun.' };
+    const total = {
+      name: 'apiserver_request_total',
+      help: 'Requests that have a response, and watches that have begun.',
+    };
     this.#total = metrics.counter({ ...total, labels: [...labels, 'code'] });
     const duration = {
       name: 'apiserver_request_duration_seconds',

@@ -49,7 +49,7 @@ export class AnswerStream implements Running {
       await this.#copy();
       if (!this.#over) outgoing.end();
     } catch (error) {
-      // A producer that was cancelled may throw an error because of the cancellation, which is ignored.
+      // A cancelled producer may throw because of the cancellation. This error is ignored.
       if (!this.#over) this.#fail(error);
     }
     this.#finish();

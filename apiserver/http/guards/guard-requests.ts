@@ -106,7 +106,7 @@ export function guardRequests(
 function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    // The first letter is compared first, because few names of headers begin with "i".
+    // The first letter is compared first, because few headers other than those for impersonation begin with "i".
     const isCandidate = (name.charCodeAt(0) | 0x20) === 0x69;
     if (isCandidate && name.toLowerCase().startsWith(impersonationPrefix)) return true;
   }

@@ -67,8 +67,8 @@ function readPassword(body: unknown): string {
 }
 
 /**
- * Lets only members of `system:masters` set the password of a member of this group, because whoever sets a password can
- * log in with it. @throws ApiError Forbidden
+ * Lets only members of `system:masters` set the password of a member of this group, because a user who sets a password
+ * can log in with it. @throws ApiError Forbidden
  */
 function checkRank(context: Context, { model }: Resource, { metadata: { name }, spec = {} }: UserObject): void {
   const isMaster = (groups: readonly string[] = []): boolean => groups.includes(mastersGroup);

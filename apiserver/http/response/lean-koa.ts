@@ -53,7 +53,8 @@ export class LeanKoa extends Koa {
     } catch {
       // koa, which the code below calls, reports the error.
     }
-    if (!isHandler(koaHandler)) throw new Error('koa has no method handleRequest: adapt this class to the new version of koa');
+    if (!isHandler(koaHandler))
+      throw new Error('koa has no method handleRequest: adapt this class to the new version of koa');
     const { statusCode } = context.res;
     await koaHandler.call(this, context, () => {
       res.statusCode = statusCode;

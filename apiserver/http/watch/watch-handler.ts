@@ -132,7 +132,9 @@ export class WatchHandler {
     }
   }
 
-  /** Returns the number of open watches of each kind that has any, in all versions together. */
+  /**
+   * Returns the number of open watches of each kind, in all versions together. Kinds without open watches are left out.
+   */
   counts(): ReadonlyMap<Resource, number> {
     const counts = new Map<Resource, number>();
     for (const { storage } of this.#streams.values()) counts.set(storage, (counts.get(storage) ?? 0) + 1);

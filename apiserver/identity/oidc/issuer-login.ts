@@ -93,7 +93,8 @@ export class IssuerLogin implements LoginProvider {
     });
     const { issuer, login } = this.#parts;
     const user = await issuer.userOfIdToken(tokens.id_token ?? '', login.clientId);
-    if (user === undefined) throw this.#failure('no user', 'the ID token is not valid, or no user results from its claims');
+    if (user === undefined)
+      throw this.#failure('no user', 'the ID token is not valid, or no user results from its claims');
     return user;
   }
 
