@@ -85,7 +85,7 @@ describe('an edit in the console that is not saved [slow]', function () {
     await visit(page, '#/');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await visit(page, place);
-    await page.getByText('What you typed before is still here.').waitFor();
+    await page.getByText('The text that you typed before is still here.').waitFor();
     expect(await title().inputValue()).to.equal('begun');
     await page.getByRole('button', { name: 'Start again' }).press('Enter');
     expect(await title().inputValue()).to.equal('');

@@ -147,7 +147,7 @@ describe('objects in the console [slow]', function () {
     await visit(page, placeOf('applied', 'edit'));
     await page.getByLabel('priority').fill('5');
     await page.getByRole('button', { name: 'Review and save' }).click();
-    await page.getByRole('heading', { name: 'Fields that others apply' }).waitFor();
+    await page.getByRole('heading', { name: 'Fields that other managers apply' }).waitFor();
     await expectAccessibleInThemes(page);
     await page.getByRole('button', { name: 'Take theirs' }).click();
     await page.getByText('Nothing would change.').waitFor();
@@ -186,7 +186,7 @@ describe('objects in the console [slow]', function () {
     await page.locator('dialog').getByRole('button', { name: 'Delete', exact: true, disabled: false }).waitFor();
     await expectAccessibleInThemes(page);
     await page.locator('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    const blocked = page.getByRole('region', { name: 'Why it is still here' });
+    const blocked = page.getByRole('region', { name: 'Why this object still exists' });
     await blocked.getByText('tickets.example.com/keeper').waitFor();
     await blocked.getByText('the <b>printer</b> is on fire').waitFor();
     await blocked.getByText('tries again').waitFor();

@@ -99,7 +99,7 @@ describe('runs of controllers in the console [slow]', function () {
     await tree.getByRole('link', { name: 'tail-1', exact: true }).press('Enter');
     await page.getByRole('heading', { name: 'tail-1', level: 1 }).waitFor();
     await visit(page, placeOf('many', 'tree'));
-    await page.getByText('It owns more: these are the first 500 objects.').waitFor();
+    await page.getByText('This object owns more objects: these are the first 500.').waitFor();
   });
 
   it('have a page that shows the state of one key of a controller', async () => {
