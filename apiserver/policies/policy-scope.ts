@@ -21,7 +21,7 @@ function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
 const kind = object({ group: text, version: text, kind: text });
 const resource = object({ group: text, version: text, resource: text });
 
-/** The AdmissionRequest that expressions read as `request`. */
+/** The schema of the AdmissionRequest that expressions read as `request`. */
 const requestSchema = object({
   kind,
   resource,
@@ -42,7 +42,7 @@ const requestSchema = object({
   options: anything,
 });
 
-/** The Namespace that expressions read as `namespaceObject`. */
+/** The schema of the Namespace that expressions read as `namespaceObject`. */
 const namespaceSchema: JsonSchema = {
   ...object({
     apiVersion: text,
@@ -74,7 +74,7 @@ const dyn: CelType = { kind: 'dyn' };
 
 const functions = new FunctionTable([...standardOverloads, ...authorizerOverloads]);
 
-/** The variables of expressions, in the order in which evaluations pass them. */
+/** The names of the variables of expressions, in the order in which an evaluation passes their values. */
 const variableNames = [
   'object',
   'oldObject',

@@ -12,10 +12,10 @@ import type { ReadQuota } from './quota-counts.ts';
 export interface QuotaLedgerParts {
   /** True when other processes create objects in the same database. */
   readonly isShared: boolean;
-  /** Distinguishes this process from all others. */
+  /** The id of this process, which differs from the ids of all others. */
   readonly id: string;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 to below 1, with a uniform distribution. */
   readonly random: () => number;
   /** Records in the quota's status that the process with this id counts for the quota. */
   readonly takeOver: (quota: ApiObject, id: string) => Promise<void>;

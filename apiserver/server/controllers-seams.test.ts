@@ -210,7 +210,7 @@ describe('controllers of the server and concurrent writers', () => {
       return (await fetch(`${server.url}/api/v1/namespaces/short`)).status === 404;
     }
 
-    /** Holds the commit that removes the namespace, after everything in the namespace was deleted. */
+    /** Delays the commit that removes the namespace, which comes after the deletion of everything in the namespace. */
     function holdFinalization(store: ReplicaStore): Gate {
       const held = gate();
       store.beforeCommit = async (batch) => {
@@ -297,7 +297,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['page']);
     });
 
-    it('is removed without complaints when several servers finalize it at the same time', async () => {
+    it('is removed without a warning or an error in the logs when several servers finalize it at the same time', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       const [here, there] = [holdFinalization(a.store), holdFinalization(b.store)];

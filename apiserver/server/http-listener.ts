@@ -67,7 +67,10 @@ export interface ListenerOptions {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** Listens for connections: enforces limits, refuses malformed requests, and closes connections in order. */
+/**
+ * Listens for connections. Enforces their limits, refuses malformed requests, and closes all connections when the
+ * server stops.
+ */
 export class HttpListener {
   readonly #server: HttpServer | HttpsServer;
   readonly #tls: HttpsServer | undefined;

@@ -27,7 +27,7 @@ function thingModel(onCall: () => void): ModelDescriptor {
   return Object.freeze({ ...plain, indexes: Object.freeze([new IndexSpec({ name: 'tags', indexFunc })]) });
 }
 
-describe('building the indexes of a kind', () => {
+describe('the build of the indexes of a kind', () => {
   oneStepPerTurn();
 
   let folder: string;

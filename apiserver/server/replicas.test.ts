@@ -270,7 +270,7 @@ describe('replicas on one database', () => {
     expect(next.metadata.resourceVersion).to.equal(first.metadata.resourceVersion);
   });
 
-  describe('too far behind', () => {
+  describe('when memory is too far behind', () => {
     const retention = { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 };
 
     it('read everything again; watches get a 410, and informers get the differences', async () => {

@@ -28,7 +28,7 @@ export function allSteps<R>(steps: Steps<R>): R {
   }
 }
 
-/** Work of a single step. */
+/** Work that has only one step. */
 export function* oneStep<R>(step: () => R): Steps<R> {
   yield;
   return step();

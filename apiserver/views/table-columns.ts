@@ -47,7 +47,7 @@ export interface Column {
   readonly readJson?: (json: Buffer) => unknown;
 }
 
-/** The names of fields, from the root of an object. */
+/** The names of the fields on the way from the root of an object to a value. */
 export type FieldPath = readonly string[];
 
 /** The paths of the metadata fields that columns show. */

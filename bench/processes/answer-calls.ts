@@ -7,7 +7,7 @@ export interface Call {
 export interface Reply {
   readonly id: number;
   readonly value?: unknown;
-  /** The stack of the error. */
+  /** The stack of the error; absent when the call succeeded. */
   readonly error?: string;
 }
 

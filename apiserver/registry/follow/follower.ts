@@ -100,7 +100,7 @@ export class Follower {
     this.#timer ??= this.#parts.clock.setTimeout(() => this.resume(), ownCommitMs);
   }
 
-  /** Reads the reported changes; called when no commit is running any more. */
+  /** Reads the reported changes. It is called when no commit is running any more. */
   resume(): void {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -123,7 +123,7 @@ export class Follower {
   }
 
   async #ask(): Promise<void> {
-    // A failure is handled in `latest`; the next heartbeat asks again.
+    // A failure is handled in `latest`. The next heartbeat tries again.
     const revision = await this.#parts.latest().catch(() => undefined);
     if (revision === undefined) return;
     // When memory has all changes, this counts as a successful read.

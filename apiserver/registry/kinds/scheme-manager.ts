@@ -6,11 +6,11 @@ import { vaultKind } from '../../vault/vault-kind.ts';
 import { expressionJudge } from '../rules/expression-judge.ts';
 import { versionsOfKind } from './kind-versions.ts';
 
-/** One registered kind. Frozen. */
+/** A registered version of a kind. The object is frozen. */
 export interface Registration<T extends ApiObject = ApiObject> {
-  /** The model with its own indexes and those of the registration's callback. */
+  /** The model, with its own indexes and those that the callback of the registration added. */
   readonly descriptor: ModelDescriptor<T>;
-  /** Name of the plugin, or `service`. */
+  /** The name of the plugin, or `service`. */
   readonly owner: string;
   /** The author of the schema. */
   readonly origin: SchemaOrigin;
@@ -150,7 +150,7 @@ export class SchemeManager {
   }
 
   /**
-   * Calls the listener for every later registration; returns a function that unsubscribes. If a listener of
+   * Calls the listener at every later event of this type. Returns a function that unsubscribes it. If a listener of
    * `registered` throws, the registration is undone, and `unregistered` is called for all listeners, including those
    * that were not yet called.
    */
@@ -224,7 +224,7 @@ export class OwnedScheme {
     this.#options = options;
   }
 
-  /** Registers a model; `callback` declares its indexes. @throws as {@link SchemeManager.register}. */
+  /** Registers a model. `callback` declares further indexes. @throws as {@link SchemeManager.register}. */
   register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T> {
     return this.#manager.register(model, callback, this.#options);
   }

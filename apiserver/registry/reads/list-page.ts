@@ -9,7 +9,7 @@ export interface ListPageParts {
   /** All matches. */
   readonly total: number;
   readonly revision: number;
-  /** The number of the page, from 1; default 1. */
+  /** The number of the page. The first page is 1, which is the default. */
   readonly page?: number;
   /** Default 0: not paged. */
   readonly size?: number;

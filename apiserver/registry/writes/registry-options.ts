@@ -42,7 +42,7 @@ export interface RegistryOptions {
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** The hooks of all kinds. Default none. */
   readonly hooks?: Hooks;
-  /** Lets webhooks review writes. Default: none. */
+  /** Lets webhooks review writes. Default: no webhooks. */
   readonly review?: WriteReview;
 }
 
@@ -76,7 +76,7 @@ export interface WriteReview {
   check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }
 
-/** The hooks of plugins. */
+/** The admission hooks of plugins. */
 interface Hooks {
   /** True while no kind has hooks, as in most servers. */
   readonly isEmpty: boolean;

@@ -33,13 +33,13 @@ export interface EtcdClusterOptions {
   readonly args?: readonly string[];
   /** `https` with certificates in {@link args}. Default `http`. */
   readonly scheme?: 'http' | 'https';
-  /** Arguments of every etcdctl. */
+  /** The arguments of every call of etcdctl. */
   readonly ctlArgs?: readonly string[];
 }
 
 export interface EtcdMember {
   readonly name: string;
-  /** `host:port` for clients. */
+  /** The address for clients, as `host:port`. */
   readonly endpoint: string;
   readonly peerPort: number;
   readonly proxy: PeerProxy | undefined;
@@ -128,7 +128,7 @@ export class EtcdCluster {
     }
   }
 
-  /** Runs etcdctl; resolves with its output. */
+  /** Runs etcdctl. Resolves with its output. */
   async ctl(args: readonly string[], members: readonly EtcdMember[] = this.#members): Promise<string> {
     const { scheme = 'http', ctlArgs = [] } = this.#options;
     const endpoints = members.map(({ endpoint }) => `${scheme}://${endpoint}`).join(',');

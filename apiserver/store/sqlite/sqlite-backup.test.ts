@@ -115,7 +115,7 @@ describe('a backup of SQLite', () => {
     await store.open();
   });
 
-  it('is made in one step when the backup of Node fails', async () => {
+  it('is made in one step when the backup function of Node fails', async () => {
     const source = await openDatabase(join(directory, 'source.db'));
     const copyPath = join(directory, 'copy.db');
     try {

@@ -82,7 +82,7 @@ function createFile(path: string): void {
 
 /** Removes the access of other users to a database that they could write to. */
 function tighten(path: string): void {
-  // Windows does not have these modes.
+  // Windows does not have these file modes.
   if (process.platform === 'win32') return;
   for (const file of [path, `${path}-wal`]) {
     const mode = modeOf(file);
