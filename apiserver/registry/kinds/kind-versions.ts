@@ -7,7 +7,7 @@ export function versionsOfKind(storage: ModelDescriptor): readonly ModelDescript
   return [storage, ...(storage.versions ?? []).map(({ model }) => model)];
 }
 
-/** The versions that clients may request. */
+/** Returns the versions that clients may request. */
 function servedVersionsOf(storage: ModelDescriptor): readonly ModelDescriptor[] {
   return versionsOfKind(storage).filter(({ served }) => served !== false);
 }

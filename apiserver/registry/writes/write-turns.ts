@@ -21,7 +21,7 @@ export interface WriteTurnsParts {
   /** Undefined when no other process writes to the database. */
   readonly holder: TurnHolder | undefined;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 to below 1, with a uniform distribution. */
   readonly random: () => number;
 }
 
