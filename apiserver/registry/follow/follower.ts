@@ -164,7 +164,7 @@ export class Follower {
       if (!(error instanceof CompactedError)) throw error;
       const { compactRevision } = error;
       const { revisions, logger } = this.#parts;
-      logger.warn({ revision: revisions.current, compactRevision }, 'too far behind; reading everything again');
+      logger.warn({ revision: revisions.current, compactRevision }, 'memory is too far behind the database; reading all objects again');
       await reread({ ...this.#parts, isStopped: () => this.#isStopped });
     }
   }

@@ -266,7 +266,7 @@ describe('SchemeManager', () => {
     });
 
     const refusals: readonly (readonly [what: string, next: ModelDescriptor, owner: string, rule: string])[] = [
-      ['what is not registered', model({ version: 'v2' }), 'people', 'is not registered'],
+      ['a model that is not registered', model({ version: 'v2' }), 'people', 'is not registered'],
       ['the kind of another owner', model({}), 'other', '"people"'],
       ['another plural', model({ plural: 'people' }), 'people', 'plural: must stay "persons"'],
       ['another scope', { ...model({}), scope: 'Namespaced' }, 'people', 'scope: must stay "Cluster"'],
