@@ -63,7 +63,7 @@ const jsonNames: Readonly<Record<string, string>> = {
   'k8s.io.api.admissionregistration.v1.NamedRuleWithOperations.ruleWithOperations': '',
 };
 
-/** Published fields that no message of this server has, each with the reason. */
+/** The published fields that no message of this server has, each with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
   [`${meta}.ObjectMeta.selfLink`]: 'clients send it empty, and servers since 1.20 do not set it',
   [`${meta}.ListMeta.selfLink`]: 'servers since 1.20 do not set it',
@@ -71,7 +71,7 @@ const leftOut: Readonly<Record<string, string>> = {
   [`${meta}.WatchEvent.object`]: 'the object has an envelope of its own, which is encoded by itself',
 };
 
-/** Published types that JSON has in another form, and the name of this form. */
+/** The published types that have another form in JSON, each with the name of this form. */
 const forms: Readonly<Record<string, Exclude<FieldType, Message>>> = {
   bool: 'boolean',
   int32: 'integer',

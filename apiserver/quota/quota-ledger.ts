@@ -39,7 +39,10 @@ export class QuotaLedger {
   /** The last claim of each quota, by the quota's uid. Claims are reused because stores compare them by identity. */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /** By the uid of each quota: how often this process has taken over the quota since it last counted a creation. */
+  /**
+   * The number of times that this process has taken over each quota since it last counted a creation for it, by the
+   * quota's uid.
+   */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {

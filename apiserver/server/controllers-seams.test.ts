@@ -67,7 +67,7 @@ describe('controllers of the server and concurrent writers', () => {
     return items.map(({ metadata }) => metadata.name).toSorted();
   }
 
-  /** Holds all commits of a replica after the next one. */
+  /** Lets a replica complete one more commit, and delays all later ones until the gate is opened. */
   function holdAfterNextCommit(store: ReplicaStore): Gate {
     const held = gate();
     store.afterCommit = async () => {
@@ -111,7 +111,7 @@ describe('controllers of the server and concurrent writers', () => {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('are deleted without complaints when several servers delete them at the same time [slow]', async () => {
+    it('are deleted without a warning or an error in the logs when several servers delete them at the same time [slow]', async () => {
       const clock = new FakeClock();
       const [a, b] = [await start({ clock }), await start({ clock })];
       await createEvent(a, 'once');

@@ -56,7 +56,7 @@ export interface KeyPair {
 }
 
 export interface ListenerOptions {
-  /** If given, the listener serves HTTPS; otherwise, plain HTTP. */
+  /** The key and the certificate for HTTPS. Without them, the listener serves plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
   /** The table of connections. Default: a table without limits. */

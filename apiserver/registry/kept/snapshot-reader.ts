@@ -16,7 +16,7 @@ const readAtOnce = 16 * 1024 * 1024;
 /** The number of calls that run at the same time. Meanwhile the main thread computes checksums. */
 const lanes = 2;
 
-/** @throws UnusableSnapshot */
+/** Reads and checks the footer of a snapshot. @throws UnusableSnapshot */
 export async function readFooter(file: FileHandle): Promise<SnapshotFooter> {
   const { size } = await file.stat();
   const end = Buffer.alloc(endBytes);

@@ -26,7 +26,7 @@ export interface RegistryOptions {
   /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
-  /** Default none. */
+  /** The rules of creations that depend on another object. Default none. */
   readonly creationRules?: readonly CreationRule[];
   /** The guards of writes. Default none: every user may write everything. */
   readonly guards?: readonly WriteGuard[];

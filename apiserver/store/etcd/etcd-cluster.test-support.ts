@@ -25,7 +25,7 @@ const ports = {
 };
 
 export interface EtcdClusterOptions {
-  /** Default 3. */
+  /** The number of members. Default 3. */
   readonly size?: number;
   /** True: members connect to each other through proxies. Default false. */
   readonly proxied?: boolean;
@@ -155,7 +155,7 @@ export class EtcdCluster {
     });
   }
 
-  /** Isolates members from the others until {@link heal}. Clients can still connect to them. */
+  /** Isolates members from the others until {@link heal} is called. Clients can still connect to them. */
   async isolate(...isolated: readonly EtcdMember[]): Promise<void> {
     const ids = await this.#ids();
     for (const member of this.#members) {
