@@ -39,7 +39,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
   if (!group.includes('.') || checkDnsSubdomain(group).length > 0)
     throw new Error(`the group ${name} must be a domain with at least one dot`);
   if (isAtOrBelow(group, serviceDomain))
-    throw new Error(`the group ${name} is reserved: ${serviceDomain} and below it are the service's own`);
+    throw new Error(`the group ${name} is reserved: ${serviceDomain} and its subdomains belong to the service`);
   // The groups that consoleGroup, userGroup and publicGroup return are below the plugin's own group.
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
     throw new Error(`the group ${name} must be the plugin's own group ${ownGroup}, or below it`);
