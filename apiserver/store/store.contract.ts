@@ -158,7 +158,7 @@ function describeScan(store: () => Store): void {
     expect(await scanned(store(), 9)).to.deep.equal([]);
   });
 
-  it('continues during commits, and returns an object that stays once, in one of its states [slow]', async () => {
+  it('continues during commits, and returns each object that exists the whole time exactly once, in one of its states [slow]', async () => {
     await fill(1000);
     const seen = new Map<string, number>();
     let writes = 0;

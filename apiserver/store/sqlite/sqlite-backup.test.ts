@@ -132,7 +132,7 @@ describe('a backup of SQLite', () => {
     expect(statSync(copyPath).mode & 0o777).to.equal(0o600);
   });
 
-  it('is not offered for a database in memory', () => {
+  it('does not exist for a database in memory', () => {
     expect(createSqliteStore({ memory: true }).backUp).to.equal(undefined);
   });
 });

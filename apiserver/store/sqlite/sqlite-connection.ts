@@ -10,7 +10,7 @@ import { StoreError } from '../store-error.ts';
 /** The settings of a connection on which durability and exclusiveness depend, as SQLite reports them. */
 export interface SqlitePragmas {
   readonly journalMode: string;
-  /** The number of the mode; 2 is FULL. */
+  /** The number that SQLite reports for `PRAGMA synchronous`; 2 is FULL. */
   readonly synchronous: number;
   readonly lockingMode: string;
   readonly pageBytes: number;
