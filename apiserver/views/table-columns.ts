@@ -85,8 +85,7 @@ function withFieldAt(path: FieldPath, value: unknown): RowSource {
 }
 
 /**
- * Returns the value of a cell. An object or a list is shown as its JSON, so it is not parsed, because it may have
- * megabytes.
+ * Returns the value of a cell. An object or a list may have megabytes, so it is not parsed: it is shown as its JSON.
  */
 function shownValue(type: PrinterColumn['type'], json: Buffer | undefined): unknown {
   if (json === undefined) return undefined;

@@ -42,7 +42,7 @@ export const serviceOwner = 'service';
 export class SchemeManager {
   /** The domain of the service's own groups, in and below which no plugin may register a kind (spec 2.1). */
   readonly serviceDomain: string;
-  /** The kinds, each with the model of its storage version: this model was registered. */
+  /** The kinds, each with the model that was registered, which is the model of its storage version. */
   readonly #kinds = new Map<string, Registration>();
   /** All registered versions of all kinds. */
   readonly #registrations = new Map<string, Registration>();
