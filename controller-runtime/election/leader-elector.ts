@@ -13,7 +13,7 @@ export interface ElectorParts {
   readonly client: Pick<Client, 'get' | 'create' | 'update'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1). */
+  /** Returns a uniformly distributed random number in [0, 1). */
   readonly random: () => number;
 }
 

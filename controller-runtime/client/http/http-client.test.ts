@@ -163,7 +163,7 @@ describe('createClient', () => {
       ]);
     });
 
-    it('requests no discovery for a kind whose model another call has had', async () => {
+    it('requests no discovery for a kind whose model was passed to an earlier call', async () => {
       server.answer({ body: person('alice', '5') });
       server.answer({ body: person('alice', '6') });
       await client.update(await client.get(Person, 'alice'));
