@@ -75,7 +75,7 @@ export function undecodable(model: Pick<ModelDescriptor, 'kind' | 'version'>, pr
   return badRequest(`${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${problem}`);
 }
 
-interface ReadOptions {
+interface StoredField {
   readonly model: Pick<ModelDescriptor, 'kind' | 'version'>;
   readonly field: string;
   /** True when the values are bytes in base64. */
@@ -87,7 +87,7 @@ interface ReadOptions {
  * null in place of a value as an empty one. Base64 is written in its canonical form. @throws ApiError BadRequest, as
  * a decoder would, which does not quote values
  */
-export function readValues(value: unknown, { model, field, areBytes }: ReadOptions): Values | undefined {
+export function readValues(value: unknown, { model, field, areBytes }: StoredField): Values | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'object' || Array.isArray(value)) throw undecodable(model, `${field}: must be an object`);
   const entries = Object.entries(value).map(([key, each]: [string, unknown]) => {

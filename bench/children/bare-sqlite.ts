@@ -19,7 +19,7 @@ let created = 0;
 /** The revisions of the objects by their numbers, as the store has them in memory. */
 const present: number[] = [];
 
-export interface BareWrites {
+export interface SqliteWrites {
   readonly count: number;
   /** Rows in one commit. */
   readonly batch: number;
@@ -37,7 +37,7 @@ function keyOf(number: number): string {
   return `/registry/people.example.com/persons/p-${number.toString()}`;
 }
 
-function create({ count, batch, data }: BareWrites): Figures {
+function create({ count, batch, data }: SqliteWrites): Figures {
   const bytes = Buffer.from(data);
   const insert = database.prepare('INSERT INTO history VALUES (?, 0, 1, NULL, ?, ?)');
   return commitAll({ count, batch }, () => {
@@ -48,7 +48,7 @@ function create({ count, batch, data }: BareWrites): Figures {
   });
 }
 
-function update({ count, batch, data }: BareWrites): Figures {
+function update({ count, batch, data }: SqliteWrites): Figures {
   const bytes = Buffer.from(data);
   const insert = database.prepare('INSERT INTO history VALUES (?, 1, 1, ?, ?, ?)');
   return commitAll({ count, batch }, (position) => {
@@ -60,7 +60,7 @@ function update({ count, batch, data }: BareWrites): Figures {
 }
 
 /** An operation's latency is that of its commit. */
-function commitAll({ count, batch }: Omit<BareWrites, 'data'>, write: (position: number) => void): Figures {
+function commitAll({ count, batch }: Omit<SqliteWrites, 'data'>, write: (position: number) => void): Figures {
   const commit = database.transaction((from: number, to: number) => {
     for (let position = from; position < to; position += 1) write(position);
   });

@@ -112,35 +112,35 @@ class Faults {
   }
 }
 
-interface CuttableOptions {
+interface CuttableParts {
   readonly afterBytes: number;
   readonly request: Request;
   /** Keeps the function that cuts the stream, as long as it is being read. */
   readonly open: Map<() => void, Request>;
 }
 
-function cuttableStream(body: ReadableStream<Uint8Array>, options: CuttableOptions): ReadableStream<Uint8Array> {
+function cuttableStream(body: ReadableStream<Uint8Array>, parts: CuttableParts): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  let left = options.afterBytes;
+  let left = parts.afterBytes;
   let cut = (): void => {};
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
       cut = () => {
-        options.open.delete(cut);
+        parts.open.delete(cut);
         controller.error(connectionLost());
         // The inner stream may have failed already, in which case there is nothing to close.
         void reader.cancel().catch(() => {});
       };
-      options.open.set(cut, options.request);
+      parts.open.set(cut, parts.request);
     },
     pull: async (controller) => {
       const { done, value } = await reader.read().catch((error: unknown) => {
-        options.open.delete(cut);
+        parts.open.delete(cut);
         throw error;
       });
-      if (!options.open.has(cut)) return;
+      if (!parts.open.has(cut)) return;
       if (done) {
-        options.open.delete(cut);
+        parts.open.delete(cut);
         return controller.close();
       }
       controller.enqueue(value.subarray(0, Math.min(value.byteLength, left)));
@@ -148,7 +148,7 @@ function cuttableStream(body: ReadableStream<Uint8Array>, options: CuttableOptio
       if (left <= 0) cut();
     },
     cancel: (reason) => {
-      options.open.delete(cut);
+      parts.open.delete(cut);
       return reader.cancel(reason);
     },
   });

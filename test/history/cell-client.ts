@@ -1,9 +1,9 @@
 import { Agent, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { answerOf } from '../support/servers/test-server.ts';
-import type { Answer as HttpAnswer } from '../support/servers/test-server.ts';
+import type { Answer } from '../support/servers/test-server.ts';
 import { cell, cellsPath } from './cell-model.ts';
-import type { Answer, ObjectState, Request } from './history.ts';
+import type { Outcome, ObjectState, Request } from './history.ts';
 
 /** The time after which a client without a response gives up: longer than any fault. */
 const patienceMs = 5_000;
@@ -19,7 +19,7 @@ export class CellClient {
   readonly #agent = new Agent({ keepAlive: true });
 
   /** Returns undefined when the request was not sent, so that there is nothing to record. */
-  async perform(port: number, key: string, request: Request): Promise<Answer | undefined> {
+  async perform(port: number, key: string, request: Request): Promise<Outcome | undefined> {
     const answer = await this.#send(port, ...messageOf(key, request));
     if (answer === 'lost') return { kind: 'unknown' };
     return answer === 'refused' ? undefined : meaningOf(answer, key);
@@ -56,7 +56,7 @@ export class CellClient {
    * `refused` means that no server listens, so nothing was sent; `lost`, that there is no response, or only a part of
    * one.
    */
-  async #send(port: number, method: string, path: string, body?: object): Promise<HttpAnswer | 'refused' | 'lost'> {
+  async #send(port: number, method: string, path: string, body?: object): Promise<Answer | 'refused' | 'lost'> {
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers = data === undefined ? {} : { 'content-type': 'application/json', 'content-length': data.length };
     const signal = AbortSignal.timeout(patienceMs);
@@ -101,7 +101,7 @@ function messageOf(key: string, request: Request): [method: string, path: string
 }
 
 /** Throws for a response that none of these requests may get. */
-function meaningOf({ status, body, text }: HttpAnswer, key: string): Answer | undefined {
+function meaningOf({ status, body, text }: Answer, key: string): Outcome | undefined {
   if (status >= 500) return { kind: 'unknown' };
   // Too many requests: the write was not tried.
   if (status === 429) return undefined;

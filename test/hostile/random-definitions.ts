@@ -1,7 +1,7 @@
 // Definitions of kinds, with schemas of any shape.
 import fc from 'fast-check';
 import type { HostileRequest } from './hostile-request.ts';
-import { definitions, json } from './random-values.ts';
+import { definitionsPath, json } from './random-values.ts';
 
 const keyword = fc.constantFrom(
   'type',
@@ -58,6 +58,6 @@ export const defining = fc
       spec: { group: 'defined.example.com', scope: 'Cluster', names, versions: [version] },
     });
     // Dry runs only, since served kinds would pile up.
-    const path = `${definitions}${method === 'PUT' ? `/${name}` : ''}?dryRun=All`;
+    const path = `${definitionsPath}${method === 'PUT' ? `/${name}` : ''}?dryRun=All`;
     return { method, path, headers: { 'content-type': 'application/json' }, body };
   });

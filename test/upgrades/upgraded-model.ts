@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 
 /** The kind in the databases of former versions; it must not change. */
-export const machine = defineModel({
+export const upgradedMachine = defineModel({
   gvk: 'upgrades.example.com/v1/Machine',
   plural: 'machines',
   schema: {

@@ -68,7 +68,7 @@ function matches(text: string, source: string, meter: CostMeter): boolean {
   }
 }
 
-interface FindOptions {
+interface FindLimits {
   readonly most: number;
   readonly meter: CostMeter;
 }
@@ -76,7 +76,7 @@ interface FindOptions {
 /**
  * RE2 searches again from the end of each match, and cannot pause: so each search is charged its longest possible time.
  */
-function find(text: string, source: string, { most, meter }: FindOptions): readonly string[] {
+function find(text: string, source: string, { most, meter }: FindLimits): readonly string[] {
   const { expression, states } = compiled(source, meter);
   const found: string[] = [];
   const matcher = expression.matcher(text);

@@ -30,7 +30,7 @@ const codes: Partial<Record<status, StoreErrorCode>> = {
 };
 
 /** True when it is not known whether the request was executed, and another connection may do better. */
-export function isLost(error: unknown): boolean {
+export function isLostConnection(error: unknown): boolean {
   return error instanceof EtcdError && lost.has(error.status);
 }
 

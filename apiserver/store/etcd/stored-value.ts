@@ -1,11 +1,11 @@
 /** The bytes of an object: in the value itself, or in parts of their own. */
-export type StoredBytes =
+export type StoredData =
   | { readonly kind: 'inline'; readonly data: Uint8Array }
   | { readonly kind: 'parts'; readonly id: string; readonly size: number };
 
 export interface StoredObject {
   readonly revision: number;
-  readonly bytes: StoredBytes;
+  readonly bytes: StoredData;
 }
 
 const newline = 0x0a;
@@ -22,7 +22,7 @@ export function formatObject({ revision, bytes }: StoredObject): Buffer {
 export function parseObject(value: Buffer): StoredObject {
   const end = value.indexOf(newline);
   const [revision, id, size] = value.toString('latin1', 0, end).split(' ');
-  const bytes: StoredBytes =
+  const bytes: StoredData =
     id === undefined ? { kind: 'inline', data: value.subarray(end + 1) } : { kind: 'parts', id, size: Number(size) };
   return { revision: Number(revision), bytes };
 }
@@ -33,7 +33,7 @@ export interface LoggedChange {
   readonly kind: number;
   readonly key: string;
   /** Undefined for a deletion that has no last state of its own. */
-  readonly bytes: StoredBytes | undefined;
+  readonly bytes: StoredData | undefined;
   readonly previous: StoredObject | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface LogRecord {
   readonly changes: readonly LoggedChange[];
 }
 
-/** A {@link StoredBytes} in the first line of a record. */
+/** A {@link StoredData} in the first line of a record. */
 interface Extent {
   readonly size: number;
   readonly parts?: string;
@@ -64,7 +64,7 @@ interface RecordLine {
 /** Returns the stored form of a record: a line of JSON that describes the changes; then their bytes, without gaps. */
 export function formatRecord({ commit, changes }: LogRecord): Buffer {
   const data: Uint8Array[] = [];
-  const extent = (bytes: StoredBytes): Extent => {
+  const extent = (bytes: StoredData): Extent => {
     if (bytes.kind === 'parts') return { size: bytes.size, parts: bytes.id };
     data.push(bytes.data);
     return { size: bytes.data.byteLength };
@@ -88,7 +88,7 @@ export function parseRecord(value: Buffer): LogRecord {
   // The form is not checked, because only this program writes below the prefix.
   const { commit, changes } = JSON.parse(value.toString('utf8', 0, end)) as RecordLine;
   let at = end + 1;
-  const bytesOf = ({ size, parts }: Extent): StoredBytes => {
+  const bytesOf = ({ size, parts }: Extent): StoredData => {
     if (parts !== undefined) return { kind: 'parts', id: parts, size };
     const from = at;
     at += size;

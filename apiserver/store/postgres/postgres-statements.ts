@@ -42,7 +42,7 @@ export const ownSchema: string = `${getSchema} FOR UPDATE`;
 export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
-export const serverVersion = `SELECT current_setting('server_version_num')::int AS version`;
+export const getServerVersion = `SELECT current_setting('server_version_num')::int AS version`;
 
 /** The first statement of a writing transaction: the session that locks this row decides the next revision. */
 export const lockCounter: Statement = {
@@ -71,7 +71,7 @@ export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revisio
 /** Lets a transaction that must complete wait longer than a stalled session may hold the counter. */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 
-export const isEmpty = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS empty';
+export const hasNoObjects = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS empty';
 export const setCounter = 'UPDATE homeostat_counter SET revision = $1 WHERE id = 1';
 export const setEpoch = `UPDATE homeostat_meta SET value = gen_random_uuid()::text WHERE name = 'epoch'`;
 

@@ -24,7 +24,7 @@ interface NodeSqlite {
   ) => Promise<number>;
 }
 
-export interface BackupOptions {
+export interface CopyParts {
   /**
    * Ends the backup before its next step, with the reason of the signal. The database must stay open until the call has rejected: the
    * promise of Node never settles when the database is closed meanwhile.
@@ -39,11 +39,11 @@ export interface BackupOptions {
  * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. @throws StoreError
  * `locked` while the file is there
  */
-export async function backUpDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
+export async function backUpDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
   createFile(path);
   try {
-    await copyDatabase(database, path, options);
-    options.signal.throwIfAborted();
+    await copyDatabase(database, path, parts);
+    parts.signal.throwIfAborted();
     await markBackup(path);
   } catch (error) {
     rmSync(path, { force: true });
@@ -61,8 +61,8 @@ function createFile(path: string): void {
 }
 
 /** Writes of the same connection continue meanwhile, and the copy gets them too. */
-async function copyDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
-  const { signal, byNode = nodeSqlite()?.backup } = options;
+async function copyDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
+  const { signal, byNode = nodeSqlite()?.backup } = parts;
   const progress = (): number => {
     signal.throwIfAborted();
     return pagesPerStep;

@@ -32,11 +32,11 @@ import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
 /** The place of the database: a file (if missing, it is created with mode 0600, and its folder too), or only memory. */
-export type SqliteStoreOptions = { readonly path: string } | { readonly memory: true };
+export type SqlitePlace = { readonly path: string } | { readonly memory: true };
 
 /** A store on SQLite; files are touched in `open`. */
-export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
-  return new SqliteStore('path' in options ? options.path : undefined);
+export function createSqliteStore(place: SqlitePlace): SqliteStore {
+  return new SqliteStore('path' in place ? place.path : undefined);
 }
 
 /** The requests of a store to its database. */

@@ -2,7 +2,7 @@ import { serviceOwner } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 
-export interface HintOptions {
+export interface HintFacts {
   /** True when requests need the token. The hints name its variable, and never contain the token itself. */
   readonly token: boolean;
   /** The certificate file of the authority, for curl's --cacert. */
@@ -13,7 +13,7 @@ export interface HintOptions {
 /** Commands to try after the first start, with the first kind that a plugin registered. Plain text. */
 export function hintsFor(
   server: Pick<ApiServer, 'url' | 'schemeManager'>,
-  { token, caFile, hasConsole }: HintOptions,
+  { token, caFile, hasConsole }: HintFacts,
 ): string {
   const { url, schemeManager } = server;
   const registration = schemeManager.list().find(({ owner }) => owner !== serviceOwner);
