@@ -58,12 +58,22 @@ export async function million({ settings, folder }: CaseContext): Promise<readon
     await using child = new Child('api-server', ['--expose-gc']);
     rows.push(...(await fillRows(child, file, objects)));
     const filled = { child, url: await child.call<string>('url'), objects };
-    rows.push(...(await pageRows(filled, settings)), ...(await churnRows(filled, settings)));
-    await child.call('stop');
+    rows.push(...(await pageRows(filled, settings)), ...(await churnRows(filled, settings)), await stopRow(child));
   }
   rows.push(...(await restarts(file)));
   const count = objects.toLocaleString('en-US');
   return rows.map((row) => ({ ...row, name: `${count} objects: ${row.name}` }));
+}
+
+/** Measures an orderly stop, which writes the snapshots. */
+async function stopRow(child: Child): Promise<Row> {
+  await child.call('takeLongestMs');
+  const startMs = performance.now();
+  await child.call('stop');
+  const tookMs = performance.now() - startMs;
+  const pauseMs = await child.call<number>('takeLongestMs');
+  const note = `the stop took ${tookMs.toFixed(0)} ms`;
+  return { name: 'longest pause of an orderly stop', target: atMost(pauseMs, mostPauseMs, 'ms'), note };
 }
 
 /**
