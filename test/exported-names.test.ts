@@ -16,7 +16,7 @@ const packages = [
 const notSource = /\/(dist|node_modules)\/|\.d\.ts$|\.(test|contract|fixture|test-support)\.tsx?$|(^|\/)index\.ts$/;
 const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|enum) (\w+)/gm;
 
-/** The engines may export equal names: each of them has the same operations, in statements of its own dialect. */
+/** The database engines may export equal names, because each of them has the same operations in its own dialect. */
 const engine = /\/store\/(?:etcd|mysql|postgres|sqlite)\//;
 
 /** A statement has the name of the function that runs it. */
@@ -25,7 +25,7 @@ const statements = /-(?:statements|tables)\.ts$/;
 /** Tests that need a kind of their own call it Person, as the book does. */
 const sameMeaning: readonly string[] = ['Person'];
 
-/** True if files that export one name mean one thing by it. */
+/** Returns true if the files of database engines export a name with one meaning. */
 function meanOne(files: readonly string[]): boolean {
   if (!files.every((file) => engine.test(file))) return false;
   const folders = files.filter((file) => !statements.test(file)).map((file) => dirname(file));
@@ -34,7 +34,7 @@ function meanOne(files: readonly string[]): boolean {
 
 describe('exported names', () => {
   for (const name of packages) {
-    it(`have one meaning each in ${name}`, () => {
+    it(`are exported by only one file in ${name}`, () => {
       const places = new Map<string, string[]>();
       for (const path of sourcesOf(name)) {
         for (const [, exported = ''] of readFileSync(join(root, path), 'utf8').matchAll(declared))

@@ -18,7 +18,7 @@ export interface EtcdListenerParts extends Pick<EtcdLinkParts, 'database' | 'clo
   readonly onHead: (head: Head) => void;
 }
 
-/** Watches the head, on a connection of its own, and reports the revisions of all commits to the subscription. */
+/** Watches the head on a separate connection, and reports the revisions of all commits to the subscription. */
 export function listenForCommits(
   { database, clock, layout, onHead }: EtcdListenerParts,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
