@@ -227,7 +227,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     if (!this.#indexes.isEmpty) this.#filled = this.#refill(this.#newFilling());
   }
 
-  /** Never rejects. */
+  /** Puts the objects of a filling into the indexes, some in each turn of the event loop. Never rejects. */
   async #refill(filling: IndexFilling<T>): Promise<void> {
     this.#refilling = filling;
     while (filling.putSome(this.#clock)) {
