@@ -71,7 +71,10 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
-/** The first filling of the indexes, which takes several turns of the event loop. The informer opens afterwards. */
+/**
+ * The first filling of the indexes, which takes several turns of the event loop. Handlers receive the objects only
+ * after it.
+ */
 interface Opening<T extends ApiObject> {
   readonly signal: AbortSignal;
   readonly filling: IndexFilling<T>;

@@ -7,7 +7,7 @@ import { eventually } from '../testing/eventually.ts';
 import { HandlerRecord } from './followed-case.fixture.ts';
 import type { FollowedCase } from './followed-case.fixture.ts';
 
-/** The parts of an object that the tests need. */
+/** The kind `v1 Namespace`, with only the properties that the tests need. */
 const Namespace: ModelDescriptor = defineModel({
   gvk: 'v1/Namespace',
   plural: 'namespaces',

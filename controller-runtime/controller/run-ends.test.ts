@@ -81,7 +81,7 @@ describe('a run', () => {
     expect(valueOf(at, 'controller_runtime_reconcile_total{controller="person",result="error"}')).to.equal(2);
     expect(at.lines('error').map(({ fields }) => fields['key'])).to.include.members(['ada', 'bob']);
     expect(at.manager.healthProblem()).to.equal(
-      'controller "person": all of its workers are occupied by runs that have exceeded their timeout and have not ended (2): ada, bob',
+      'controller "person": all workers (2) are occupied by runs that have exceeded their timeout and have not ended: ada, bob',
     );
     letGo.shift()?.();
     await at.holds(() => letGo.length === 2);
