@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { bytes, create, key, rejectionOf, scanned, text, written } from '../store/store-operations.fixture.ts';
 import type { Operation, Store } from '../store/store.ts';
 import type { ExportedObject } from './export-reader.ts';
-import { exampleObjects, exported, openDatabase, readWhole } from './export-text.fixture.ts';
+import { exampleObjects, exported, openEmptyStore, readWhole } from './export-text.fixture.ts';
 import type { ReadExport } from './export-text.fixture.ts';
 import { importObjects } from './import-objects.ts';
 import { refuseUnfinishedImport } from './unfinished-import.ts';
@@ -17,7 +17,7 @@ function importOf(store: Store, { proved, objects }: ReadExport): Promise<void> 
 }
 
 async function exportOf(...operations: Operation[]): Promise<ReadExport> {
-  const store = await openDatabase();
+  const store = await openEmptyStore();
   await written(store, ...operations);
   const found = readWhole(bytes(await exported(store)));
   await store.close();
@@ -37,7 +37,7 @@ function changed(store: Store, calls: Partial<Store>): Store {
 describe('an import', () => {
   let store: Store;
   beforeEach(async () => {
-    store = await openDatabase();
+    store = await openEmptyStore();
   });
   afterEach(() => store.close());
 
@@ -57,7 +57,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('keeps no log, so watchers can resume only from the newest state [slow]', async () => {
+  it('leaves no log of changes, so watchers can resume only from the newest state [slow]', async () => {
     await importOf(store, await exportOf(...many(2500)));
     const revision = await store.currentRevision();
     expect(await store.changes(revision, 10)).to.deep.equal([]);
@@ -70,7 +70,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('starts at a revision above all that the database has had, even if the export has lower ones', async () => {
+  it('starts at a revision above all earlier revisions of the database, even if the revisions in the export are lower', async () => {
     await store.startHistory(70_000_000);
     const [revision = 0] = await written(store, create('old', ''));
     await written(store, { op: 'delete', key: key('old'), kind: 1, expect: revision });
@@ -90,7 +90,7 @@ describe('an import', () => {
     const source = await exportOf(...many(3500));
     const failures: string[] = [];
     for (let commits = 0; ; commits += 1) {
-      const attempt = await openDatabase();
+      const attempt = await openEmptyStore();
       let left = commits;
       const commit: Store['commit'] = (batch) => {
         left -= 1;
@@ -133,7 +133,7 @@ describe('an import', () => {
     expect(((await rejectionOf(refuseUnfinishedImport(store))) as Error).message).to.contain('was not finished');
   });
 
-  it('fails and remains marked as unfinished when the database stores other data than it was given', async () => {
+  it('fails and remains marked as unfinished when the database stores other data than the import wrote', async () => {
     const source = await exportOf(create('a', '1'), create('b', '2'));
     const spoiling: Store['commit'] = (batch) =>
       store.commit(batch.map((each) => (text(each.data) === '2' ? { ...each, data: bytes('3') } : each)));

@@ -1,6 +1,6 @@
 import { defineModel, formatKey, IndexSpec } from '@homeostat/controller-runtime/api';
 import type { ApiObject, LeaderEpoch, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { LeaderRules } from '../registry/writes/registry-options.ts';
+import type { LeaderRules } from '../registry/writes/registry-parts.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { notReady } from '../registry/kinds/resource.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
@@ -41,9 +41,9 @@ interface Lease extends ApiObject {
 }
 
 /**
- * The unique index of terms. A lease with a holder claims its term: its uid and the number of transitions. A commit
- * that gives the lease to another holder, releases it or deletes it removes the claim. Commits of the former leader
- * require the claim, so they are refused from then on.
+ * The unique index of terms. A lease with a holder claims its term: its uid and the number of transitions. The claim is
+ * removed by any commit that gives the lease to another holder, and by any that releases or deletes the lease. Commits
+ * of the former leader require the claim, so they are refused from then on.
  */
 const termOfLease = new IndexSpec<Lease>({
   name: termIndex,

@@ -50,7 +50,7 @@ export function base64Violations(field: string, values: Values | null = {}): rea
     .map(([key]) => ({ field: `${field}[${key}]`, message: 'Invalid value: must be base64' }));
 }
 
-/** Returns the number of bytes that are encoded in a text in base64. */
+/** Returns the number of bytes that a base64 text encodes. */
 export function decodedLength(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.floor((base64.length * 3) / 4) - padding;
@@ -76,7 +76,7 @@ export function undecodable(model: Pick<ModelDescriptor, 'kind' | 'version'>, pr
   return badRequest(`${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${problem}`);
 }
 
-interface ReadOptions {
+interface StoredField {
   readonly model: Pick<ModelDescriptor, 'kind' | 'version'>;
   readonly field: string;
   /** True when the values are bytes in base64. */
@@ -88,7 +88,7 @@ interface ReadOptions {
  * that is null counts as an empty value. Base64 is returned in its canonical form. @throws ApiError BadRequest for a
  * wrong type or wrong base64; the message does not quote values
  */
-export function readValues(value: unknown, { model, field, areBytes }: ReadOptions): Values | undefined {
+export function readValues(value: unknown, { model, field, areBytes }: StoredField): Values | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'object' || Array.isArray(value)) throw undecodable(model, `${field}: must be an object`);
   const entries = Object.entries(value).map(([key, each]: [string, unknown]) => {

@@ -35,8 +35,8 @@ const collectShare = 0.05;
 const collectMs = 5000;
 
 /**
- * The memory of the heap that each object needs for the indexes, which are built after a server has read all objects at
- * its start.
+ * The heap memory that each object needs for the indexes. They are built after a server has read all objects at its
+ * start.
  */
 const indexBytesPerObject = 200;
 
@@ -91,7 +91,7 @@ export class MemoryLimit {
     return this.#refusals;
   }
 
-  /** The used share of a limit, from 0 to 1: of the two limits, the one of which more is used. */
+  /** The used share of a limit, from 0 to 1. It is the larger of the shares of the two limits. */
   get share(): number {
     return shareOf(this.#parts.meter.read());
   }

@@ -17,12 +17,18 @@ import { defaultMaxConnections } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
-/** `required`: users need a credential. `open`: every client on this machine may do everything. */
+/**
+ * The credentials that clients need. `required`: users need a credential. `open`: every client on this machine may do
+ * everything.
+ */
 export type AuthMode = 'required' | 'open';
 
 /** The options of an API server. Each has a default. */
 export interface ApiServerOptions {
-  /** `sqlite:<file>`, `postgres://…`, `mysql://…`, `etcd://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
+  /**
+   * The URL of the database: `sqlite:<file>`, `postgres://…`, `mysql://…`, `etcd://…` or `memory:`. Default
+   * `sqlite:./data/homeostat.db`.
+   */
   readonly database?: string;
   /**
    * The address to listen on. Default 127.0.0.1. Any other than a loopback address needs {@link tls} or
@@ -99,7 +105,7 @@ export interface ApiServerOptions {
   readonly serviceDomain?: string;
   /** The amount of history that is kept, so that watches can resume. */
   readonly retention?: Partial<Retention>;
-  /** Default 60 s. */
+  /** The time between two bookmarks of a watch that has requested bookmarks. Default 60 s. */
   readonly bookmarkIntervalMs?: number;
   /** The maximum number of concurrent watches; further ones get 429. Default 10,000. */
   readonly maxWatches?: number;

@@ -41,7 +41,7 @@ const drainMs = 10_000;
  */
 const silentMs = 100;
 
-export interface ListenOptions {
+export interface ListenAddress {
   readonly host: string;
   readonly port: number;
   readonly insecure: boolean;
@@ -55,8 +55,8 @@ export interface KeyPair {
   readonly clientAuthorities?: string | undefined;
 }
 
-export interface ListenerOptions {
-  /** If given, the listener serves HTTPS; otherwise, plain HTTP. */
+export interface ListenerParts {
+  /** The key and the certificate for HTTPS. Without them, the listener serves plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
   /** The table of connections. Default: a table without limits. */
@@ -67,7 +67,10 @@ export interface ListenerOptions {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** Listens for connections: enforces limits, refuses malformed requests, and closes connections in order. */
+/**
+ * Listens for connections. Enforces their limits, refuses malformed requests, and closes all connections when the
+ * server stops.
+ */
 export class HttpListener {
   readonly #server: HttpServer | HttpsServer;
   readonly #tls: HttpsServer | undefined;
@@ -77,8 +80,8 @@ export class HttpListener {
   readonly #looks: PeriodicTask;
   #url = '';
 
-  constructor(handler: Handler, options: ListenerOptions) {
-    const { keyPair, clock, connections = new ConnectionTable(), times = connectionTimes } = options;
+  constructor(handler: Handler, parts: ListenerParts) {
+    const { keyPair, clock, connections = new ConnectionTable(), times = connectionTimes } = parts;
     const answer = this.#inTurn(handler, clock);
     const httpOptions = { ...fixedOptions, ...timeOptions(times) };
     this.#looks = new PeriodicTask({ clock, intervalMs: lookMs, run: () => this.#lookAtConnections() });
@@ -124,7 +127,7 @@ export class HttpListener {
    * Listens on an address. Rejects when the address is in use, and for plain HTTP on any other than a loopback address
    * without `insecure`.
    */
-  async listen({ host, port, insecure }: ListenOptions): Promise<void> {
+  async listen({ host, port, insecure }: ListenAddress): Promise<void> {
     if (!isLoopback(host) && this.#tls === undefined && !insecure) {
       throw new Error(
         `host ${host}: plain HTTP is for loopback addresses only; use tls (--tls), or insecure (--insecure) to listen without encryption`,

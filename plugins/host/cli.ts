@@ -202,12 +202,15 @@ function addNew(program: Command, actions: Actions): void {
       .description(description)
       .argument(name)
       .action(async (given: string, flags: NewFlags) => actions.new({ ...flags, type, name: given }));
-  add('kind', '<Kind>', 'A kind, in PascalCase.').option('--plural <plural>', 'default: the English plural');
-  add('controller', '<name>', 'A controller.').option(
-    '--kind <Kind>',
-    'kind of the controller (default: the kind of its name)',
+  add('kind', '<Kind>', 'Add a kind. Its name is in PascalCase.').option(
+    '--plural <plural>',
+    'plural of the kind (default: the English plural of its name)',
   );
-  add('endpoint', '<name>', 'A path besides those of the kinds.');
+  add('controller', '<name>', 'Add a controller.').option(
+    '--kind <Kind>',
+    'kind that the controller reconciles (default: the kind with the name of the controller)',
+  );
+  add('endpoint', '<name>', 'Add an endpoint: a path besides those of the kinds.');
 }
 
 function addExport(program: Command, actions: Actions): void {
@@ -217,7 +220,7 @@ function addExport(program: Command, actions: Actions): void {
     .option('--server <url>', 'running server, such as http://127.0.0.1:8700')
     .option(
       '--token <secret>',
-      'its token; better in HOMEOSTAT_TOKEN, since flags show in ps (default: that of data/admin.kubeconfig)',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: that of data/admin.kubeconfig)',
     )
     .option('--database <url>', 'database that no server has open, as for serve')
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
@@ -244,7 +247,10 @@ function addReencrypt(program: Command, actions: Actions): void {
     .command('reencrypt')
     .description('Encrypt all objects of a running server with the first key of its encryption configuration.')
     .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
-    .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
+    .option(
+      '--token <secret>',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
+    )
     .addHelpText('after', reencryptHelp);
   command.action(async () => actions.reencrypt(flagsOf(command)));
 }
@@ -290,10 +296,13 @@ function addKubeconfig(program: Command, actions: Actions): void {
     .option('--force', 'replace an existing file', false)
     .option('--name <context>', 'name of context, cluster and user', 'homeostat')
     .option('--server <url>', "the server's URL, if the options do not determine it")
-    .option('--service-account <namespace/name>', 'put a token of this account into it, from the running server')
+    .option(
+      '--service-account <namespace/name>',
+      'get a token of this account from the running server, and put it into the kubeconfig',
+    )
     .option('--hours <number>', 'lifetime of that token in hours, 1 to 24 (default: 1)')
     .addHelpText('after', kubeconfigHelp);
-  addUserFlags(command, 'put a certificate of this user into it');
+  addUserFlags(command, 'put a certificate of this user into the kubeconfig');
   for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));
   command.action(async (options: KubeconfigFlags) => actions.kubeconfig(flagsOf(command), options));
 }
@@ -311,7 +320,7 @@ function addCertificate(program: Command, actions: Actions): void {
     .command('certificate')
     .description("Issue a certificate for a user, by the server's own authority, on the machine that has its folder.")
     .option('--cert-output <file>', 'file of the certificate (default: <user>.crt)')
-    .option('--key-output <file>', 'file of its private key (default: <user>.key)')
+    .option('--key-output <file>', "file of the certificate's private key (default: <user>.key)")
     .option('--force', 'replace existing files', false)
     .addHelpText('after', certificateHelp);
   addUserFlags(command, 'name of the user, the common name of the certificate');
@@ -350,8 +359,8 @@ const serveHelp = `
 Each option is also an environment variable (${environmentName('database')}, ${environmentName('log-level')}; lists are separated by
 commas) and a key of the file that --config names. A flag overrides the environment, and the environment overrides the file.
 
-Logs go to stdout: lines for people at a terminal, elsewhere JSON lines, of which {"msg":"ready","url":...} says that every plugin is
-Started or Failed.
+Logs go to stdout. At a terminal they are lines for people, elsewhere JSON lines. The line {"msg":"ready","url":...} says that every
+plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
 
 const doctorHelp = `
@@ -359,9 +368,9 @@ The other options are those of serve: doctor judges what serve would run with th
 Exit code 0: no errors, but maybe warnings; 1: an error; 2: options that cannot be used.`;
 
 const devHelp = `
-The options are those of serve. The TypeScript compiler that the plugin depends on compiles it. If it does not compile, its module
-cannot be loaded, or a declared object is wrong, the previous version continues to run. Stored objects stay, and other plugins
-continue. Messages go to stderr; they also say what a change of a schema means for stored objects.`;
+The options are those of serve. The plugin is compiled by the TypeScript compiler on which it depends. If the plugin does not compile,
+its module cannot be loaded, or a declared object has a mistake, the previous version continues to run. Stored objects stay, and other
+plugins continue. Messages go to stderr; they also describe the effect of a changed schema on stored objects.`;
 
 const exportHelp = `
 Without --server and --database, ${environmentName('database')} names the database. The file appears only when it is complete.`;
@@ -375,12 +384,12 @@ Objects that are encrypted with the first key already stay unchanged, so an inte
 objects could not be decrypted, and are unchanged.`;
 
 const auditHelp = `
-Without --file, ${environmentName('audit-log')} names the file. An entry must match all that is given; entries are printed oldest first.`;
+Without --file, ${environmentName('audit-log')} names the file. An entry must match all given conditions. The oldest entry is printed first.`;
 
 const certificateHelp = `
-The folder is that of serve: --tls-dir, or tls beside the SQLite file. Only their owner can read the files. A certificate
-cannot be revoked before it expires, so choose a short lifetime. To lock its user out earlier, remove the user's permissions.`;
+The folder is that of serve: --tls-dir, or tls beside the SQLite file. Only their owner can read the written files. A certificate
+cannot be revoked before it expires, so choose a short lifetime. To lock out its user earlier, remove the user's permissions.`;
 
 const kubeconfigHelp = `
 The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig contains
-the authority's certificate and the token, if there is one. The command merges nothing: KUBECONFIG=~/.kube/config:<file> reads both.`;
+the authority's certificate and the token, if there is one. The result is not merged into other files: KUBECONFIG=~/.kube/config:<file> reads both.`;

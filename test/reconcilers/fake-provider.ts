@@ -1,19 +1,19 @@
 /** A thing at a provider. */
-export interface Thing {
+export interface ProvidedThing {
   readonly id: string;
   readonly key: string;
-  /** The uid of the object that it was made for. */
+  /** The uid of the object for which the thing was made. */
   readonly owner: string;
 }
 
-/** A provider outside of the server, which keeps its things when controllers crash. */
+/** An external provider. It keeps its things when controllers crash. */
 export class FakeProvider {
-  readonly things = new Map<string, Thing>();
-  /** The calls of `create`, in order: their keys. */
+  readonly things = new Map<string, ProvidedThing>();
+  /** The keys of the calls of `create`, in order. */
   readonly created: string[] = [];
-  /** The calls of `find`, in order: their keys. */
+  /** The keys of the calls of `find`, in order. */
   readonly sought: string[] = [];
-  /** Called after a creation, before its response; an error that it throws is the response. */
+  /** Called after a creation, before its response. An error that it throws becomes the response. */
   afterCreate: () => void = () => {};
 
   reset(): void {
@@ -22,8 +22,8 @@ export class FakeProvider {
     this.sought.length = 0;
   }
 
-  /** Makes a thing each time it is called. */
-  create(key: string, owner: string): Thing {
+  /** Makes a new thing at each call. */
+  create(key: string, owner: string): ProvidedThing {
     this.created.push(key);
     const thing = { id: `t-${this.created.length}`, key, owner };
     this.things.set(thing.id, thing);
@@ -31,7 +31,7 @@ export class FakeProvider {
     return thing;
   }
 
-  find(key: string): Thing | undefined {
+  find(key: string): ProvidedThing | undefined {
     this.sought.push(key);
     return [...this.things.values()].find((thing) => thing.key === key);
   }

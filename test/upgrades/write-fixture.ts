@@ -1,5 +1,5 @@
-// Writes a database of this version, and what clients read from it, for test/upgrades.test.ts:
-// node test/dist/upgrades/write-fixture.js test/upgrades/schema-<version>
+// A program that writes a database of this version, and the responses of its reads, for test/upgrades.test.ts: node
+// test/dist/upgrades/write-fixture.js test/upgrades/schema-<version>
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { defineModel } from '@homeostat/controller-runtime/api';
-import { comparedPaths, machine, machinesPath } from './upgraded-model.ts';
+import { comparedPaths, upgradedMachine, machinesPath } from './upgraded-model.ts';
 
 const configMap = defineModel({
   gvk: 'v1/ConfigMap',
@@ -18,29 +18,29 @@ const configMap = defineModel({
 
 /** The data that a former version wrote, and the last states that its clients read. */
 export interface Recorded {
-  /** A watch from here on sees `events`, in this order. */
+  /** A watch from this revision receives `events` in this order. */
   readonly since: string;
   readonly events: readonly (readonly [type: string, name: string])[];
   readonly lists: Readonly<Record<string, readonly object[]>>;
 }
 
-/** Creates, updates and deletes objects, and creates one again under a deleted name. */
+/** Creates, updates and deletes objects, and creates an object again with the name of a deleted one. */
 async function write({ client }: ApiServer): Promise<Pick<Recorded, 'since' | 'events'>> {
   const create = (at: number, size: number): Promise<unknown> =>
-    client.create(machine, {
+    client.create(upgradedMachine, {
       metadata: { name: `m-${at}`, labels: { size: String(size) } },
       spec: { slug: `slug-${at}`, size, note: `ünïcode ${'n'.repeat(at * 20)}` },
     });
   for (let at = 0; at < 12; at += 1) await create(at, at);
   await client.create(configMap, { metadata: { name: 'kept', namespace: 'default' }, data: { key: 'value' } });
-  await client.delete(machine, 'm-3');
-  const { metadata } = await client.list(machine);
+  await client.delete(upgradedMachine, 'm-3');
+  const { metadata } = await client.list(upgradedMachine);
   const since = metadata.resourceVersion ?? '';
-  await client.patch(machine, 'm-1', { type: 'merge', patch: { spec: { size: 100 } } });
-  await client.patch(machine, 'm-1', { type: 'merge', patch: { spec: { size: 101 } } });
-  await client.delete(machine, 'm-2');
+  await client.patch(upgradedMachine, 'm-1', { type: 'merge', patch: { spec: { size: 100 } } });
+  await client.patch(upgradedMachine, 'm-1', { type: 'merge', patch: { spec: { size: 101 } } });
+  await client.delete(upgradedMachine, 'm-2');
   await create(3, 33);
-  await client.patch(machine, 'm-4', { type: 'merge', patch: { spec: { slug: 'slug-2' } } });
+  await client.patch(upgradedMachine, 'm-4', { type: 'merge', patch: { spec: { slug: 'slug-2' } } });
   const events = [
     ['MODIFIED', 'm-1'],
     ['MODIFIED', 'm-1'],
@@ -66,8 +66,8 @@ const folder = await mkdtemp(join(tmpdir(), 'homeostat-fixture-'));
 const path = join(folder, 'homeostat.db');
 await copyFile(join(target, '..', 'encryption.key'), join(folder, 'encryption.key'));
 const server = await startApiServer({ database: `sqlite:${path}`, port: 0 });
-server.schemeManager.register(machine);
-await server.whenReady(machine);
+server.schemeManager.register(upgradedMachine);
+await server.whenReady(upgradedMachine);
 const recorded: Recorded = { ...(await write(server)), lists: await readLists(server.url) };
 await server.stop();
 await writeFile(`${target}.db.gz`, gzipSync(await readFile(path), { level: 9 }));

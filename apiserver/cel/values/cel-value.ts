@@ -65,7 +65,7 @@ export class CelTypeValue extends CelObject {
 export class CelOptional extends CelObject {
   static readonly none: CelOptional = new CelOptional(undefined);
   readonly typeName = 'optional_type';
-  /** Undefined when there is no value. */
+  /** The value; undefined when there is none. */
   readonly value: CelValue | undefined;
 
   constructor(value: CelValue | undefined) {
@@ -80,8 +80,8 @@ export type ListIdentity = 'position' | 'value' | readonly string[];
 export abstract class CelList extends CelObject {
   abstract readonly length: number;
   /**
-   * How items of two lists are matched. If not by position, lists are equal in any order, and concatenated without
-   * duplicates.
+   * How items of two lists are matched. If they are not matched by position, two lists are equal in any order of their
+   * items, and are concatenated without duplicates.
    */
   abstract readonly identity: ListIdentity;
 

@@ -5,7 +5,7 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 /** A failed call. */
 export class EtcdError extends Error {
   override readonly name = 'EtcdError';
-  /** gRPC's status. */
+  /** The status code of gRPC. */
   readonly status: status;
 
   constructor(code: status, message: string) {
@@ -33,7 +33,7 @@ const codes: Partial<Record<status, StoreErrorCode>> = {
  * Returns true when it is not known whether the request was executed, so that it should be looked up on another
  * connection.
  */
-export function isLost(error: unknown): boolean {
+export function isLostConnection(error: unknown): boolean {
   return error instanceof EtcdError && lost.has(error.status);
 }
 

@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
 import { EtcdConnection } from './etcd-connection.ts';
-import { isExpiredToken, isLost, storeErrorFrom } from './etcd-errors.ts';
+import { isExpiredToken, isLostConnection, storeErrorFrom } from './etcd-errors.ts';
 import { type EtcdDatabase, nameOf } from './etcd-url.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 import type { StoreError, StoreErrorCode } from '../store-error.ts';
@@ -47,7 +47,7 @@ export class EtcdLink {
     return this.#link.open();
   }
 
-  /** Connects without waiting. */
+  /** Starts to connect, and returns immediately. */
   start(): void {
     // If the first attempt fails, the link keeps trying, so the rejection is ignored here.
     this.#link.get().catch(() => undefined);
@@ -68,7 +68,7 @@ export class EtcdLink {
       try {
         return await attempt(connection);
       } catch (error) {
-        const isGone = isLost(error) || isExpiredToken(error);
+        const isGone = isLostConnection(error) || isExpiredToken(error);
         if (isGone) this.#link.discard(connection);
         if (!isGone || attempts === maxAttempts) throw storeErrorFrom(error, this.name);
       }

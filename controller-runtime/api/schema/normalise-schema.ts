@@ -12,7 +12,7 @@ import { nearestKey, unknownKeyMessage } from '../base/unknown-key.ts';
 
 type RawSchema = Readonly<Record<string, unknown>>;
 
-/** The place of a schema in a declaration. */
+/** The position of a schema in a declaration. */
 interface Place {
   /** The class or component and the field, such as `PersonSpec.tags.items`. */
   readonly path: string;
@@ -45,8 +45,8 @@ export class SchemaNormaliser {
   }
 
   /**
-   * Returns a schema in the form of components. @throws ModelError for a schema that breaks a rule; it names `path` and
-   * the field below it.
+   * Returns a schema in the form of components.
+   * @throws ModelError for a schema that breaks a rule; it names `path` and the field below it.
    */
   normalise(schema: unknown, path: string): JsonSchema {
     return this.#visit(schema, { path, ancestors: [], isBranch: false });

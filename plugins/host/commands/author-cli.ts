@@ -39,7 +39,10 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
       '--from <source>',
       'file of an export, or URL of a running server (default: the server of data/admin.kubeconfig)',
     )
-    .option('--token <secret>', "the server's token; better in HOMEOSTAT_TOKEN, since flags show in ps")
+    .option(
+      '--token <secret>',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
+    )
     .option(
       '--encryption-config <file>',
       'keys of encrypted objects, as for serve (default: these objects are left out)',
@@ -55,7 +58,8 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
 
 const planHelp = `
 The plugins run for ten minutes of simulated time, which takes seconds. Nothing is written to the server, and connections are
-refused: a call of another service is listed, and its run fails. Exit code 0: nothing would change; 2: something would; 1: there is no plan.`;
+refused: a call of another service is listed, and the run that made it fails. Exit code 0: nothing would change; 2: something would
+change; 1: there is no plan.`;
 
 const checkHelp = `
 Each mistake is printed on a line, with its file and line if they are known. Exit code 0: no mistake; 1: a mistake.`;

@@ -12,7 +12,7 @@ interface Report {
   readonly diagnostics: readonly { readonly code: string; readonly message: string; readonly filename: string }[];
 }
 
-/** Writes files by path into a folder that has the scripts of the checks, and the packages that they need. */
+/** Writes files by path into a folder that has the scripts of the checks and the packages that these need. */
 export async function plant(folder: string, planted: Readonly<Record<string, string>>): Promise<void> {
   await cp(join(root, '.ci'), join(folder, '.ci'), { recursive: true });
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -23,8 +23,8 @@ export async function plant(folder: string, planted: Readonly<Record<string, str
 }
 
 /**
- * Lints planted files in a folder that has the linter's configuration. Returns the message of a rule for each file,
- * by path; of several messages, the last.
+ * Lints planted files in a folder that has the linter's configuration. Returns the messages of a rule by path, the last
+ * one for each file.
  */
 export async function lintPlanted(
   rule: string,

@@ -15,7 +15,10 @@ export function addBackup(program: Command, environment: Environment, done: (exi
     )
     .option('--force', 'overwrite the file')
     .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
-    .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
+    .option(
+      '--token <secret>',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
+    )
     .addHelpText('after', backupHelp);
   command.action(async () => {
     const { runBackup } = await import('./backup-command.ts');
@@ -25,4 +28,4 @@ export function addBackup(program: Command, environment: Environment, done: (exi
 
 const backupHelp = `
 A backup is a SQLite file. To restore it, stop the server, and replace its database with the file. With --every, the command
-runs until SIGTERM or SIGINT, and tries a backup that failed again after a minute; with --keep alone, it is for cron.`;
+runs until SIGTERM or SIGINT, and repeats a failed backup after a minute. With --keep, but without --every, it suits cron.`;

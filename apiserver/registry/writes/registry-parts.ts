@@ -11,7 +11,7 @@ import type { Proposal } from '../rules/proposal.ts';
 import type { WriteOptions, WritingUser } from './write-options.ts';
 import type { WriteTurns } from './write-turns.ts';
 
-export interface RegistryOptions {
+export interface RegistryParts {
   readonly commits: GroupCommit;
   readonly revisions: Revisions;
   readonly clock: Clock;
@@ -23,10 +23,13 @@ export interface RegistryOptions {
   readonly serviceDomain: string;
   /** Remembers the users of the last writes. Default: users are not remembered. */
   readonly writers?: RecentWriters;
-  /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
+  /**
+   * Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind
+   * again.
+   */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
-  /** Default none. */
+  /** The rules of creations that depend on another object. Default none. */
   readonly creationRules?: readonly CreationRule[];
   /** The guards of writes. Default none: every user may write everything. */
   readonly guards?: readonly WriteGuard[];
@@ -42,7 +45,7 @@ export interface RegistryOptions {
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** The hooks of all kinds. Default none. */
   readonly hooks?: Hooks;
-  /** Lets webhooks review writes. Default: none. */
+  /** Lets webhooks review writes. Default: no webhooks. */
   readonly review?: WriteReview;
 }
 
@@ -76,7 +79,7 @@ export interface WriteReview {
   check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }
 
-/** The hooks of plugins. */
+/** The admission hooks of plugins. */
 interface Hooks {
   /** True while no kind has hooks, as in most servers. */
   readonly isEmpty: boolean;
