@@ -40,8 +40,8 @@ export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B 
 }
 
 /** Does steps of the server's own work in several turns of the event loop. */
-export async function runInTurns<R>(steps: Steps<R>): Promise<R> {
-  return byTurns(steps, 'background');
+export async function runInTurns<R>(steps: Steps<R>, purpose: Purpose = 'background'): Promise<R> {
+  return byTurns(steps, purpose);
 }
 
 async function byTurns<R>(steps: Steps<R>, purpose: Purpose): Promise<R> {

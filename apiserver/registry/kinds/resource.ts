@@ -280,7 +280,7 @@ export class Resource {
     if (!cache.slabs.isSparse) return;
     const { table } = cache;
     const [formerStates, states] = [() => feed.formerStates(), () => feed.states()];
-    await runInTurns(compactSlabs(cache.slabs, { table, formerStates, states }));
+    await runInTurns(compactSlabs(cache.slabs, { table, formerStates, states }), 'upkeep');
   }
 
   /**
