@@ -61,7 +61,7 @@ describe('the way of one creation over HTTP', function () {
   let list: string;
 
   before(async () => {
-    const program = fileURLToPath(new URL('support/entered-files.js', import.meta.url));
+    const program = fileURLToPath(new URL('./support/servers/entered-files.js', import.meta.url));
     const { stdout } = await run(process.execPath, [program]);
     entered = JSON.parse(stdout) as Readonly<Record<string, number>>;
     list = listOf(Object.keys(entered).sort());

@@ -2,18 +2,18 @@ import { controller, controllerOf, setCondition } from 'homeostat';
 import type { ApiObject, Client, Condition, Model } from 'homeostat';
 import { Certificate, Page, Redirect, Site } from './models.ts';
 
-/** The parts that all dependents share. */
+/** The fields that all dependents have. */
 type Dependent = ApiObject & { readonly status?: { readonly ready?: boolean; readonly observedGeneration?: number } };
 type Dependents = Readonly<Record<string, readonly Dependent[]>>;
 
-/** Keeps the parts of a site as its spec wants them, and summarizes their state. */
+/** Creates, changes and deletes the dependents of a site as its spec requires, and summarizes their state. */
 export const siteController = controller(Site, {
   // A change of an object of these kinds reconciles the site that owns it, so a deleted object is created again.
   owns: [Page, Redirect, Certificate],
   async reconcile({ object, client, ensure, status }) {
     const site = object.metadata.name;
     const { host, pages = [], redirects = [] } = object.spec;
-    // Creates or changes the object, makes the site its owner, and writes nothing when nothing differs.
+    // `ensure` creates or changes the object, makes the site its owner, and writes nothing when nothing differs.
     const certificate = await ensure(Certificate, site, { spec: { host } });
     const keptPages = await Promise.all(
       pages.map(({ name, title }) => ensure(Page, `${site}.${name}`, { spec: { site, title } })),
@@ -34,7 +34,7 @@ export const siteController = controller(Site, {
   // This controller needs no cleanup: because of the owner references, the server deletes the dependents with the site.
 });
 
-/** Deletes the objects that the site owns and no longer wants, but no objects of others. */
+/** Deletes the objects of the site that its spec no longer names, but no objects of other owners. */
 async function prune<T extends ApiObject>(
   client: Client,
   model: Model<T>,
@@ -45,12 +45,12 @@ async function prune<T extends ApiObject>(
   for (const item of items) {
     const { name, uid } = item.metadata;
     if (names.has(name) || controllerOf(item)?.uid !== owner.metadata.uid) continue;
-    // The uid protects an object of the same name that was created meanwhile.
+    // With the uid, the deletion fails if another object of the same name was created meanwhile.
     await client.delete(model, name, { preconditions: { uid } });
   }
 }
 
-/** One condition for each kind of dependent, and Ready for all of them. */
+/** Returns one condition for each kind of dependent, and the condition Ready for all dependents together. */
 function conditionsOf(present: readonly Condition[] | undefined, dependents: Dependents): readonly Condition[] {
   const now = new Date().toISOString();
   let conditions = present ?? [];
@@ -66,7 +66,9 @@ function conditionsOf(present: readonly Condition[] | undefined, dependents: Dep
   return conditions;
 }
 
-/** True when it is Ready for its present spec: just after a change, a dependent still has its old conditions. */
+/**
+ * True when the dependent is ready for its current spec. Just after a change, its status is still about the old spec.
+ */
 function isReady({ metadata, status }: Dependent): boolean {
   return status?.ready === true && status.observedGeneration === metadata.generation && !metadata.deletionTimestamp;
 }

@@ -12,7 +12,7 @@ import { hostVersion } from './text/host-version.ts';
 import { environmentName, serveOptions } from './serve/serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
 
-/** A mistake in the command line, with exit code 2, like the shell's own commands. */
+/** The exit code for a mistake in the command line, as for the shell's own commands. */
 const usageExitCode = 2;
 
 export interface CliEnvironment {
@@ -32,7 +32,7 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
     await createCommandLine(environment, (code) => (exitCode = code)).parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
-    // commander has printed the help, the version, or the problem.
+    // commander has already printed the help, the version, or the problem.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
     throw error;
   }
@@ -260,7 +260,7 @@ function addAudit(program: Command, actions: Actions): void {
     .option('-n, --namespace <name>', 'namespace of the object')
     .option('--name <name>', 'name of the object')
     .option('--code <status>', 'status code of the response, such as 403')
-    .option('--since <time>', 'entries from then on: 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago')
+    .option('--since <time>', 'only entries since this time: 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago')
     .option('-o, --output <format>', 'table, or json: the unchanged entries (default: table)')
     .addHelpText('after', auditHelp);
   command.action(async () => actions.audit(flagsOf(command)));
@@ -322,11 +322,14 @@ function addCertificate(program: Command, actions: Actions): void {
 
 function addServeOptions(command: Command): void {
   for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
-  // Its value is that of --console.
+  // With this flag, commander sets the value of --console to false.
   command.addOption(new Option('--no-console').hideHelp());
 }
 
-/** Values of repeated flags are collected; for any other repeated option, the last value counts. */
+/**
+ * Returns the flag of an option. The values of a repeatable flag are collected; if another flag is repeated, its last
+ * value counts.
+ */
 function flagOf(name: string, { value, kind, description }: ServeOption): Option {
   const option = new Option(value === undefined ? `--${name}` : `--${name} ${value}`, description);
   if (kind !== 'list') return option;

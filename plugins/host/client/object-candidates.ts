@@ -6,7 +6,7 @@ import { collectionPath, ResourceNames } from './resource-names.ts';
 import type { ServedResource } from './resource-names.ts';
 import { objectsAt, textAt } from './server-object.ts';
 
-/** The longest time that a person waits for a completion. */
+/** The maximum time for a completion, because a person waits for it. */
 const timeoutMs = 1000;
 
 /** The maximum number of names that are offered. */
@@ -14,7 +14,7 @@ const maxNames = '500';
 
 export interface CompletedLine {
   readonly command: Command;
-  /** The words behind the command; the last one is not finished. */
+  /** The words after the command; the last word is not finished. */
   readonly words: readonly string[];
   readonly environment: ClientSources['environment'];
 }
@@ -49,7 +49,7 @@ export async function objectCandidates(line: CompletedLine): Promise<readonly st
     if (values.length > 1 && first !== undefined) return await namesOf(resources.find(first));
     return resources.all.filter(({ verbs }) => verbs.includes('list')).map(({ plural }) => plural);
   } catch {
-    // There is nothing to offer, and no place for an error.
+    // Without the server there is nothing to offer, and a shell cannot show an error during a completion.
     return [];
   }
 }
@@ -64,7 +64,7 @@ function optionBefore({ command, words }: CompletedLine): Option | undefined {
   return command.options.find(({ long, short, required }) => required && (before === long || before === short));
 }
 
-/** The words with which values of `-o` begin, as the help lists them. */
+/** Returns the words with which the values of `-o` begin, as its help lists them; none for other options. */
 function valuesOf({ long, description }: Option): readonly string[] {
   if (long !== '--output') return [];
   return ['table', 'wide', 'json', 'yaml', 'name', 'text', 'jsonpath=', 'custom-columns='].filter((value) =>

@@ -3,7 +3,7 @@ import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { piecesOf, requestServer } from '../remote/request-server.ts';
 import type { RunAs, ServerAddress } from '../remote/request-server.ts';
 
-/** A refusal, worded as kubectl words it. */
+/** An error response of the server, with the message that kubectl would print. */
 export class ServerRefusal extends Error {
   override readonly name = 'ServerRefusal';
   /** The HTTP status code. */
@@ -30,7 +30,7 @@ export interface ObjectRequest {
   readonly body?: unknown;
   /** The content type of the body. Default: `application/json`. */
   readonly contentType?: string;
-  /** Ends the request. Default: the signal of the command. */
+  /** Aborts the request. Default: the signal of the command. */
   readonly signal?: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export interface WatchLine {
 export interface ObjectServerOptions {
   /** Receives the warnings of responses. */
   readonly warn: (text: string) => void;
-  /** When absent, requests run as the user of the credential. */
+  /** The user as whom the requests run; when absent, the user of the credential. */
   readonly runAs?: RunAs | undefined;
 }
 
@@ -58,7 +58,7 @@ export class ObjectServer {
     this.#options = options;
   }
 
-  /** Resolves with the JSON object that the server responds. Rejects with ServerRefusal. */
+  /** Resolves with the JSON object that the server sends. Rejects with ServerRefusal. */
   async send(method: string, path: string, request: ObjectRequest = {}): Promise<JsonObject> {
     return (await this.answer(method, path, request)).body;
   }
@@ -75,7 +75,7 @@ export class ObjectServer {
     return { code: response.status, body };
   }
 
-  /** Yields a list page by page, so that the memory does not hold all of it. */
+  /** Yields a list page by page, so that the memory never has the whole list. */
   async *pages(path: string, { query, ...rest }: ObjectRequest = {}): AsyncGenerator<JsonObject> {
     let next: string | undefined;
     do {

@@ -34,7 +34,7 @@ export async function runAudit({ flags, environment }: ConfigSources): Promise<n
   }
 }
 
-/** The rotated files, oldest first, and the file itself. */
+/** Returns the rotated files, the oldest first, and then the log file itself. */
 async function filesOf(file: string): Promise<readonly string[]> {
   const rotated = await rotatedFiles(file);
   const isThere = await stat(file).then(
@@ -61,7 +61,7 @@ async function* entriesOf(paths: readonly string[]): AsyncGenerator<FoundEntry> 
   }
 }
 
-/** A line may be cut off, if the disk was full. */
+/** Returns the entry of a line; undefined for a line that was cut off because the disk was full. */
 function parsed(line: string): AuditEntry | undefined {
   try {
     const value: unknown = JSON.parse(line);
@@ -103,12 +103,12 @@ function row(cells: readonly string[]): string {
     .trimEnd()}\n`;
 }
 
-/** Names come from clients: control characters would reach the terminal. */
+/** Replaces control characters, which would reach the terminal: the names in an entry come from clients. */
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '?');
 }
 
-/** Waits for the reader, so that a long log does not fill the memory. */
+/** Writes to stdout, and waits for its reader, so that a long log does not fill the memory. */
 function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));

@@ -3,12 +3,12 @@ import { Progress } from '../text/progress.ts';
 
 const tickMs = 500;
 
-/** Progress on stderr, because the output of a command may be on stdout. */
+/** Returns a progress display on stderr, because stdout may have the output of the command. */
 export function commandProgress(what: string, unit: string): Progress {
   return new Progress({ stream: process.stderr, what, unit, nowMs: () => systemClock.now() });
 }
 
-/** Shows how many seconds some work takes, when it counts nothing. */
+/** Shows for how many seconds some work has been running, because the work has nothing to count. */
 export async function withSeconds<V>(what: string, work: () => Promise<V>): Promise<V> {
   const progress = commandProgress(what, 's');
   const beganMs = systemClock.now();

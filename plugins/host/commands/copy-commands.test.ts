@@ -20,7 +20,7 @@ import { widgetModel } from '../widget.fixture.ts';
 const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
 const Widget = widgetModel();
 
-/** The server makes a service account in each namespace, soon after its start. */
+/** The server creates a service account in each namespace, soon after its start. */
 const ServiceAccount = defineModel({
   gvk: 'v1/ServiceAccount',
   plural: 'serviceaccounts',
@@ -65,7 +65,10 @@ describe('homeostat export and import', () => {
     return started;
   }
 
-  /** A database that no process has open, with this many objects of a kilobyte or more, and the Plugin of the test. */
+  /**
+   * Creates a database that no process has open, with this number of objects of a kilobyte or more, and the Plugin of
+   * the test.
+   */
   async function makeDatabase(name: string, objects: number): Promise<string> {
     const database = `sqlite:${path(name)}`;
     const { client } = await serve({ database });
@@ -197,7 +200,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('are repeated after a kill -9: what was imported in part is neither served nor exported [slow]', async () => {
+  it('can be repeated after a kill -9; until then, a database with a part of an import is neither served nor exported [slow]', async () => {
     const source = await makeDatabase('source.db', 2999);
     const { stdout: text, stderr } = await run('export', '--database', source);
     const [, sha256 = ''] = /sha256 ([0-9a-f]{64})/.exec(stderr) ?? [];
@@ -205,8 +208,8 @@ describe('homeostat export and import', () => {
     const pipe = path('pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const importing = start(['import', '--database', database, pipe]);
-    // The import reads the file twice, to check and to import it. In the second reading, two of three batches arrive,
-    // and the end never does.
+    // The import reads the file twice, to check and to import it. The second time, it gets two of three batches, and
+    // never the rest.
     await writeFile(pipe, text);
     await eventually(() => existsSync(path('part.db')), { timeoutMs: 10_000 });
     const second = await open(pipe, 'w');
@@ -229,7 +232,7 @@ describe('homeostat export and import', () => {
     expect((await moved.client.get(Widget, 'w2998')).metadata.version).to.equal(1);
   });
 
-  it('leave nothing behind when they are stopped [slow]', async () => {
+  it('leave no files behind when they are stopped [slow]', async () => {
     const slow = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders();
     });
@@ -265,7 +268,7 @@ describe('homeostat export and import', () => {
     });
   }
 
-  it('exit with 1 for a server that does not respond, and for a file that is not there', async () => {
+  it('exit with 1 for a server that does not respond, and for a file that does not exist', async () => {
     const silent = await run('export', '--server', 'http://127.0.0.1:1');
     expect(silent.code).to.equal(1);
     expect(silent.stderr).to.match(/^homeostat export failed: fetch failed: /);
@@ -275,7 +278,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('have a help', async () => {
+  it('describe themselves with --help', async () => {
     const [exporting, importing] = [await run('export', '--help'), await run('import', '--help')];
     for (const text of ['--server <url>', '--output <file>', 'HOMEOSTAT_DATABASE'])
       expect(exporting.stdout).to.include(text);

@@ -14,13 +14,13 @@ import { issueCertificate } from './client-certificate.ts';
 import type { CertificateFlags } from './client-certificate.ts';
 
 export interface RunKubeconfigOptions extends ConfigSources, CertificateFlags {
-  /** Absent: stdout. */
+  /** The file to write. Default: stdout. */
   readonly output?: string | undefined;
   /** The name of the context, the cluster and the user in the kubeconfig. */
   readonly name: string;
   /** The server's URL, if it differs from the configuration. */
   readonly server?: string | undefined;
-  /** `<namespace>/<name>`: the kubeconfig gets a token of that service account, from the server that runs. */
+  /** `<namespace>/<name>`: the kubeconfig gets a token of that service account, which the running server issues. */
   readonly serviceAccount?: string | undefined;
   readonly hours?: string | undefined;
   /** True to replace an existing file. */
@@ -49,7 +49,9 @@ export async function runKubeconfig(options: RunKubeconfigOptions): Promise<numb
 
 type Credential = Pick<KubeconfigParts, 'token' | 'certificate'>;
 
-/** The credential of the kubeconfig: a certificate, a token of a service account, or the administrator's token. */
+/**
+ * Returns the credential of the kubeconfig: a certificate, a token of a service account, or the administrator's token.
+ */
 async function credentialOf(
   options: RunKubeconfigOptions,
   { config, url, ca }: { readonly config: ServeConfig; readonly url: URL; readonly ca: string | undefined },
@@ -68,7 +70,7 @@ async function credentialOf(
   return { token: await requestAccountToken(server, { account: serviceAccount, hours }) };
 }
 
-/** The token of the options, or the one that the server made at its first start. */
+/** The token of the options, or the token that the server created at its first start. */
 function tokenOf({ auth, token, adminKubeconfig }: ServeConfig): string | undefined {
   return auth === 'open' ? undefined : (token ?? new AdminKubeconfig(adminKubeconfig).read());
 }
@@ -99,7 +101,7 @@ async function write(text: string, { output, force }: RunKubeconfigOptions): Pro
     return;
   }
   if (force) await rm(output, { force: true });
-  // The file may hold the token, so no other user may be able to read it.
+  // The file may contain the token, so no other user may be able to read the file.
   await writeFile(output, text, { mode: 0o600, flag: 'wx' });
 }
 

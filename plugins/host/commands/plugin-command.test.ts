@@ -64,7 +64,7 @@ describe('homeostat plugin', () => {
     expect(await installed()).to.deep.equal([]);
   });
 
-  it('uploads an archive to the server, wherever it is, replaces it, and lets the server uninstall it [spec experience-upload]', async () => {
+  it('uploads an archive to the server, replaces the plugin by a second upload, and lets the server uninstall it [spec experience-upload]', async () => {
     const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
     const file = join(dirname(pluginsDir), 'demo.tgz');
     const upload = async (version: string): Promise<Finished> => {
@@ -93,7 +93,7 @@ describe('homeostat plugin', () => {
     await eventually(() => plugins.host.statuses().length === 0);
   });
 
-  it('packs a folder and uploads it, with the files that npm would publish, or with all if it is no package [slow]', async () => {
+  it('packs a folder and uploads it, with the files that npm would publish, or with all files if the folder is no npm package [slow]', async () => {
     const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
     const unpublished = await makeDemo('1.0.0', {
       '.secret': 'x',
@@ -123,7 +123,7 @@ describe('homeostat plugin', () => {
       .and.not.include('notes.txt');
   });
 
-  it('purges what the plugin has declared and created, and nothing else [slow]', async () => {
+  it('deletes with --purge the objects that the plugin has declared and created, and no others [slow]', async () => {
     const model = widgetModel();
     const files = { 'resources/extensions/w.yaml': `${widget('own')}---\n${widget('shared')}` };
     const { server } = plugins;
@@ -153,7 +153,7 @@ describe('homeostat plugin', () => {
     setup.unregister(model);
   });
 
-  it('leaves the objects without --purge', async () => {
+  it('keeps the objects of an uninstalled plugin without --purge', async () => {
     await plugin(['install', await makeDemo('1.0.0', { 'resources/extensions/w.yaml': widget('own') })]);
     await plugin(['uninstall', 'demo']);
     await plugin(['install', await makeDemo('1.0.0')]);
@@ -185,7 +185,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(dirname(trace))).to.not.include('script-ran');
   });
 
-  describe('reports what is wrong, and changes nothing', () => {
+  describe('with a mistake', () => {
     const wrong: readonly (readonly [
       name: string,
       code: number,
@@ -323,7 +323,7 @@ describe('homeostat plugin', () => {
       ['an unknown verb', 2, "unknown command 'frob'", async () => ['frob']],
     ];
     for (const [name, code, says, args] of wrong) {
-      it(`of ${name}`, async () => {
+      it(`reports ${name}, and changes nothing`, async () => {
         const finished = await plugin(await args());
         expect(finished).to.include({ code, stdout: '' });
         expect(finished.stderr).to.include(says);
@@ -414,7 +414,7 @@ describe('homeostat plugin', () => {
     expect(await installed()).to.deep.equal(['demo']);
   });
 
-  it('keeps the installed version when a newer one cannot be installed', async () => {
+  it('keeps the installed version when a newer version cannot be installed', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     const folder = await makeDemo('2.0.0', { 'plugin.yaml': 'name: demo\nversion: two\n' });
     expect((await plugin(['install', folder])).code).to.equal(1);
@@ -431,7 +431,7 @@ describe('homeostat plugin', () => {
     });
   });
 
-  it("installs into the server's folder, even when the server sees another inode number for it", async () => {
+  it("installs into the server's folder, even when the server sees another inode number for the folder", async () => {
     const page = pluginsDirPage(pluginsDir);
     const other = await startApiServer({ database: 'memory:', port: 0 });
     other.addDebugPage({ ...page, index: () => ({ ...Object(page.index()), id: '0:0' }) as object });
@@ -475,7 +475,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(pluginsDir)).to.deep.equal([]);
   });
 
-  it('finds installed plugins at the next start, and refuses a folder of another name', async () => {
+  it('starts installed plugins at the next start of the server, and refuses a folder whose name is not that of its plugin', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     await plugins.host.stop();
     await mkdir(join(pluginsDir, 'other'));

@@ -9,7 +9,7 @@ export interface DeclaredObject {
   /** Relative to the plugin's folder. */
   readonly file: string;
   readonly document: number;
-  /** The line of a field, or of the nearest one around it. */
+  /** Returns the line of a field, or of the nearest field around it. */
   readonly lineOf: (field: string) => number;
   readonly gvk: GroupVersionKind;
   /** The object as a request would send it, with apiVersion in either revision. */
@@ -21,14 +21,14 @@ export interface DeclaredObject {
   readonly isUnnamed: boolean;
 }
 
-/** The result of reading: objects, mistakes, or both from one document. */
+/** An object that was read from a file, or a mistake. One document may yield an object and several mistakes. */
 export type Declaration = DeclaredObject | DeclarationMistake;
 
 export function isDeclaredObject(declaration: Declaration): declaration is DeclaredObject {
   return 'object' in declaration;
 }
 
-/** A mistake at a field of a declared object; without a field, at the document. */
+/** Returns a mistake with the line of a field of a declared object; without a field, with the line of the document. */
 export function mistakeAt(
   { file, document, lineOf }: Pick<DeclaredObject, 'file' | 'document' | 'lineOf'>,
   message: string,
@@ -43,8 +43,8 @@ export const standInName = 'unnamed';
 const versionKeys = { '2.15': 'apiVersion', '2.9': 'groupVersion' } as const;
 
 /**
- * The object of a document: kind and apiVersion (revision 2.9: groupVersion) identify its kind, and the model checks
- * everything else. Includes every mistake in these two.
+ * Returns the object of a document, and the mistakes in its kind, its apiVersion (revision 2.9: groupVersion) and its
+ * name. The model of the kind checks all other fields later.
  */
 export function declarationsOf(
   file: string,
@@ -90,7 +90,7 @@ function badMetadata(metadata: unknown): readonly Mistake[] {
   return isJsonObject(metadata) ? badText('metadata.name', metadata['name']) : [['metadata', 'must be an object']];
 }
 
-/** undefined when its kind cannot be determined. */
+/** Returns the object with apiVersion and kind; undefined when one of the two is missing or not a text. */
 function objectOf(
   value: Fields,
   revision: PluginManifest['revision'],

@@ -30,17 +30,18 @@ export interface DevelopmentParts {
 
 interface Parts extends Pick<DevelopmentParts, 'print'> {
   readonly folder: string;
-  /** The manifest at the start. */
+  /** The manifest at the start of `homeostat dev`. */
   readonly manifest: PluginManifest;
   readonly compile: Compile | undefined;
   readonly watcher: FolderWatcher;
 }
 
-/** Changes of these files recompile the plugin; YAML needs no compilation. */
+/** A change of one of these files recompiles the plugin; a change of a YAML file needs no compilation. */
 const source = /\.(?:[cm]?tsx?|json)$/;
 
 /**
- * A plugin in development: compiles it, and reloads it when one of its files changes. Used once: open, compile, run.
+ * A plugin in development: compiles it, and reloads it when one of its files changes. Call `open`, `compile` and `run`
+ * in this order, once each.
  */
 export class Development {
   readonly #parts: Parts;
@@ -52,7 +53,8 @@ export class Development {
   }
 
   /**
-   * Reports changes from now on. Rejects with an Error that says why the folder is not a plugin, or cannot be compiled.
+   * Opens a plugin's folder; `run` then handles every change since this call. Rejects with an Error that says why the
+   * folder is not a plugin, or cannot be compiled.
    */
   static async open(path: string, { print, clock = systemClock }: DevelopmentParts): Promise<Development> {
     const { folder, manifest } = await openPluginFolder(path);
@@ -62,15 +64,14 @@ export class Development {
     return new Development({ folder, manifest, compile, watcher, print });
   }
 
-  /** Real path. */
+  /** The real path of the folder, with all links resolved. */
   get folder(): string {
     return this.#parts.folder;
   }
 
   /**
-   * Compiles the plugin before it is served the first time. With errors, the output of an earlier build is served, and
-   * a line reports that.
-   * Never rejects.
+   * Compiles the plugin before it is served the first time. If there are errors, the output of an earlier build is
+   * served, and a line reports that. Never rejects.
    */
   async compileFirst(signal: AbortSignal): Promise<void> {
     const { folder, manifest, print } = this.#parts;
@@ -97,7 +98,10 @@ export class Development {
     }
   }
 
-  /** Follows the folder until the signal aborts. Never rejects: an error is printed, and the last version keeps running. */
+  /**
+   * Reloads the plugin after each change of the folder, until the signal aborts. Never rejects: an error is printed,
+   * and the last version keeps running.
+   */
   async run(serving: Serving, signal: AbortSignal): Promise<void> {
     const { folder, print } = this.#parts;
     const { name } = this.#parts.manifest;
@@ -132,7 +136,7 @@ export class Development {
     }
   }
 
-  /** The plugin from its present files. */
+  /** Opens the plugin from its current files. */
   async #open(): Promise<PluginSource> {
     const { folder, manifest } = this.#parts;
     const { name } = manifest;

@@ -61,7 +61,7 @@ describe('schemaDifference', () => {
       ['changed', 'default: "x" → "y"', 'applies to later writes'],
     ],
   ] as const) {
-    it(`reports ${what}, and what that means for stored objects`, () => {
+    it(`reports ${what}, and its effect on stored objects`, () => {
       const [change, ...others] = schemaDifference(model(before), model(after));
       expect([change?.field, change?.change, change?.what, change?.meaning]).to.deep.equal(['spec.a', ...expected]);
       expect(others).to.deep.equal([]);
@@ -95,7 +95,7 @@ describe('schemaDifference', () => {
     ]);
   });
 
-  it('stops at objects of the kind itself', () => {
+  it('does not compare the fields of a nested object of the same kind', () => {
     const nested = (spec: object): ModelDescriptor =>
       defineModel({
         gvk: 'shop.example.com/v1/Order',

@@ -13,7 +13,7 @@ export interface FieldChange {
 }
 
 interface Field {
-  /** The keywords, without those of its own fields. */
+  /** The keywords of the field's schema, without those that declare further fields below it. */
   readonly keywords: Readonly<Record<string, unknown>>;
   readonly required: boolean;
 }
@@ -34,7 +34,10 @@ const notOfTheValue: readonly string[] = [
   'deprecated',
 ];
 
-/** Returns the differences between a kind's schemas, by field; for an added or removed field, that field alone and none below it. */
+/**
+ * Returns the differences between a kind's schemas, by field. For an added or removed field, only this field is
+ * returned, and not the fields below it.
+ */
 export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor): readonly FieldChange[] {
   const old = fieldsOf(before);
   const now = fieldsOf(after);
@@ -47,7 +50,7 @@ export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor
   ];
 }
 
-// These effects are those of the server's rule: a stored object stays unchanged, and is checked by the schema at its
+// These effects follow from the server's rule: a stored object stays unchanged, and the new schema is applied at its
 // next write.
 const meanings = {
   removed: 'stored values are still read, and are removed at the next write of their object',
@@ -91,7 +94,7 @@ function show(value: unknown): string {
   return value === undefined ? 'none' : JSON.stringify(value);
 }
 
-/** The fields that are not below another one. */
+/** Returns the fields that are not below another field of the list. */
 function outermost(fields: readonly string[]): readonly string[] {
   const isBelow = (field: string, other: string): boolean =>
     field.length > other.length && field.startsWith(other) && '.[{'.includes(field.charAt(other.length));
@@ -107,7 +110,7 @@ function fieldsOf({ schemaName, components }: ModelDescriptor): ReadonlyMap<stri
 
 const prefix = '#/components/schemas/';
 
-/** Names all fields of a schema. For a schema that contains itself, it stops where the schema would repeat. */
+/** Collects all fields of a schema. In a schema that contains itself, it stops where the schema would repeat. */
 class FieldCollector {
   readonly #components: ModelDescriptor['components'];
   readonly #fields: Map<string, Field>;
@@ -117,7 +120,7 @@ class FieldCollector {
     this.#fields = fields;
   }
 
-  /** `way` has the components on the path. */
+  /** `way` has the names of the components from the root of the schema to this one. */
   addProperties(path: string, schema: JsonSchema, way: readonly string[]): void {
     const { name, target } = this.#resolve(schema);
     if (way.length > maxDepth || (name !== undefined && way.includes(name))) return;

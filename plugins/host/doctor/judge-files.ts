@@ -6,9 +6,9 @@ import { secretFileProblem } from '../text/secret-file.ts';
 import type { Finding } from './finding.ts';
 
 const mebibyte = 1024 * 1024;
-/** The free space below which the database may soon have no room, or has none. */
+/** Less free space is a warning, because the disk may soon be full, or an error. */
 const room = { warningMiB: 1024, errorMiB: 100 } as const;
-/** Clocks of machines that share files differ a little. */
+/** The tolerated difference between clocks: those of machines that share files differ a little. */
 const toleratedAheadMs = 60_000;
 
 /** Judges who has access to the files with secrets, and to the database. */
@@ -25,7 +25,7 @@ export function judgePermissions(config: ServeConfig, databaseFile: string | und
   const findings = secrets.flatMap((path = ''): Finding[] => {
     const problem = secretFileProblem(path);
     if (problem === undefined) return [];
-    // The server restricts its database by itself, and refuses other files.
+    // The server itself restricts access to its database, but it refuses the other files, so those are errors.
     const level = path === databaseFile ? 'warning' : 'error';
     return [{ check, level, message: `${path}: ${problem.replace(/: chmod.*/, '')}`, cure: `chmod 600 ${path}` }];
   });
@@ -33,7 +33,7 @@ export function judgePermissions(config: ServeConfig, databaseFile: string | und
   return [{ check, level: 'ok', message: `${secrets.length} files with secrets are their owner's alone` }];
 }
 
-/** Judges the room on the disk of a folder, which need not exist yet. */
+/** Judges the free space on the disk of a folder. The folder need not exist yet. */
 export async function judgeDisk(folder: string): Promise<readonly Finding[]> {
   const place = existingFolder(resolve(folder));
   const { bavail, bsize } = await statfs(place);
@@ -45,7 +45,7 @@ export async function judgeDisk(folder: string): Promise<readonly Finding[]> {
   return [{ check: 'disk', level: 'ok', message }];
 }
 
-/** Judges the clock: a file that was written in the future means that the clock was, or is, wrong. */
+/** Judges the clock: if the time of a file is in the future, the clock was or is wrong. */
 export function judgeClock(databaseFile: string | undefined, nowMs: number): readonly Finding[] {
   const check = 'clock';
   const found = databaseFile === undefined ? undefined : statSync(databaseFile, { throwIfNoEntry: false });

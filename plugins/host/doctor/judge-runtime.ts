@@ -1,6 +1,6 @@
 import type { Finding } from './finding.ts';
 
-/** The last day on which a line of Node gets fixes, https://github.com/nodejs/release */
+/** The last day on which each release line of Node gets fixes, https://github.com/nodejs/release */
 const lastFixes: Readonly<Record<number, string>> = {
   20: '2026-04-30',
   22: '2027-04-30',
@@ -11,7 +11,7 @@ const recommended = 24;
 
 const oldest = { major: 20, minor: 19 } as const;
 
-/** Judges the version of Node, such as `22.13.1`, at a time. */
+/** Judges the version of Node, such as `22.13.1`, for a point in time. */
 export function judgeNode(version: string, nowMs: number): readonly Finding[] {
   const check = 'node';
   const [major = 0, minor = 0] = version.split('.').map(Number);

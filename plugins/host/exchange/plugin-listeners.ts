@@ -3,9 +3,9 @@ import type { Logger } from '@homeostat/controller-runtime/api';
 export interface PluginListenersParts {
   /** The logger of the plugin that listens. */
   readonly logger: Logger;
-  /** Logged when a listener fails. */
+  /** The message that is logged when a listener fails. */
   readonly message: string;
-  /** Fields of that log line. */
+  /** Further fields of the log line about the failure. */
   readonly fields?: object;
 }
 
@@ -19,16 +19,16 @@ export class PluginListeners<T> {
     this.#parts = parts;
   }
 
-  /** Returns a function that removes the listener. Throws once closed. */
+  /** Adds a listener, and returns the function that removes it. Throws after `close`. */
   add(listener: (value: T) => unknown): () => void {
     if (this.#isClosed) throw new Error('the plugin is being stopped');
-    // A new function for each call, even if one function is passed twice.
+    // Each call adds a new function, even if the same listener is added twice.
     const own = contained(listener, this.#parts);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
   }
 
-  /** Calls all present listeners, in order, without waiting for them. */
+  /** Calls all listeners, in the order in which they were added, without waiting for them. */
   call(value: T): void {
     // Iterating the set itself would also visit listeners that are added meanwhile.
     const present = [...this.#listeners];
@@ -43,8 +43,8 @@ export class PluginListeners<T> {
 }
 
 /**
- * Wraps a listener: what it throws, and the rejection of a promise that it returns, are logged. The promise is not
- * awaited.
+ * Wraps a listener: an error that it throws, and the rejection of a promise that it returns, are logged. The promise is
+ * not awaited.
  */
 export function contained<T>(
   listener: (value: T) => unknown,

@@ -26,9 +26,12 @@ export interface FollowOptions {
   /** Parameters of the list only, such as a limit or an order. */
   readonly listQuery?: Query;
   readonly accept?: string;
-  /** A whole list replaces the former rows. `isAgain` means that changes between two lists are unknown. */
+  /**
+   * Called with a complete list, which replaces the former rows. `isAgain` is true for each list after the first: the
+   * changes between it and the previous list are unknown.
+   */
   readonly onList: (list: JsonObject, isAgain: boolean) => void;
-  /** Changes in order, collected until `batch` runs. */
+  /** Called with the changes, in order, that arrived since the last call. */
   readonly onChanges: (changes: readonly Change[]) => void;
   readonly onState?: (state: WatchState) => void;
   readonly signal: AbortSignal;
@@ -37,13 +40,13 @@ export interface FollowOptions {
 export interface WatchParts {
   readonly api: Api;
   readonly clock: Clock;
-  /** Returns a number from 0 to 1, which spreads the attempts of many pages. */
+  /** Returns a random number from 0 to 1, so that many pages do not try again at the same time. */
   readonly random: () => number;
   /** Runs the function once, soon: in a browser, before the next frame. */
   readonly batch: (run: () => void) => void;
 }
 
-/** The server sends a blank line every 20 s; without any, the connection is dead. */
+/** The server sends a blank line every 20 s. If none arrives for this time, the connection is dead. */
 const silenceMs = 50_000;
 const longestPauseMs = 10_000;
 
@@ -60,7 +63,7 @@ class Follower {
   readonly #parts: WatchParts;
   readonly #options: FollowOptions;
   readonly #waiting: Change[] = [];
-  /** The last received revision; undefined: a list is needed. */
+  /** The last received revision; undefined when the kind must be listed first. */
   #revision: string | undefined;
   #hasListed = false;
   #failures = 0;
@@ -93,7 +96,7 @@ class Follower {
     });
     if (signal.aborted) return;
     const list = isObject(body) ? body : {};
-    // The list contains these earlier changes, so they are dropped.
+    // The list contains the changes that wait for `batch`, so they are dropped.
     this.#waiting.length = 0;
     this.#revision = isObject(list.metadata) ? textOf(list.metadata.resourceVersion) : '';
     onList(list, this.#hasListed);
@@ -121,7 +124,7 @@ class Follower {
     } finally {
       cancel();
     }
-    // The server ends each watch after its time; a new one follows, but never in a tight loop.
+    // The server ends each watch after some time, and the client then opens a new one. The pause prevents a tight loop.
     await sleep(this.#parts.clock, 100, signal);
   }
 
@@ -175,7 +178,7 @@ function revisionIn(object: JsonObject): string | undefined {
   return revision === '' ? undefined : revision;
 }
 
-/** The lines of a response that are not blank. `onData` is called for all data, blank lines included. */
+/** Yields the lines of a response that are not blank. `onData` is called for all data, even for blank lines. */
 async function* linesOf(response: Response, onData: () => void): AsyncGenerator<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;

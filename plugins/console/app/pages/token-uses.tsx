@@ -30,7 +30,7 @@ interface Uses {
   readonly isComplete: boolean;
 }
 
-/** When each token of a user was used last, by the audit log. */
+/** Shows when each token of a user was last used, according to the audit log. */
 export function TokenUses() {
   const [found, setFound] = useState<Uses>();
   const [failure, setFailure] = useState<ApiFailure>();
@@ -69,7 +69,7 @@ export function TokenUses() {
   );
 }
 
-/** The names of service accounts, as users. */
+/** Returns the user names of service accounts, as suggestions. */
 function useAccounts(): readonly string[] {
   const [accounts, setAccounts] = useState<readonly string[]>([]);
   const isAllowed = may('list', { group: '', plural: 'serviceaccounts' }) && may('list', auditEntries);

@@ -5,7 +5,7 @@ import type { FollowOptions, WatchParts } from '../api/watch-client.ts';
 import { isVisible } from './page-state.ts';
 import { api, sessionNumber } from './session.ts';
 
-/** Runs before the next frame; a page in the background has no frames. */
+/** Calls `run` before the next frame, or after 250 ms in the background, where a page has no frames. */
 function batch(run: () => void): void {
   if (document.hidden) browserClock.after(250, run);
   else requestAnimationFrame(run);
@@ -22,6 +22,6 @@ export function useFollow(key: string, options: Omit<FollowOptions, 'signal'> | 
     const end = new AbortController();
     void follow(watchParts, { ...options, signal: end.signal });
     return () => end.abort();
-    // The options are made again for each rendering; the key tells when they really differ.
+    // Each rendering creates a new `options` object; only another `key` means that the options differ.
   }, [key, number, isShown]);
 }

@@ -29,7 +29,9 @@ export function objectsOf(list: unknown): readonly ApiObject[] {
   return isObject(list) && isArray(list.items) ? list.items.filter(isApiObject) : [];
 }
 
-/** The JSON Schema of a plugin's settings; undefined when it has none, or the user may not read plugins. */
+/**
+ * The JSON Schema of a plugin's settings; undefined when the plugin has no settings, or the user may not read plugins.
+ */
 export function settingsSchemaOf(name: string): JsonObject | undefined {
   const spec = plugins.value.get(name)?.spec;
   return isObject(spec) && isObject(spec.settingsSchema) ? spec.settingsSchema : undefined;
@@ -60,7 +62,7 @@ export const contributions = signal<readonly Contribution[]>([]);
 
 const points: readonly Contribution['point'][] = ['pages', 'panels', 'columns', 'actions'];
 
-/** The contributions of plugins to one point for a kind. */
+/** Returns the contributions of plugins to one extension point of the console, for one kind. */
 export function addedTo(kind: string, wanted: Contribution['point']): readonly Contribution[] {
   return contributions.value.filter((each) => each.point === wanted && each.kind === kind);
 }

@@ -3,7 +3,7 @@ import type { JSONValue } from 'json-p3';
 import { CommandError } from '../command-error.ts';
 import type { ServerObject } from '../server-object.ts';
 
-/** Writes a part of a template for one value of `@`. */
+/** Returns the text of a part of a template, for one value of `@`. */
 type Part = (current: JSONValue) => string;
 
 /**
@@ -18,7 +18,9 @@ export function jsonPathTemplate(template: string): Part {
   return part;
 }
 
-/** Compiles one path without braces, as of custom columns; it returns all values at the path. */
+/**
+ * Compiles one path without braces, as custom columns have it. The compiled function returns all values at the path.
+ */
 export function jsonPathValues(path: string): (value: JSONValue) => readonly JSONValue[] {
   const compiled = compile(path);
   return (value) => compiled.query(value).values();
@@ -90,7 +92,7 @@ function joined(parts: readonly Part[]): Part {
   return (current) => parts.map((part) => part(current)).join('');
 }
 
-/** A quoted text, or a path, whose values are written with spaces between them. */
+/** Compiles a quoted text, or a path, whose values are written with spaces between them. */
 function expression(text: string): Part {
   const [, quoted] = /^(?:"((?:[^"\\]|\\.)*)"|'(?:[^'\\]|\\.)*')$/s.exec(text) ?? [];
   if (quoted !== undefined) {
@@ -112,12 +114,12 @@ function isJsonValue(value: unknown): value is JSONValue {
   return value === null || ['string', 'number', 'boolean', 'object'].includes(typeof value);
 }
 
-/** Prints texts unchanged, and all other values as JSON. */
+/** Returns a text unchanged, and any other value as JSON. */
 export function formatValue(value: JSONValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** kubectl's paths need no `$`, and escape dots in names by `\.`. */
+/** Compiles a path of kubectl, which needs no `$`, and has `\.` for a dot in a name. */
 function compile(path: string): ReturnType<typeof jsonpath.compile> {
   const trimmed = path.trim();
   const rooted = trimmed.startsWith('$')
@@ -136,7 +138,7 @@ function compile(path: string): ReturnType<typeof jsonpath.compile> {
   }
 }
 
-/** Names that RFC 9535 wants in brackets: those with an escape, a hyphen or a slash, such as keys of labels. */
+/** Names that RFC 9535 allows only in brackets: those with an escape, a hyphen or a slash, such as keys of labels. */
 const oddNames = /(\.\.?)((?:[\w/-]|\\.)*(?:\\.|[/-])(?:[\w/-]|\\.)*)/g;
 
 function bracketed(_: string, dots: string, name: string): string {

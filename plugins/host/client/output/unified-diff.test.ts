@@ -28,13 +28,13 @@ function patch(before: readonly string[], diff: string): readonly string[] {
 }
 
 describe('unifiedDiff', () => {
-  it('is empty for equal texts, and has all lines of a new or a deleted text', () => {
+  it('returns an empty text for equal texts, and all lines of a new or a deleted text', () => {
     expect(unifiedDiff('a\n', 'a\n')).to.equal('');
     expect(unifiedDiff('', 'a\nb\n')).to.equal('@@ -0,0 +1,2 @@\n+a\n+b\n');
     expect(unifiedDiff('a\nb\n', '')).to.equal('@@ -1,2 +0,0 @@\n-a\n-b\n');
   });
 
-  it('shows three lines around each change, and one hunk for changes that are near', () => {
+  it('shows three lines around each change, and one hunk for changes that are close together', () => {
     const before = numbers(30);
     const after = before.map((line) => (['5', '12', '25'].includes(line) ? `${line}!` : line));
     const around = [
@@ -65,7 +65,7 @@ describe('unifiedDiff', () => {
     ]);
   });
 
-  it('leads from one text to the other with the fewest lines', () => {
+  it('turns one text into the other with the fewest changed lines', () => {
     const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 24 });
     fc.assert(
       fc.property(lines, lines, (before, after) => {

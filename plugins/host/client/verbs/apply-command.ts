@@ -56,12 +56,12 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
   });
 }
 
-/** Runs the work for each object, and names the file of one that is refused. */
+/** Does the work for each object. The message about a refused object names its file. */
 function eachObject(objects: readonly FileObject[], work: (object: FileObject) => Promise<void>): Promise<number> {
   return eachItem(objects, work, ({ origin }) => origin);
 }
 
-/** Prints the differences, and resolves with true if there is one; undefined when an object is refused. */
+/** Prints the differences, and resolves with true if there is one; with undefined when the server refuses an object. */
 async function showDiffs(command: ClientCommand, objects: readonly FileObject[]): Promise<boolean | undefined> {
   let isChanged = false;
   const dryRun = { ...command, flags: { ...command.flags, 'dry-run': 'server' } };
@@ -89,8 +89,8 @@ async function applicationOf(
 }
 
 /**
- * Returns the kind of an object. If the server does not serve it yet, waits for the definitions that this command has
- * applied, which may declare it.
+ * Returns the kind of an object. If the server does not serve the kind yet, waits for the definitions that this command
+ * has applied, because one of them may declare the kind.
  */
 async function resourceOf(
   command: ClientCommand,
@@ -133,7 +133,9 @@ async function apply(
   }
 }
 
-/** True for a conflict with the same manager alone, which has set the fields by `create`, `edit` or `patch`. */
+/**
+ * True if the only conflict is with the command's own manager, which has set the fields by `create`, `edit` or `patch`.
+ */
 function isOwnConflict(error: unknown, manager: string | undefined): boolean {
   if (!(error instanceof ServerRefusal) || error.code !== 409) return false;
   const causes = objectsAt(error.status, 'details', 'causes');

@@ -5,13 +5,15 @@ import { controllersPath, isController, readControllers } from '../observed-kind
 import { topScreen } from '../output/controller-screen.ts';
 import { print } from '../output/print.ts';
 
-/** Ages and times in the future change without a report. */
+/** The time after which the screen is drawn again, even without a new report, because it shows ages. */
 const redrawMs = 1000;
 
 const [enter, leave, home] = ['\u001b[?1049h\u001b[?25l', '\u001b[?25h\u001b[?1049l', '\u001b[H'];
 const [clearLine, clearBelow] = ['\u001b[K', '\u001b[J'];
 
-/** `homeostat top`: shows controllers in a terminal until q or Ctrl-C; elsewhere once. */
+/**
+ * `homeostat top`: shows controllers in a terminal until q or Ctrl-C; if stdout is not a terminal, prints them once.
+ */
 export async function showTop(command: ClientCommand): Promise<void> {
   if (command.args.length > 0) throw new CommandError('top takes no arguments', 2);
   const { controllers, resourceVersion } = await readControllers(command.server);
@@ -23,7 +25,7 @@ export async function showTop(command: ClientCommand): Promise<void> {
   const known = new Map(controllers.map((each) => [each.metadata.name, each]));
   const stop = new AbortController();
   const onKey = (key: Buffer): void => {
-    // Ctrl-C is a key here, because the terminal sends each key at once.
+    // Ctrl-C arrives as a key and not as a signal, because the terminal sends each key at once.
     if (['q', 'Q', '\u0003', '\u001b'].includes(key.toString())) stop.abort();
   };
   const draw = (): void => void stdout.write(frameOf([...known.values()], stdout));
@@ -55,8 +57,8 @@ interface Followed {
 }
 
 /**
- * A watch that the server ends, such as at its restart, is an error: otherwise the screen would get out of date
- * unnoticed.
+ * Follows the controllers. If the server ends the watch, such as at its restart, it rejects: otherwise the screen would
+ * become out of date without a message.
  */
 async function follow({ server }: ClientCommand, { known, resourceVersion, signal, draw }: Followed): Promise<void> {
   for await (const { type, object } of server.watch(controllersPath, { query: { resourceVersion }, signal })) {

@@ -1,7 +1,10 @@
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
-/** Returns the name of the backup of a time: `homeostat.db` becomes `homeostat-20260131T120000Z.db`. Names are in the order of times. */
+/**
+ * Returns the name of the backup of a time: `homeostat.db` becomes `homeostat-20260131T120000Z.db`. The order of the
+ * names is the order of the times.
+ */
 export function timedFile(to: string, nowMs: number): string {
   const time = new Date(nowMs).toISOString().replaceAll(/[-:]|\.\d+/g, '');
   const end = extname(to);
@@ -24,7 +27,7 @@ export async function removeOldBackups(to: string, keep: number): Promise<void> 
   for (const name of [...whole.slice(0, -keep), ...parts]) await rm(join(folder, name), { force: true });
 }
 
-/** True for the names of {@link timedFile}. */
+/** True for a name that {@link timedFile} returns for `to`. */
 function isOf(to: string, name: string): boolean {
   const end = extname(to);
   const start = `${basename(to, end)}-`;

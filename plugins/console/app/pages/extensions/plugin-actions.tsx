@@ -12,9 +12,12 @@ import { api, may } from '../../state/session.ts';
 /** The context that an action of a plugin gets. */
 interface ActionContext {
   readonly object: ApiObject;
-  /** A GET of a path of the server, with the user's rights. Rejects with an Error. */
+  /** Sends a GET to a path of the server, with the user's rights. Rejects with an Error when that fails. */
   readonly get: (path: string) => Promise<unknown>;
-  /** A write to a path of the server, with the user's rights; a PATCH is a merge patch. Rejects with an Error. */
+  /**
+   * Sends a write to a path of the server, with the user's rights; a PATCH is a merge patch. Rejects with an Error when
+   * that fails.
+   */
   readonly send: (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>;
 }
 
@@ -26,7 +29,7 @@ function isActionModule(module: unknown): module is ActionModule {
   return typeof module === 'object' && module !== null && 'run' in module && typeof module.run === 'function';
 }
 
-/** The buttons of plugins for objects of this kind, without those that the user may not press. */
+/** Shows the buttons of plugins for objects of this kind, except those whose action the user may not take. */
 export function PluginActions({ place, object }: { readonly place: Place; readonly object: ApiObject }) {
   const { resource, name } = place;
   return (

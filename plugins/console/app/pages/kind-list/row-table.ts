@@ -6,7 +6,7 @@ export interface Column {
   readonly name: string;
   readonly type: string;
   readonly description: string;
-  /** The priority: columns above 0 are hidden until the user chooses them. */
+  /** The priority of the column: a column above 0 is hidden until the user chooses it. */
   readonly priority: number;
 }
 
@@ -41,7 +41,7 @@ const markMs = 3000;
 /** The maximum number of rows that change before they are loaded; beyond it, the list has to be read again. */
 const mostUnloaded = 20_000;
 
-/** The columns that a table declares. */
+/** Returns the columns that a table declares. */
 export function columnsOf(table: JsonObject): readonly Column[] {
   const definitions = isArray(table.columnDefinitions) ? table.columnDefinitions.filter(isObject) : [];
   return definitions.map(({ name, type, description, priority }) => ({
@@ -52,7 +52,7 @@ export function columnsOf(table: JsonObject): readonly Column[] {
   }));
 }
 
-/** The rows of a table. The fields at the paths follow the cells. */
+/** Returns the rows of a table. The cells of a row are followed by the values of the object's fields at `paths`. */
 export function rowsOf(table: JsonObject, paths: readonly Path[] = []): readonly Row[] {
   return (isArray(table.rows) ? table.rows.filter(isObject) : []).flatMap((row) => {
     const object = isObject(row.object) ? row.object : {};
@@ -82,7 +82,7 @@ function compareTexts(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-/** Rows without a value come last. */
+/** Returns the text by which a cell is sorted; a row without a value comes last. */
 const sortText = (cell: Json | undefined): string => shownAs(cell ?? '\uffff');
 
 function compareCells(left: Json | undefined, right: Json | undefined): number {
@@ -90,7 +90,7 @@ function compareCells(left: Json | undefined, right: Json | undefined): number {
   return compareTexts(sortText(left), sortText(right));
 }
 
-/** Compares rows as an order says; undefined when only the server knows the values of its field. */
+/** Returns a function that compares rows by an order; undefined when only the server knows the values to compare. */
 export function compareBy(order: Order, columns: readonly Column[]): Compare | undefined {
   const sign = order.isDescending ? -1 : 1;
   if (order.field === 'metadata.name') return (left, right) => sign * byName(left, right);
@@ -138,12 +138,12 @@ export class RowTable {
     if (compare !== undefined && this.isComplete) this.#order.sort(compare);
   }
 
-  /** The rows of a part of the list. */
+  /** Returns the rows of a response, which is a part of the list. */
   read(list: JsonObject): readonly Row[] {
     return rowsOf(list, this.#paths);
   }
 
-  /** True when all rows of the list are here. */
+  /** True when all rows of the list are loaded. */
   get isComplete(): boolean {
     return !this.hasMore && !this.isLater;
   }
@@ -179,7 +179,7 @@ export class RowTable {
     this.#order.push(row);
   }
 
-  /** Rows that are newer than all chunks get their places once the rows around them are loaded. */
+  /** Inserts the rows that are newer than all chunks, once the rows around them are loaded. */
   #placeNew(): void {
     // The pass works on a copy, because a row that changes again during it is added to #unloaded again.
     const added = [...this.#unloaded.values()].flatMap((row) => (row?.mark === 'new' ? [row] : []));
@@ -189,7 +189,7 @@ export class RowTable {
     }
   }
 
-  /** Applies changes of a watch. A row that is gone stays, marked, until {@link sweep}. */
+  /** Applies changes of a watch. A deleted row stays, with a mark, until {@link sweep} removes it. */
   apply(changes: readonly Change[], nowMs: number): void {
     for (const { type, object } of changes) {
       if (type === 'BOOKMARK') continue;
@@ -237,7 +237,7 @@ export class RowTable {
     this.#placeMoved();
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);
-    // A later part begins after rows that it does not show.
+    // A later part of the list does not show the rows before it.
     if (this.isLater && compare !== undefined && at === 0) return;
     const isBeyond = compare === undefined ? row.mark !== 'new' : at > 0 && at === this.#order.length;
     if (this.hasMore && isBeyond) {
@@ -252,7 +252,10 @@ export class RowTable {
     if (!this.isOutdated) this.#unloaded.set(key, row);
   }
 
-  /** Removes the marks whose time is over, and the deleted rows. Returns true when something changed. */
+  /**
+   * Removes the marks whose time is over, and the rows that were marked as deleted. Returns true when something
+   * changed.
+   */
   sweep(nowMs: number): boolean {
     let isChanged = false;
     let hasGone = false;
