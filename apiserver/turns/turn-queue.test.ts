@@ -81,7 +81,7 @@ describe('TurnQueue', () => {
       work({ name: 'r', steps: 12, stepMs: 1 }),
     ];
     const turns = await turnsOf(works);
-    expect(turns.map((turn) => [...turn].sort().join(''))).to.deep.equal(['rrrruu', 'rrrruu', 'rrrruu']);
+    expect(turns.map((turn) => turn.split('').sort().join(''))).to.deep.equal(['rrrruu', 'rrrruu', 'rrrruu']);
   });
 
   it('resumes steps of upkeep for 1 ms of each turn when nothing else waits', async () => {

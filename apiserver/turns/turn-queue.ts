@@ -1,6 +1,6 @@
 /**
- * The purpose of work: a request whose client waits, work of the server that others wait for, or upkeep for which nobody
- * waits.
+ * The purpose of work: a request whose client waits, work of the server on which requests depend, or upkeep on
+ * which no request depends.
  */
 export type Purpose = 'request' | 'background' | 'upkeep';
 

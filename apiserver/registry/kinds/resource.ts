@@ -1,6 +1,7 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
-import type { ChangeFeed, FeedChange } from '../../index/change-feed.ts';
+import type { ChangeFeed } from '../../index/change-feed.ts';
+import type { FeedChange } from '../../index/feed-change.ts';
 import { compactSlabs } from '../../index/compact-slabs.ts';
 import type { Entry, IndexValues } from '../../index/entry.ts';
 import type { History } from '../../index/queries/history.ts';
