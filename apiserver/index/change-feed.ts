@@ -7,7 +7,7 @@ import { inBounds } from '../base/in-bounds.ts';
 
 export interface ChangeFeedParts {
   /**
-   * Changes up to this revision are unknown. It is the revision at which the kind was loaded, or an earlier one if the
+   * The revision up to which changes are unknown: the one at which the kind was loaded, or an earlier one if the
    * changes since then are appended next.
    */
   readonly floor: number;
@@ -17,7 +17,7 @@ export interface ChangeFeedParts {
 
 interface Subscriber {
   readonly listener: (change: FeedChange) => void;
-  /** The listener has received everything up to this revision from {@link ChangeFeed.since}. */
+  /** The revision up to which the listener has received all changes from {@link ChangeFeed.since}. */
   readonly after: number;
 }
 
@@ -43,32 +43,32 @@ export class ChangeFeed {
     this.#revision = parts.floor;
   }
 
-  /** The revision of the last change; the floor when there was none. */
+  /** The revision of the last change; the floor when there was no change. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Changes up to this revision are trimmed. */
+  /** The revision up to which changes were trimmed. */
   get floor(): number {
     return this.#floor;
   }
 
   /**
-   * Bytes of the objects in the window. The previous state of a change is not counted again: it was counted with the
-   * change, or the load, that brought it.
+   * The number of bytes of the objects in the window. The previous state of a change is not counted, because it was
+   * counted when it was the new state.
    */
   get bytes(): number {
     return this.#window.bytes;
   }
 
-  /** Number of changes in the window. */
+  /** The number of changes in the window. */
   get length(): number {
     return this.#window.length;
   }
 
   /**
-   * Starts with the content of the log: `changes` are the changes after `floor`; earlier ones are trimmed. Subscribers
-   * are not called.
+   * Sets the content of the feed from the log. `changes` are the changes after `floor`; earlier changes count as
+   * trimmed. Subscribers are not called.
    */
   restore(floor: number, changes: readonly FeedChange[]): void {
     this.#floor = floor;
@@ -78,9 +78,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Jumps to a later revision when the changes in between are not known one by one: positions in the window are lost.
-   * Before it resolves, subscribers receive each difference of the objects once. Many differences take many turns of
-   * the event loop, and come before any change that is appended meanwhile.
+   * Moves the feed to a later revision when the changes in between are not known one by one. Readers cannot continue
+   * from earlier revisions. Before it resolves, subscribers receive each difference of the objects once. Many
+   * differences take many turns of the event loop, and come before any change that is appended meanwhile.
    */
   async leap(revision: number, differences: readonly FeedChange[]): Promise<void> {
     this.restore(revision, []);
@@ -94,7 +94,7 @@ export class ChangeFeed {
     this.#deliver();
   }
 
-  /** Takes a change, which must be later than all before, and calls the subscribers before it returns. */
+  /** Appends a change, which must be later than all changes before it. Calls the subscribers before it returns. */
   append(change: FeedChange): void {
     if (change.revision <= this.#revision) {
       throw new RangeError(`change ${change.revision} of ${change.entry.key} comes after revision ${this.#revision}`);
@@ -104,7 +104,7 @@ export class ChangeFeed {
     this.#deliver();
   }
 
-  /** The changes after a revision, in order. Throws ApiError Expired when some of them are trimmed. */
+  /** Returns the changes after a revision, in order. Throws ApiError Expired when some of them were trimmed. */
   since(revision: number): readonly FeedChange[] {
     if (revision < this.#floor) {
       throw new ApiError('Expired', `too old resource version: ${revision} (${this.#floor})`);
@@ -113,8 +113,8 @@ export class ChangeFeed {
   }
 
   /**
-   * The changes of one object, the newest first, with revisions below `before` and above `after`. Looks at no more
-   * than `most` changes of the kind; `next` is the revision at which to continue, undefined at the end.
+   * Returns the changes of one object, the newest first, with revisions below `before` and above `after`. It examines
+   * at most `most` changes of the kind. `next` is the revision from which to continue; undefined at the end.
    */
   changesOf(
     key: string,
@@ -131,8 +131,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Drops the changes up to a revision. The new floor is the revision of the last dropped change: a reader that has
-   * seen this change has missed nothing. Returns the number of bytes that were only in the window.
+   * Drops the changes up to a revision. The new floor is the revision of the last dropped change, because a reader that
+   * has received this change can continue. Returns the number of bytes that were only in the window.
    */
   trim(upTo: number): number {
     const count = this.#window.firstAfter(upTo);
@@ -152,9 +152,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Calls the listener for each later change, in order, while the change is appended; so `since` and then `subscribe`
-   * misses nothing and repeats nothing. A listener that throws is reported and stays subscribed. Returns a function
-   * that unsubscribes.
+   * Calls the listener for each later change, in order, while the change is appended. So a reader that calls `since`
+   * and then `subscribe` receives each change exactly once. If a listener throws, the error is reported, and it remains
+   * subscribed. Returns a function that unsubscribes.
    */
   subscribe(listener: (change: FeedChange) => void): () => void {
     const subscriber = { listener, after: this.#revision };
@@ -168,8 +168,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Returns false when delivery is already running: a change that a listener causes is queued, so that all listeners
-   * see the same order.
+   * Delivers queued changes. Returns false when a delivery is already running: a change that a listener causes is
+   * queued, so that all listeners receive the changes in the same order.
    */
   #deliver(most = Number.POSITIVE_INFINITY): boolean {
     if (this.#isDelivering) return false;

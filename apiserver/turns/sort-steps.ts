@@ -9,7 +9,7 @@ const mergedPerStep = 1024;
 
 type Compare<T> = (a: T, b: T) => number;
 
-/** Sorts as `Array.prototype.sort` does, stably, in steps. A list that is already in order costs little. */
+/** Sorts stably, like `Array.prototype.sort`, but in steps. A list that is already in order costs little. */
 export function* sortSteps<T>(items: readonly T[], compare: Compare<T>): Steps<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += runLength) {

@@ -4,7 +4,7 @@
  */
 export type Purpose = 'request' | 'background' | 'upkeep';
 
-/** Time for which steps are resumed in one turn of the event loop. */
+/** The time for which steps are resumed in one turn of the event loop. */
 export const msPerTurn = 5;
 
 /**
@@ -15,7 +15,7 @@ const upkeepMsPerTurn = 1;
 
 interface Lane {
   readonly waiting: (() => void)[];
-  /** Time that its steps have taken. */
+  /** The time that the steps of this lane have taken. */
   usedMs: number;
   /** Time that its steps have taken in this turn. */
   turnMs: number;
@@ -51,14 +51,14 @@ export class TurnQueue {
   next(purpose: Purpose): Promise<void> {
     return new Promise((resolve) => {
       const lane = this.#lanes[purpose];
-      // Unused time is not saved up.
+      // A lane that had no work cannot use the time of the past.
       if (lane.waiting.length === 0 && lane !== this.#running) {
         for (const { usedMs } of this.#all) lane.usedMs = Math.max(lane.usedMs, usedMs);
       }
       lane.waiting.push(resolve);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      // The next immediate belongs to the turn of the caller, which may already have taken long.
+      // The next immediate may still run in the turn of the caller, which may already have taken long.
       setImmediate(() => this.#schedule());
     });
   }
@@ -78,7 +78,7 @@ export class TurnQueue {
     const beganMs = this.#nowMs();
     this.#running = lane;
     lane.waiting.shift()?.();
-    // The step runs in microtasks. A tick comes after all of them.
+    // The step runs in microtasks, and the callback of nextTick runs after all of them.
     queueMicrotask(() => process.nextTick(() => this.#goOn(lane, beganMs)));
   }
 
