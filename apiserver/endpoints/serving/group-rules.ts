@@ -29,7 +29,7 @@ export function parseGroupVersion(value: unknown): { readonly group: string; rea
  */
 export function checkVersion(value: unknown): string {
   if (typeof value === 'string' && versionPattern.test(value)) return value;
-  const form = typeof value === 'string' && value.includes('/') ? 'must be the version alone, and ' : '';
+  const form = typeof value === 'string' && value.includes('/') ? 'must be only the version, and ' : '';
   throw new Error(`${quoteValue(value)} ${form}${versionRule}`);
 }
 
@@ -48,7 +48,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** True when the plugin's own group is below another plugin's group, which is allowed. */
+/** True when the plugin's own group is below another plugin's group. The rules allow this. */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }
