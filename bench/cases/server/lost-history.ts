@@ -64,7 +64,9 @@ async function measureFollower({ writer, database, changed }: Pair): Promise<rea
       const revision = await revisionOf(writer, last);
       const followed = await revisionOf(server, last);
       if (followed !== revision)
-        throw new Error(`a read returned revision ${followed.toString()}, although revision ${revision.toString()} was stored before it`);
+        throw new Error(
+          `a read returned revision ${followed.toString()}, although revision ${revision.toString()} was stored before it`,
+        );
       await expectLost(server, revision);
     });
     return meter.rows.filter(({ target }) => target !== undefined);
@@ -82,7 +84,8 @@ async function revisionOf(server: HostileProcess, path: string): Promise<number>
   for (;;) {
     const { status, text } = await server.send({ method: 'GET', path });
     if (status === 200) return Number(/"resourceVersion":"(\d+)"/.exec(text)?.[1]);
-    if (status !== 504 || performance.now() > untilMs) throw new Error(`a read failed with status ${status.toString()}: ${text}`);
+    if (status !== 504 || performance.now() > untilMs)
+      throw new Error(`a read failed with status ${status.toString()}: ${text}`);
   }
 }
 
