@@ -42,7 +42,7 @@ export class TurnQueue {
   #isScheduled = false;
   #turnBeganMs = 0;
 
-  /** `nowMs`: a monotonic clock. */
+  /** `nowMs` returns the time of a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
@@ -51,14 +51,14 @@ export class TurnQueue {
   next(purpose: Purpose): Promise<void> {
     return new Promise((resolve) => {
       const lane = this.#lanes[purpose];
-      // A lane that had no work cannot use the time of the past.
+      // A lane that had no work cannot use the time that it did not need earlier.
       if (lane.waiting.length === 0 && lane !== this.#running) {
         for (const { usedMs } of this.#all) lane.usedMs = Math.max(lane.usedMs, usedMs);
       }
       lane.waiting.push(resolve);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      // The next immediate may still run in the turn of the caller, which may already have taken long.
+      // This callback may still run in the turn of the caller, which may already have taken long.
       setImmediate(() => this.#schedule());
     });
   }

@@ -20,7 +20,7 @@ const caughtUpWithinMs = 120_000;
 /** A number of changes that is smaller than the history that servers keep in any case. */
 const recentRevisions = 50;
 
-const row = 'a server that has lost its place in history';
+const row = 'a server that must read all objects again';
 
 /**
  * Measures the longest stall of a server that must read all objects again: it was suspended until the history no longer
@@ -97,5 +97,5 @@ async function expectLost(server: HostileProcess, revision: number): Promise<voi
   const before = (revision - recentRevisions).toString();
   const path = `${kind}/things?limit=1&resourceVersion=${before}&resourceVersionMatch=Exact`;
   const { status } = await server.send({ method: 'GET', path });
-  if (status !== 410) throw new Error(`the server has not lost its place in history: ${status.toString()}`);
+  if (status !== 410) throw new Error(`the server did not have to read all objects again: ${status.toString()}`);
 }

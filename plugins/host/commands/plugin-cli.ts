@@ -20,7 +20,7 @@ interface VerbHelp {
 const name = ['name', "the plugin's name"] as const;
 
 const verbs: readonly VerbHelp[] = [
-  { verb: 'list', description: 'List the plugins of a server, with phase and reason.' },
+  { verb: 'list', description: 'List the plugins of a server, each with its phase and the reason for it.' },
   { verb: 'enable', operand: name, description: 'Start a plugin, and wait until it is Started.' },
   {
     verb: 'disable',
@@ -53,7 +53,7 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
       )
       .option(
         '--token <secret>',
-        `its token; better in ${environmentName('token')}, since flags show in ps (default: that of the kubeconfig)`,
+        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: that of the kubeconfig)`,
       )
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);

@@ -238,7 +238,10 @@ export function addObjectCommands(
         '--server <url>',
         'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
-      .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
+      .option(
+        '--token <secret>',
+        'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
+      )
       .option('--as <user>', 'run as this user, if you may impersonate')
       .addOption(asGroup);
     if (help !== undefined) command.addHelpText('after', help);
