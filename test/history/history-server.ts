@@ -1,11 +1,11 @@
-// A server in a separate process: `node history-server.js <database URL> <port> [mutant]`. Prints its URL when ready.
+// A program that runs a server: `node history-server.js <database URL> <port> [mutant]`. Prints its URL when ready.
 import { startApiServer } from '@homeostat/apiserver';
 import { Cell } from './cell-model.ts';
-import { plant } from './mutants.ts';
+import { plantMutant } from './mutants.ts';
 import type { Mutant } from './mutants.ts';
 
 const [database = '', port, mutant] = process.argv.slice(2);
-if (mutant !== undefined) await plant(mutant as Mutant);
+if (mutant !== undefined) await plantMutant(mutant as Mutant);
 const server = await startApiServer({ database, port: Number(port), bookmarkIntervalMs: 100 });
 server.schemeManager.register(Cell);
 await server.whenReady(Cell);

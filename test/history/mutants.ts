@@ -18,7 +18,7 @@ const mutants: Readonly<Record<Mutant, () => Promise<void>>> = {
 };
 
 /** Plants a bug. Call this before the server starts. */
-export function plant(mutant: Mutant): Promise<void> {
+export function plantMutant(mutant: Mutant): Promise<void> {
   return mutants[mutant]();
 }
 

@@ -12,7 +12,7 @@ import { StoreError } from '../store-error.ts';
 /** The time within which a member must start a watch. */
 const startTimeoutMs = 3_000;
 
-export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'> {
+export interface EtcdListenerParts extends Pick<EtcdLinkParts, 'database' | 'clock'> {
   readonly layout: EtcdLayout;
   /** Called with each new head. */
   readonly onHead: (head: Head) => void;
@@ -20,7 +20,7 @@ export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'>
 
 /** Watches the head on a separate connection, and reports the revisions of all commits to the subscription. */
 export function listenForCommits(
-  { database, clock, layout, onHead }: ListenOptions,
+  { database, clock, layout, onHead }: EtcdListenerParts,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
 ): ChangeSource {
   // This connection logs nothing, because the store's other connection reports when the cluster is lost.
@@ -72,7 +72,10 @@ async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: 
   }).finally(() => clock.clearTimeout(timer));
 }
 
-/** Returns undefined for a deleted head, and for the head of a newer version, which the next read reports. */
+/**
+ * Parses a head. Returns undefined for a deleted head, and for the head of a newer version of the program, which the
+ * next read reports.
+ */
 function readHead(value: Buffer): Head | undefined {
   try {
     return parseHead(value, '');

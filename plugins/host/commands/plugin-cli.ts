@@ -60,10 +60,12 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
     if (verb === 'install' || verb === 'uninstall')
       command.option(
         '--plugins-dir <folder>',
-        "the server's folder of plugins, if it is on this machine (default: ask the server)",
+        "the server's folder of plugins, if the server is on this machine (default: send the request to the server)",
       );
-    if (verb === 'install') command.option('--run-scripts', 'allow its dependencies to run their install scripts');
-    if (verb === 'uninstall') command.option('--purge', 'first delete the objects that it declared and created');
+    if (verb === 'install')
+      command.option('--run-scripts', "allow the plugin's dependencies to run their install scripts");
+    if (verb === 'uninstall')
+      command.option('--purge', 'first delete the objects that the plugin declared and created');
     command.action(async (...given: readonly unknown[]) =>
       run(flagsOf(command), verb, operand === undefined ? undefined : String(given[0])),
     );
