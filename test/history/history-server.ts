@@ -1,4 +1,4 @@
-// A server in a separate process: `node history-server.js <database URL> <port> [mutant]`. Prints its URL when ready.
+// A program that runs a server: `node history-server.js <database URL> <port> [mutant]`. Prints its URL when ready.
 import { startApiServer } from '@homeostat/apiserver';
 import { Cell } from './cell-model.ts';
 import { plantMutant } from './mutants.ts';

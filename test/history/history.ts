@@ -1,4 +1,4 @@
-// The records of a run: the types that clients, watchers and checkers share.
+// The types of a recorded run, which clients, watchers and checkers share.
 
 /** An object in a response or an event. Each write stores a new value, so that a value identifies its write. */
 export interface ObjectState {

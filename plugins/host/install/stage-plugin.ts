@@ -50,7 +50,7 @@ export async function stagePlugin(source: string, work: string, parts: StagePart
 /** npm, and the folder in which it writes its result. */
 interface NpmParts {
   readonly npm: IsolatedNpm;
-  /** The folder for the result; empty at first. */
+  /** The folder for the result, which is empty at first. */
   readonly project: string;
 }
 
