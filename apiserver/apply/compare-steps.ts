@@ -120,7 +120,8 @@ function sizeUpTo(value: unknown, maxNodes: number): number {
   let size = 1;
   if (Array.isArray(value)) {
     if (value.length > maxNodes) return value.length;
-    for (const item of value as readonly unknown[]) {
+    const items: readonly unknown[] = value;
+    for (const item of items) {
       size += sizeUpTo(item, maxNodes - size);
       if (size > maxNodes) break;
     }

@@ -30,9 +30,10 @@ const asField: PropertyDescriptor = { configurable: true, enumerable: true, writ
 function* copyOf(value: unknown, type: FieldShape, pace: Pace): Steps<unknown> {
   if (isJsonObject(value)) return yield* withoutNulls(value, type, pace);
   if (!Array.isArray(value)) return value;
+  const given: readonly unknown[] = value;
   const items: unknown[] = [];
   const itemType = typeOfItems(shapeOf(type));
-  for (const item of value as readonly unknown[]) {
+  for (const item of given) {
     if (pace.isStepOver()) yield;
     items.push(typeof item === 'object' ? yield* copyOf(item, itemType, pace) : item);
   }

@@ -348,9 +348,9 @@ function flagOf(name: string, { value, kind, description }: ServeOption): Option
 /** Returns the values by the options' own names; commander's names are in camel case. */
 function flagsOf(command: Command): Flags {
   return Object.fromEntries(
-    command.options.map((option) => [
+    command.options.map((option): [string, unknown] => [
       option.long?.slice(2) ?? '',
-      command.getOptionValue(option.attributeName()) as unknown,
+      command.getOptionValue(option.attributeName()),
     ]),
   );
 }

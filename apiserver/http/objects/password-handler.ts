@@ -59,7 +59,7 @@ export class PasswordHandler {
 function readPassword(body: unknown): string {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw badRequest('the body must be {"password": "…"}');
-  const { password, ...others } = body as { readonly password?: unknown };
+  const { password, ...others }: { readonly password?: unknown } = body;
   if (typeof password !== 'string') throw badRequest('password: must be a text');
   if (Object.keys(others).length > 0)
     throw badRequest('the body has an unknown field: it may only have the field password');

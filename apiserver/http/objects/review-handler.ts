@@ -59,7 +59,7 @@ function readReview(model: ModelDescriptor, body: unknown): ReviewBody {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
   }
-  const review = body as ReviewBody;
+  const review: ReviewBody = body;
   checkField('apiVersion', review.apiVersion, apiVersionOf(model));
   checkField('kind', review.kind, model.kind);
   const [wrong] = metadataShapeErrors(review.metadata ?? {});

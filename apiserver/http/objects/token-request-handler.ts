@@ -119,7 +119,7 @@ function readTokenRequest(key: ObjectKey, body: unknown): TokenRequestSpec {
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw badRequest('the object provided is unrecognized (must be of type TokenRequest): expected an object');
   }
-  const request = body as TokenRequest;
+  const request: TokenRequest = body;
   checkField('apiVersion', request.apiVersion, apiVersionOf(tokenRequestKind));
   checkField('kind', request.kind, tokenRequestKind.kind);
   const [wrong] = metadataShapeErrors(request.metadata ?? {});

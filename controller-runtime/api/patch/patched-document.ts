@@ -209,7 +209,8 @@ export class PatchedDocument {
     this.#visit(1);
     if (typeof value !== 'object' || value === null) return false;
     if (levels <= 0) return true;
-    for (const child of Array.isArray(value) ? (value as readonly unknown[]) : Object.values(value)) {
+    const children: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    for (const child of children) {
       if (this.#isDeeper(child, levels - 1)) return true;
     }
     return false;

@@ -22,7 +22,7 @@ export function formatResult(effect: string, result: unknown): string | undefine
 
 /** Parses the JSON of a result; undefined stands for the result undefined. */
 export function parseResult(text: string | undefined): unknown {
-  return text === undefined ? undefined : (JSON.parse(text) as unknown);
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 function toText(effect: string, result: unknown): string | undefined {

@@ -73,7 +73,7 @@ function guardedRequest<R extends ReconcileRequest>(request: R, onCall: (method:
   const client = guarded(request.client, clientMethods, (method) => onCall(`client.${method}`));
   const context = guarded(request, verbs, onCall);
   return new Proxy(context, {
-    get: (target, name) => (name === 'client' ? client : (Reflect.get(target, name) as unknown)),
+    get: (target, name): unknown => (name === 'client' ? client : Reflect.get(target, name)),
   });
 }
 

@@ -57,11 +57,11 @@ export class FollowedKinds {
 /** Returns the object with some of its methods replaced. */
 function replacing<O extends object>(object: O, methods: Partial<O>): O {
   return new Proxy(object, {
-    get: (target, name) => {
-      if (Object.hasOwn(methods, name)) return Reflect.get(methods, name) as unknown;
+    get: (target, name): unknown => {
+      if (Object.hasOwn(methods, name)) return Reflect.get(methods, name);
       const value: unknown = Reflect.get(target, name, target);
       // The methods are bound to the target, because a proxy has no private fields.
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+      return typeof value === 'function' ? value.bind(target) : value;
     },
   });
 }

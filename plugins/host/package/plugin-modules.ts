@@ -36,7 +36,7 @@ export async function importPluginModule(folder: string, file: string): Promise<
     url.search = buildQuery(build, pathToFileURL(folder));
   }
   try {
-    return await withDeepStacks(async () => import(url.href) as Promise<unknown>);
+    return await withDeepStacks(async (): Promise<unknown> => import(url.href));
   } catch (error) {
     throw error instanceof SyntaxError && placeInFolder(error, folder) === undefined
       ? await placedSyntaxError(folder, error)

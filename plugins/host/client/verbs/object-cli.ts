@@ -258,9 +258,9 @@ export function addObjectCommands(
 /** Returns the values of the options, by their long names. */
 function flagsOf(command: Command): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    command.options.map((option) => [
+    command.options.map((option): [string, unknown] => [
       option.long?.replace(/^--(no-)?/, '') ?? '',
-      command.getOptionValue(option.attributeName()) as unknown,
+      command.getOptionValue(option.attributeName()),
     ]),
   );
 }
