@@ -1,7 +1,7 @@
-// `node ../.ci/thin-output.js`, the `prepack` of each package that is compiled, run in its folder: makes what tsc wrote smaller,
-// 3.6 MB in all packages together. Declarations keep the comments for editors, source maps the sources; scripts lose the lines that
-// are comments, and maps the columns: a position is found by its line, since the compiled line has the tokens of the line in the source.
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+// `node ../.ci/thin-output.js`, the `prepack` of each package that is compiled, run in its folder: makes smaller what is published of
+// it, the bundle, or all that tsc wrote. Declarations keep the comments for editors, source maps the sources; scripts lose the lines
+// that are comments, and maps the columns: a position is found by its line, which begins with the tokens of the line in the source.
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'vite';
 
@@ -35,28 +35,30 @@ function encodeNumber(number) {
   return text;
 }
 
-/** The line of the source that each compiled line begins with; undefined for lines of the compiler. */
+/** The source, by its number, and its line that each compiled line begins with; undefined for lines of the compiler. */
 function sourceLines(mappings) {
+  let source = 0;
   let sourceLine = 0;
   return mappings.split(';').map((line) => {
     let first;
     for (const segment of line === '' ? [] : line.split(',')) {
-      const [, , lines] = decodeSegment(segment);
+      const [, sources, lines] = decodeSegment(segment);
       if (lines === undefined) continue;
+      source += sources;
       sourceLine += lines;
-      first ??= sourceLine;
+      first ??= { source, line: sourceLine };
     }
     return first;
   });
 }
 
 function formatMappings(lines) {
-  let last = 0;
+  let last = { source: 0, line: 0 };
   return lines
-    .map((line) => {
-      if (line === undefined) return '';
-      const segment = `AA${encodeNumber(line - last)}A`;
-      last = line;
+    .map((place) => {
+      if (place === undefined) return '';
+      const segment = `A${encodeNumber(place.source - last.source)}${encodeNumber(place.line - last.line)}A`;
+      last = place;
       return segment;
     })
     .join(';');
@@ -98,6 +100,7 @@ function thin(path) {
   replace(path, code, code.split('\n').filter(keep).join('\n'));
 }
 
-const files = readdirSync('dist', { recursive: true, encoding: 'utf8' });
+const folder = existsSync('dist/bundle') ? 'dist/bundle' : 'dist';
+const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
 const known = new Set(files);
-for (const file of files) if (file.endsWith('.js') && known.has(`${file}.map`)) thin(join('dist', file));
+for (const file of files) if (file.endsWith('.js') && known.has(`${file}.map`)) thin(join(folder, file));

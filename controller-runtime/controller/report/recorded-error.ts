@@ -5,10 +5,10 @@ const maxFrames = 10;
 const maxFrameLength = 300;
 
 /** The folder of this package. Its functions are on every stack, so frames in it are left out. */
-const ownFolder: string = fileURLToPath(new URL('../../', import.meta.url));
+const ownFolder: string = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** {@link ownFolder} as a file URL, because stacks have paths or URLs. */
-const ownUrl: string = new URL('../../', import.meta.url).href;
+const ownUrl: string = new URL('../../../', import.meta.url).href;
 
 export interface RecordedError {
   readonly message: string;
