@@ -10,9 +10,10 @@ const packages = load(readFileSync(resolve(import.meta.dirname, 'doors.yaml'), '
 const maxFiles = 25;
 
 const isSource = (path) => /(?<!\.d)\.tsx?$/.test(path);
+const isCode = (path) => isSource(path) || /\.[cm]?jsx?$/.test(path);
 
-/** Folders without rows: they use public entries only, or are scripts. */
-const withoutRows = /^(?:\.ci|bench|examples|site|test)\//;
+/** Folders without rows: they are scripts, or each of them is an example of its own. */
+const withoutRows = /^(?:\.ci|examples|site)\//;
 
 /** True for a file of tests, which may import any folder of its package. */
 export function isTestFile(path) {
@@ -117,27 +118,38 @@ function isFolder(rows, entry) {
   return Object.hasOwn(rows, entry.replace(/\/\*$/, ''));
 }
 
-/** Returns what is wrong with the rows: folders that are gone or crowded, and imports that none of their files needs. */
+/** Returns all folders that are crowded, and what is wrong with the rows: folders that are gone, and imports that none of their files needs. */
 export function tableProblems(root) {
-  return Object.entries(packages).flatMap(([home, rows]) =>
+  const rowsProblems = Object.entries(packages).flatMap(([home, rows]) =>
     Object.entries(rows).flatMap(([folder, row]) => rowProblems({ root, home, folder, row })),
   );
+  return [...crowded(root, '.'), ...rowsProblems];
+}
+
+/** Folders whose content is installed or built, or belongs to Git. */
+const notSource = new Set(['node_modules', 'dist', '.git', '.vitepress']);
+
+/** A message for each folder with too many files, in a folder and below it. Folders without rows count, too. */
+function crowded(root, folder) {
+  const entries = readdirSync(resolve(root, folder), { withFileTypes: true });
+  const count = entries.filter((entry) => entry.isFile() && isCode(entry.name) && !isTestFile(entry.name)).length;
+  const below = entries.filter((entry) => entry.isDirectory() && !notSource.has(entry.name));
+  return [
+    ...(count > maxFiles ? [`${folder} has ${count} source files; a folder may have ${maxFiles}: divide it`] : []),
+    ...below.flatMap(({ name }) => crowded(root, posix.join(folder, name))),
+  ];
 }
 
 function rowProblems({ root, home, folder, row }) {
   const where = posix.join(home, folder);
   if (!existsSync(resolve(root, where))) return [`${file}: there is no folder ${where}`];
   const files = readdirSync(resolve(root, where)).filter((name) => !isTestFile(name));
-  const count = files.filter(isSource).length;
   const targets = files
     .filter((name) => /\.(tsx?|js)$/.test(name))
     .flatMap((name) => importsIn(readFileSync(resolve(root, where, name), 'utf8')))
     .map((source) => targetOf(`${where}/file`, source, home));
   const idle = row.imports.filter((entry) => !targets.some((target) => target !== undefined && opens(entry, target)));
-  return [
-    ...(count > maxFiles ? [`${where} has ${count} source files; a folder may have ${maxFiles}: divide it`] : []),
-    ...idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove it`),
-  ];
+  return idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove it`);
 }
 
 /** The modules that a text imports; a few more than the linter would find do no harm. */

@@ -2,11 +2,11 @@
 // docs/kubernetes-compatibility.md), the rooms of docs/architecture.md, and the pages of docs/reference. `npm run
 // spec:check` fails when one has an error or is stale.
 import { writeFileSync } from 'node:fs';
-import * as architecture from './architecture.js';
-import * as compatibility from './kubernetes-compatibility.js';
-import { referencePages } from './reference-pages.js';
-import * as specification from './spec-conformance.js';
-import { loadedTests, malformedTags, readCommitted, root } from './test-titles.js';
+import * as architecture from './pages/architecture.js';
+import * as compatibility from './pages/kubernetes-compatibility.js';
+import { referencePages } from './pages/reference-pages.js';
+import * as specification from './pages/spec-conformance.js';
+import { loadedTests, malformedTags, readCommitted, root } from './pages/test-titles.js';
 
 const isCheck = process.argv.includes('--check');
 const tests = loadedTests();

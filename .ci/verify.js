@@ -9,12 +9,12 @@ import { text } from 'node:stream/consumers';
 /** The longest are first, so that no core waits for them at the end. */
 const checks = [
   'oxlint',
-  'node .ci/packages.js',
+  'node .ci/packages/packages.js',
   'node .ci/generated-pages.js --check',
   'node .ci/api-report.js --check',
   'knip',
-  'node .ci/dependencies.js',
-  'node .ci/sbom.js --check',
+  'node .ci/packages/dependencies.js',
+  'node .ci/packages/sbom.js --check',
 ];
 
 /** Runs a command line; npm has put the programs of node_modules on the PATH. Resolves with true if it succeeded. */

@@ -9,9 +9,9 @@ import {
   gadgetV2,
   newGadgetV1,
   newGadgetV2,
-} from './support/gadget-versions.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+} from './support/models/gadget-versions.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 interface GadgetV1 extends ApiObject {
   readonly spec?: { readonly extent?: string; readonly code?: string; readonly colour?: string };

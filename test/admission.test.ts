@@ -4,9 +4,9 @@ import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { admit, ApiError, invalid } from 'homeostat';
 import type { AdmissionHooks, CreateAdmission } from 'homeostat';
-import { namespaceGraceMs } from './support/namespaces.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { namespaceGraceMs } from './support/models/namespaces.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 interface Order extends ApiObject {
   readonly spec?: {

@@ -1,6 +1,6 @@
 import { startApiServer } from '@homeostat/apiserver';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const token = 'correct-horse-battery-staple';
 const headers = { authorization: `Bearer ${token}` };

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPerson, demoPersons, demoVersion } from './support/applied-person.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { demoPerson, demoPersons, demoVersion } from './support/models/applied-person.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 // Intended differences from Kubernetes' responses, by sequence and step (from 0). A step listed here that does not
 // differ fails.

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { demoPerson, demoPersons, demoVersion } from './support/applied-person.ts';
-import { machines, newMachine, person, persons } from './support/models.ts';
-import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { demoPerson, demoPersons, demoVersion } from './support/models/applied-person.ts';
+import { machines, newMachine, person, persons } from './support/models/models.ts';
+import { expectRefusal, leavesNoTrace } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const type = 'application/apply-patch+yaml';
 const ann = `${demoPersons}/ann`;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const token = 'administrators-token';
 const eveToken = 'token-of-the-user-who-attacks';

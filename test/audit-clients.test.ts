@@ -6,8 +6,8 @@ import { defineModel, externalEffectModel } from '@homeostat/controller-runtime/
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { letter, Person } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { letter, Person } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 interface Entry {
   readonly stage: string;

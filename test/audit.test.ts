@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import type { ApiServerOptions, AuditOptions } from '@homeostat/apiserver';
-import { person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const token = 'correct-horse-battery-staple';
 const authorization = `Bearer ${token}`;

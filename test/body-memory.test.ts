@@ -3,9 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const MiB = 1024 * 1024;
 

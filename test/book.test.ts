@@ -8,7 +8,7 @@ import { runPage } from './book/run-page.ts';
 import type { PagePlace } from './book/run-page.ts';
 import { planPage } from './book/steps.ts';
 import type { PagePlan } from './book/steps.ts';
-import { skipWithoutKubectl } from './support/kubectl.ts';
+import { skipWithoutKubectl } from './support/commands/kubectl.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 /** Paths below docs/. The API reports are generated, and are not pages of the book. */

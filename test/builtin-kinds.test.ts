@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const events = '/api/v1/namespaces/default/events';
 const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';

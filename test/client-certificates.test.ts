@@ -13,9 +13,9 @@ import { createClient, readKubeconfig, systemClock } from '@homeostat/controller
 import { defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { load } from 'js-yaml';
-import { command } from './support/command.ts';
-import { answerOf, TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { command } from './support/commands/command.ts';
+import { answerOf, TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const admin = 'correct-horse-battery-staple';
 const dayMs = 86_400_000;

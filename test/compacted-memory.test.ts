@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { descriptorOf } from '@homeostat/controller-runtime/api';
-import { Person } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { Person } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const count = 300;
 

@@ -4,8 +4,8 @@ import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 interface RawAnswer {
   readonly headers: IncomingHttpHeaders;

@@ -13,7 +13,7 @@ import {
 import type { Logger, Model } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { gadget, gadgetV1, gadgetV2 } from './support/gadget-versions.ts';
+import { gadget, gadgetV1, gadgetV2 } from './support/models/gadget-versions.ts';
 
 const text = { type: 'string' } as const;
 const Person = defineModel({

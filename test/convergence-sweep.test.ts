@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { controller, on, poll, terminal } from 'homeostat';
 import { checkConvergence, ConvergenceError } from 'homeostat/testing';
 import type { ConvergenceOptions, RunnableParts, ScenarioContext } from 'homeostat/testing';
-import { bugs, Card, Guest, host, undefinedIfAbsent } from './support/planted-bugs.ts';
+import { bugs, Card, Guest, host, undefinedIfAbsent } from './support/models/planted-bugs.ts';
 
 const check = (options: ConvergenceOptions) => checkConvergence({ models: [Card], seeds: [], ...options });
 

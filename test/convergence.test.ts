@@ -3,7 +3,7 @@ import { controller } from 'homeostat';
 import type { Client, ControllerDefinition } from 'homeostat';
 import { checkConvergence, ConvergenceError } from 'homeostat/testing';
 import type { ConvergenceOptions, ScenarioContext } from 'homeostat/testing';
-import { Badge, Person } from './support/staff.ts';
+import { Badge, Person } from './support/models/staff.ts';
 import {
   asksFirst,
   halfDone,
@@ -11,7 +11,7 @@ import {
   trustsItsCache,
   waitsToBeTold,
   wholeOrAgain,
-} from './support/staff-controllers.ts';
+} from './support/models/staff-controllers.ts';
 
 const check = (options: ConvergenceOptions) => checkConvergence({ models: [Badge], ...options });
 

@@ -5,11 +5,11 @@ import type { Informer } from '@homeostat/controller-runtime';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { issuerCertificate } from './support/issuer-certificate.ts';
-import { TestServer } from './support/test-server.ts';
-import { WebhookServer } from './support/webhook-server.ts';
-import { convertedDefinition, convertWidgets, newV1Widget } from './support/widget-conversion.ts';
-import { establish, widgetDefinitionPath, widgets } from './support/widget-definition.ts';
+import { issuerCertificate } from './support/logins/issuer-certificate.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import { WebhookServer } from './support/network/webhook-server.ts';
+import { convertedDefinition, convertWidgets, newV1Widget } from './support/definitions/widget-conversion.ts';
+import { establish, widgetDefinitionPath, widgets } from './support/definitions/widget-definition.ts';
 
 interface BetaWidget extends ApiObject {
   readonly spec: { readonly name: string };

@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { issuerCertificate } from './support/issuer-certificate.ts';
-import type { TestServer } from './support/test-server.ts';
-import { describeTwoServers } from './support/two-servers.ts';
-import { WebhookServer } from './support/webhook-server.ts';
+import { issuerCertificate } from './support/logins/issuer-certificate.ts';
+import type { TestServer } from './support/servers/test-server.ts';
+import { describeTwoServers } from './support/servers/two-servers.ts';
+import { WebhookServer } from './support/network/webhook-server.ts';
 import {
   betaWidgets,
   convertedDefinition,
   convertWidgets,
   newBetaWidget,
   newV1Widget,
-} from './support/widget-conversion.ts';
-import { definitions, establish, widgetDefinitionPath, widgets } from './support/widget-definition.ts';
+} from './support/definitions/widget-conversion.ts';
+import { definitions, establish, widgetDefinitionPath, widgets } from './support/definitions/widget-definition.ts';
 
 const gadgets = '/apis/shop.example.com/v1/gadgets';
 const gadgetDefinitionPath = `${definitions}/gadgets.shop.example.com`;

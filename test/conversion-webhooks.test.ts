@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { writeEncryptionConfig } from './support/encryption-file.ts';
-import { freePort } from './support/free-port.ts';
-import { issuerCertificate } from './support/issuer-certificate.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import { WebhookServer } from './support/webhook-server.ts';
-import type { Webhook } from './support/webhook-server.ts';
+import { writeEncryptionConfig } from './support/servers/encryption-file.ts';
+import { freePort } from './support/network/free-port.ts';
+import { issuerCertificate } from './support/logins/issuer-certificate.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import { WebhookServer } from './support/network/webhook-server.ts';
+import type { Webhook } from './support/network/webhook-server.ts';
 import {
   betaWidgets,
   convertedDefinition,
@@ -17,9 +17,9 @@ import {
   convertWidgets,
   newBetaWidget,
   newV1Widget,
-} from './support/widget-conversion.ts';
-import type { ConvertedWidget } from './support/widget-conversion.ts';
-import { establish, widgetDefinitionPath, widgets } from './support/widget-definition.ts';
+} from './support/definitions/widget-conversion.ts';
+import type { ConvertedWidget } from './support/definitions/widget-conversion.ts';
+import { establish, widgetDefinitionPath, widgets } from './support/definitions/widget-definition.ts';
 
 describe('conversion webhooks of definitions [compat versions]', () => {
   let folder: string;

@@ -1,7 +1,7 @@
 // `npm run crds -- <folder>`: gives the CustomResourceDefinitions of a folder to a server, and prints a line for each.
 import { HostileProcess } from './hostile/hostile-process.ts';
-import { isDefinition, lineOf, reportDefinitions } from './support/definition-folder.ts';
-import { readDocuments } from './support/read-documents.ts';
+import { isDefinition, lineOf, reportDefinitions } from './definitions/definition-folder.ts';
+import { readDocuments } from './definitions/read-documents.ts';
 
 async function report(folder: string): Promise<void> {
   const { objects, problems } = readDocuments(folder);

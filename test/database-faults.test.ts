@@ -1,11 +1,11 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { Client } from 'pg';
-import { startEtcd } from './support/etcd-cluster.ts';
-import type { EtcdCluster, EtcdMember } from './support/etcd-cluster.ts';
-import { TestDatabase } from './support/postgres-server.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { startEtcd } from './support/databases/etcd-cluster.ts';
+import type { EtcdCluster, EtcdMember } from './support/databases/etcd-cluster.ts';
+import { TestDatabase } from './support/databases/postgres-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const path = '/apis/people.example.com/v1alpha1/persons';
 

@@ -6,7 +6,7 @@ import type { ControllerDefinition } from 'homeostat';
 import { eventually, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
-import { letter, machine, Person } from './support/models.ts';
+import { letter, machine, Person } from './support/models/models.ts';
 
 interface Page {
   readonly status: number;

@@ -1,7 +1,7 @@
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { itOnShared } from './support/shared-databases.ts';
-import { TestServer } from './support/test-server.ts';
+import { itOnShared } from './support/databases/shared-databases.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const accountsOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/serviceaccounts`;
 

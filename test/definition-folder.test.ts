@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { HostileProcess } from './hostile/hostile-process.ts';
 import { machineSlowness } from './hostile/machine-slowness.ts';
-import { lineOf, reportDefinitions } from './support/definition-folder.ts';
-import type { DefinitionReport } from './support/definition-folder.ts';
-import { largeDefinition } from './support/large-definition.ts';
-import { readDocuments } from './support/read-documents.ts';
+import { lineOf, reportDefinitions } from './definitions/definition-folder.ts';
+import type { DefinitionReport } from './definitions/definition-folder.ts';
+import { largeDefinition } from './support/definitions/large-definition.ts';
+import { readDocuments } from './definitions/read-documents.ts';
 
 /** The maximum time for which a definition may block the event loop. */
 const maxStallMs = 50;

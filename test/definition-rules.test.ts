@@ -1,6 +1,6 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 import {
   definitions,
   establish,
@@ -8,7 +8,7 @@ import {
   widgetDefinition,
   widgets,
   widgetVersion,
-} from './support/widget-definition.ts';
+} from './support/definitions/widget-definition.ts';
 
 interface Schema {
   readonly [keyword: string]: unknown;

@@ -1,8 +1,8 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { largeDefinition } from './support/large-definition.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { largeDefinition } from './support/definitions/large-definition.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 import {
   conditionOf,
   definitions,
@@ -11,9 +11,9 @@ import {
   widgetDefinitionName,
   widgetDefinitionPath,
   widgets,
-} from './support/widget-definition.ts';
-import { definitionOf, times, unfoldingDefaults, withProperties } from './support/widget-schemas.ts';
-import type { Schema } from './support/widget-schemas.ts';
+} from './support/definitions/widget-definition.ts';
+import { definitionOf, times, unfoldingDefaults, withProperties } from './support/definitions/widget-schemas.ts';
+import type { Schema } from './support/definitions/widget-schemas.ts';
 
 const text = { type: 'string' };
 const count = { type: 'integer' };

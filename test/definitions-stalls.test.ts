@@ -8,16 +8,16 @@ import { EventLoopProbe } from './hostile/event-loop-probe.ts';
 import { HostileProcess } from './hostile/hostile-process.ts';
 import type { HostileAnswer } from './hostile/hostile-request.ts';
 import { machineSlowness } from './hostile/machine-slowness.ts';
-import { largeDefinition } from './support/large-definition.ts';
+import { largeDefinition } from './support/definitions/large-definition.ts';
 import {
   definitions,
   newWidget,
   widgetDefinition,
   widgetDefinitionPath,
   widgets,
-} from './support/widget-definition.ts';
-import { definitionOf, times, unfoldingDefaults, withProperties } from './support/widget-schemas.ts';
-import type { Schema } from './support/widget-schemas.ts';
+} from './support/definitions/widget-definition.ts';
+import { definitionOf, times, unfoldingDefaults, withProperties } from './support/definitions/widget-schemas.ts';
+import type { Schema } from './support/definitions/widget-schemas.ts';
 
 /** The maximum time for which a client's request may block the event loop. */
 const maxStallMs = 50;

@@ -1,6 +1,6 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 import {
   establish,
   newWidget,
@@ -8,7 +8,7 @@ import {
   widgetDefinitionPath as path,
   widgets,
   widgetVersion,
-} from './support/widget-definition.ts';
+} from './support/definitions/widget-definition.ts';
 
 const beta = widgets.replace('/v1/', '/v1beta1/');
 

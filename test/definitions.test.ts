@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { largeDefinition } from './support/large-definition.ts';
-import { TestServer } from './support/test-server.ts';
+import { largeDefinition } from './support/definitions/large-definition.ts';
+import { TestServer } from './support/servers/test-server.ts';
 import {
   conditionOf,
   definitions,
@@ -16,7 +16,7 @@ import {
   widgetDefinitionPath as path,
   widgets,
   widgetVersion,
-} from './support/widget-definition.ts';
+} from './support/definitions/widget-definition.ts';
 
 describe('CustomResourceDefinitions [compat definitions]', () => {
   let server: TestServer;

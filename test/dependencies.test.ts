@@ -24,7 +24,7 @@ describe('the check of dependencies', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'homeostat-dependencies-'));
     await mkdir(join(folder, '.ci'));
-    await cp(join(root, '.ci/dependencies.yaml'), join(folder, '.ci/dependencies.yaml'));
+    await cp(join(root, '.ci/packages/dependencies.yaml'), join(folder, '.ci/packages/dependencies.yaml'));
   });
 
   after(() => rm(folder, { recursive: true }));
@@ -34,7 +34,7 @@ describe('the check of dependencies', () => {
     const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock;
     change(lock);
     await writeFile(join(folder, 'package-lock.json'), JSON.stringify(lock));
-    const checking = run(process.execPath, [join(root, '.ci/dependencies.js'), folder]);
+    const checking = run(process.execPath, [join(root, '.ci/packages/dependencies.js'), folder]);
     return checking.then(
       ({ stdout }) => ({ code: 0, stdout }),
       (error: unknown) => error as Outcome,
@@ -54,8 +54,8 @@ describe('the check of dependencies', () => {
     });
     expect(code).to.equal(1);
     expect(stdout.trim().split('\n')).to.deep.equal([
-      'copied 1.0.0: licence GPL-3.0-only is not in .ci/dependencies.yaml',
-      'silent 1.0.0: licence unknown is not in .ci/dependencies.yaml',
+      'copied 1.0.0: licence GPL-3.0-only is not in .ci/packages/dependencies.yaml',
+      'silent 1.0.0: licence unknown is not in .ci/packages/dependencies.yaml',
     ]);
   });
 

@@ -3,7 +3,7 @@ import { load } from 'js-yaml';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { command } from './support/command.ts';
+import { command } from './support/commands/command.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string): string => readFileSync(`${root}deploy/${name}`, 'utf8');

@@ -1,9 +1,9 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { demoPerson } from './support/demo-person.ts';
-import { machine } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { demoPerson } from './support/models/demo-person.ts';
+import { machine } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const aggregated = (version: string): string =>
   `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;

@@ -5,10 +5,10 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { eventually, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
-import { KillableServer } from './support/killable-server.ts';
-import { Person } from './support/models.ts';
-import { describeOnShared } from './support/shared-databases.ts';
-import type { SharedDatabase } from './support/shared-databases.ts';
+import { KillableServer } from './support/servers/killable-server.ts';
+import { Person } from './support/models/models.ts';
+import { describeOnShared } from './support/databases/shared-databases.ts';
+import type { SharedDatabase } from './support/databases/shared-databases.ts';
 
 interface Lease extends ApiObject {
   readonly spec: { readonly holderIdentity: string; readonly leaseTransitions: number };
@@ -20,7 +20,7 @@ const lease = defineModel({
   scope: 'Namespaced',
   schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 });
-const program = new URL('./support/elected-server.js', import.meta.url);
+const program = new URL('./support/servers/elected-server.js', import.meta.url);
 const leaseName = 'test.plugin.homeostat.internal';
 
 describeOnShared('controllers of plugins on a shared database', (create) => {

@@ -5,12 +5,12 @@ import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServerOptions } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { command } from './support/command.ts';
-import { encryptionConfig, secretOf, writeEncryptionConfig } from './support/encryption-file.ts';
-import { person, persons } from './support/models.ts';
-import { itOnShared } from './support/shared-databases.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { command } from './support/commands/command.ts';
+import { encryptionConfig, secretOf, writeEncryptionConfig } from './support/servers/encryption-file.ts';
+import { person, persons } from './support/models/models.ts';
+import { itOnShared } from './support/databases/shared-databases.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const secrets = '/api/v1/namespaces/default/secrets';
 const planted = 'planted-secret-value';

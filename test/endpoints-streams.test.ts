@@ -8,7 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const base = '/apis/api.example.com/v1';
 const mebibyte = 1024 * 1024;

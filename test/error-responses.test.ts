@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 describe('a request target that is no URL', () => {
   let server: TestServer;

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { apiVersion, letters, newLetter, person, persons } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
-import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
-import type { Refusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { RequestOptions } from './support/test-server.ts';
+import { apiVersion, letters, newLetter, person, persons } from './support/models/models.ts';
+import { createNamespaces } from './support/models/namespaces.ts';
+import { expectRefusal, leavesNoTrace } from './support/servers/refusal.ts';
+import type { Refusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { RequestOptions } from './support/servers/test-server.ts';
 
 interface Case extends Refusal {
   readonly claim: string;

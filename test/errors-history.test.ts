@@ -7,11 +7,11 @@ import { expect } from 'chai';
 import { startApiServer } from '@homeostat/apiserver';
 import { IndexSpec, simpleAttribute } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
-import { Person, personIndexes, person, persons } from './support/models.ts';
-import { passCompactions } from './support/pass-time.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { Person, personIndexes, person, persons } from './support/models/models.ts';
+import { passCompactions } from './support/servers/pass-time.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const gvk = { group: 'people.example.com', version: 'v1alpha1', kind: 'Person' };
 

@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
-import { answerOf, TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { expectRefusal, leavesNoTrace } from './support/servers/refusal.ts';
+import { answerOf, TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const MiB = 1024 * 1024;
 const tooLarge = { reason: 'RequestEntityTooLarge' } as const;

@@ -1,8 +1,8 @@
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import { ApiError, defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const base = '/apis/api.example.com/v1';
 const traps = '/apis/traps.example.com/v1/traps';

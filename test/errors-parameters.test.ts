@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { letters, person, persons } from './support/models.ts';
-import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
-import type { Refusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { letters, person, persons } from './support/models/models.ts';
+import { expectRefusal, leavesNoTrace } from './support/servers/refusal.ts';
+import type { Refusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 interface Case extends Refusal {
   readonly query: string;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { startEtcd } from './support/etcd-cluster.ts';
-import type { EtcdCluster } from './support/etcd-cluster.ts';
-import { letters as all, newLetter } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { startEtcd } from './support/databases/etcd-cluster.ts';
+import type { EtcdCluster } from './support/databases/etcd-cluster.ts';
+import { letters as all, newLetter } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const letters = all.replace('letters', 'namespaces/default/letters');
 

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const source = fileURLToPath(new URL('../../apiserver/http/app.ts', import.meta.url));
-const assetsFolder = fileURLToPath(new URL('../support', import.meta.url));
+const assetsFolder = fileURLToPath(new URL('../support/models', import.meta.url));
 const authorization = 'Bearer administrators-token';
 
 /** A request, and the RBAC rule that allows only this request. */

@@ -3,9 +3,9 @@ import { controller } from 'homeostat';
 import type { ControllerDefinition, Logger } from 'homeostat';
 import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestKit, TestServer } from 'homeostat/testing';
-import { createDoors, opensByName } from './support/fake-doors.ts';
-import { Badge, Person } from './support/staff.ts';
-import { saysWhose } from './support/staff-controllers.ts';
+import { createDoors, opensByName } from './support/models/fake-doors.ts';
+import { Badge, Person } from './support/models/staff.ts';
+import { saysWhose } from './support/models/staff-controllers.ts';
 
 /** Counts its runs in the badge, but does not follow badges: each run writes another number. */
 const countsRuns = (): ControllerDefinition => {

@@ -9,10 +9,10 @@ import type { ExportedObject } from '@homeostat/apiserver';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { letters, newLetter, person, persons } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { letters, newLetter, person, persons } from './support/models/models.ts';
+import { createNamespaces } from './support/models/namespaces.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 interface Exported {
   readonly objects: readonly ExportedObject[];

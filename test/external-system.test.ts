@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import type { ControllerDefinition } from 'homeostat';
 import { checkConvergence, ConvergenceError, createExternalSystem, FakeClock } from 'homeostat/testing';
 import type { ScenarioContext } from 'homeostat/testing';
-import { createDoors, issuesAgain, opensByName, swallowsErrors } from './support/fake-doors.ts';
-import { Person } from './support/staff.ts';
+import { createDoors, issuesAgain, opensByName, swallowsErrors } from './support/models/fake-doors.ts';
+import { Person } from './support/models/staff.ts';
 
 const messageOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(

@@ -1,12 +1,12 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import type { ClusterServer } from './support/cluster-server.ts';
-import { PostgresCluster } from './support/postgres-cluster.ts';
-import { Thing, thingsPath } from './support/restart-model.ts';
-import { TestServer } from './support/test-server.ts';
-import type { WatchReader } from './support/watch-reader.ts';
-import { WriteLoad } from './support/write-load.ts';
-import type { WriteAttempt } from './support/write-load.ts';
+import type { ClusterServer } from './support/databases/cluster-server.ts';
+import { PostgresCluster } from './support/databases/postgres-cluster.ts';
+import { Thing, thingsPath } from './support/models/restart-model.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { WatchReader } from './support/network/watch-reader.ts';
+import { WriteLoad } from './support/writes/write-load.ts';
+import type { WriteAttempt } from './support/writes/write-load.ts';
 
 const writers = 24;
 

@@ -9,9 +9,9 @@ import type { Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { Person, person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { Person, person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const token = 'correct-horse-battery-staple';
 const annToken = 'token-of-ann-who-floods-the-server';

@@ -3,8 +3,8 @@ import { controller, isConflict, reasonOf } from 'homeostat';
 import type { ControllerDefinition } from 'homeostat';
 import { createFaultyClient, createTestKit, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { ClientRequest, FaultyClient, TestKit, TestServer } from 'homeostat/testing';
-import { Badge, Person } from './support/staff.ts';
-import { saysWhose } from './support/staff-controllers.ts';
+import { Badge, Person } from './support/models/staff.ts';
+import { saysWhose } from './support/models/staff-controllers.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(

@@ -3,7 +3,7 @@ import { controller } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { eventually } from '@homeostat/controller-runtime/testing';
-import { Contact } from './support/contact.ts';
+import { Contact } from './support/models/contact.ts';
 
 const contacts = '/apis/contacts.example.com/v1/contacts';
 const envelope = { apiVersion: 'contacts.example.com/v1', kind: 'Contact' };

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 
 const run = promisify(execFile);
-const program = fileURLToPath(new URL('support/full-memory-server.js', import.meta.url));
+const program = fileURLToPath(new URL('./support/servers/full-memory-server.js', import.meta.url));
 
 interface Result {
   readonly stored: number;

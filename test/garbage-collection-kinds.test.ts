@@ -1,11 +1,11 @@
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { letter, letters, machine, machines, newLetter, newMachine } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
-import { expectRefusal } from './support/refusal.ts';
-import type { Answer, RequestOptions } from './support/test-server.ts';
-import { TestServer } from './support/test-server.ts';
+import { letter, letters, machine, machines, newLetter, newMachine } from './support/models/models.ts';
+import { createNamespaces } from './support/models/namespaces.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import type { Answer, RequestOptions } from './support/servers/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const lettersIn = (namespace: string): string => letters.replace('letters', `namespaces/${namespace}/letters`);
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { OwnerScenario } from './support/owner-scenario.ts';
-import type { Way } from './support/owner-scenario.ts';
-import { TestServer } from './support/test-server.ts';
+import { OwnerScenario } from './support/servers/owner-scenario.ts';
+import type { Way } from './support/servers/owner-scenario.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 interface Case {
   readonly claim: string;

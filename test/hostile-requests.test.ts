@@ -8,7 +8,7 @@ import { shownBytes } from './hostile/send-request.ts';
 import { things } from './hostile/models.ts';
 import { randomRequests } from './hostile/random-requests.ts';
 import { machineSlowness } from './hostile/machine-slowness.ts';
-import { person, persons } from './support/models.ts';
+import { person, persons } from './support/models/models.ts';
 
 /** The maximum time for which a client's request may block the event loop. */
 const maxStallMs = 50;

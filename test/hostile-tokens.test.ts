@@ -5,8 +5,8 @@ import { FakeClock } from '@homeostat/controller-runtime/testing';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const admin = 'correct-horse-battery-staple';
 const accounts = '/api/v1/namespaces/default/serviceaccounts';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };

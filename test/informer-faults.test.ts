@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { InformerOptions } from '@homeostat/controller-runtime';
 import { eventually, seededRandom } from '@homeostat/controller-runtime/testing';
-import { pick } from './history/random.ts';
-import { FaultyNetwork } from './support/faulty-network.ts';
-import type { Followed } from './support/faulty-network.ts';
-import { newMachine, machine } from './support/models.ts';
-import { writeAtRandom } from './support/random-writes.ts';
+import { pick } from './support/writes/random.ts';
+import { FaultyNetwork } from './support/network/faulty-network.ts';
+import type { Followed } from './support/network/faulty-network.ts';
+import { newMachine, machine } from './support/models/models.ts';
+import { writeAtRandom } from './support/writes/random-writes.ts';
 
 const tooManyRequests = 'HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
 

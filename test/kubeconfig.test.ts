@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readKubeconfig } from '@homeostat/controller-runtime';
 import { expect } from 'chai';
-import { command } from './support/command.ts';
-import { SecureServer, token } from './support/secure-server.ts';
+import { command } from './support/commands/command.ts';
+import { SecureServer, token } from './support/servers/secure-server.ts';
 
 describe('homeostat kubeconfig', () => {
   let folder: string;

@@ -6,7 +6,7 @@ import type { ApiError, Client, Plugin } from 'homeostat';
 import { silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
-import { machine, machines, newMachine } from './support/models.ts';
+import { machine, machines, newMachine } from './support/models/models.ts';
 
 const serviceDomain = 'svc.example.net';
 const reserved = 'svc.example.net/tier';

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { load } from 'js-yaml';
-import { letters, newLetter } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { letters, newLetter } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const count = 4_200;
 const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';

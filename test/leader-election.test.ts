@@ -6,10 +6,10 @@ import type { Client } from '@homeostat/controller-runtime';
 import { isFormerLeader } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { Candidate } from './support/candidate.ts';
-import { freePort } from './support/free-port.ts';
-import { person, persons } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { Candidate } from './support/servers/candidate.ts';
+import { freePort } from './support/network/free-port.ts';
+import { person, persons } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 /** A DNS subdomain of this many characters. */
 function subdomain(length: number): string {

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { letters, machines, newLetter, newMachine, person, persons } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { letters, machines, newLetter, newMachine, person, persons } from './support/models/models.ts';
+import { createNamespaces } from './support/models/namespaces.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const namespaced = (namespace: string): string => letters.replace('letters', `namespaces/${namespace}/letters`);
 

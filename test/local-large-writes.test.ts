@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { Person } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { Person } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 describe('a large write in process', () => {
   let server: TestServer;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { end, serve } from './support/serve-command.ts';
-import type { Served } from './support/serve-command.ts';
+import { end, serve } from './support/commands/serve-command.ts';
+import type { Served } from './support/commands/serve-command.ts';
 
 const persons = '/apis/people.example.com/v1alpha1/persons';
 

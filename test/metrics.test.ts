@@ -6,9 +6,9 @@ import { definePlugin } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer as HostedServer } from 'homeostat/testing';
 import { expect } from 'chai';
-import { gadget, gadgetsV1 } from './support/gadget-versions.ts';
-import { Person, person, persons } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { gadget, gadgetsV1 } from './support/models/gadget-versions.ts';
+import { Person, person, persons } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const token = 'x'.repeat(20);
 

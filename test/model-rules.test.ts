@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const path = '/apis/shop.example.com/v1/campaigns';
 

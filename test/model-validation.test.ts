@@ -1,9 +1,9 @@
 import { AbstractExtension, ApiError, defineModel, GVK, Schema } from 'homeostat';
 import type { FieldViolation, Logger, ModelDescriptor, ObjectOf } from 'homeostat';
 import { expect } from 'chai';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const apiVersion = 'bookings.example.com/v1';
 const bookings = `/apis/${apiVersion}/bookings`;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 /**
  * `otherPerson` is typed as Person and has no constraint (spec 2.7): the fields of Person are checked, its envelope is

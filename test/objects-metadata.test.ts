@@ -1,11 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { apiVersion, letters, machine, machines, newLetter, newMachine, person, persons } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
-import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { WatchReader } from './support/watch-reader.ts';
+import {
+  apiVersion,
+  letters,
+  machine,
+  machines,
+  newLetter,
+  newMachine,
+  person,
+  persons,
+} from './support/models/models.ts';
+import { createNamespaces } from './support/models/namespaces.ts';
+import { expectRefusal, leavesNoTrace } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { WatchReader } from './support/network/watch-reader.ts';
 
 const ann = `${persons}/ann`;
 const lettersHere = letters.replace('letters', 'namespaces/here/letters');

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { apiVersion, letters, machines, newLetter, newMachine, person, persons } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
-import { expectRefusal, leavesNoTrace } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { apiVersion, letters, machines, newLetter, newMachine, person, persons } from './support/models/models.ts';
+import { createNamespaces } from './support/models/namespaces.ts';
+import { expectRefusal, leavesNoTrace } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const ann = `${persons}/ann`;
 const mach = `${machines}/m`;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { chromium } from 'playwright-core';
 import type { Browser } from 'playwright-core';
-import { LoginServer } from './support/login-server.ts';
+import { LoginServer } from './support/logins/login-server.ts';
 
 const executablePath = '/usr/bin/chromium';
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import type { LoginBrowser, PageAnswer } from './support/login-browser.ts';
-import { LoginServer } from './support/login-server.ts';
-import { itOnShared } from './support/shared-databases.ts';
-import { TestServer } from './support/test-server.ts';
+import type { LoginBrowser, PageAnswer } from './support/logins/login-browser.ts';
+import { LoginServer } from './support/logins/login-server.ts';
+import { itOnShared } from './support/databases/shared-databases.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const hourMs = 3_600_000;
 const staff = '    displayName: Staff & "Co"\n    scopes: [email]\n';

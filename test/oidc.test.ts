@@ -5,10 +5,10 @@ import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { authenticationConfiguration, indented, issuerCertificate } from './support/issuer-certificate.ts';
-import { TestServer } from './support/test-server.ts';
-import { TokenIssuer } from './support/token-issuer.ts';
-import type { IssuerCertificate, IssuerFault } from './support/token-issuer.ts';
+import { authenticationConfiguration, indented, issuerCertificate } from './support/logins/issuer-certificate.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import { TokenIssuer } from './support/logins/token-issuer.ts';
+import type { IssuerCertificate, IssuerFault } from './support/logins/token-issuer.ts';
 
 const admin = 'correct-horse-battery-staple';
 const bearing = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });

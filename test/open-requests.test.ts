@@ -5,8 +5,8 @@ import type { RequestUser } from '@homeostat/apiserver/endpoints';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { once } from 'node:events';
-import { person, persons } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const base = '/apis/demo.example.com/v1';
 const ada = { 'Impersonate-User': 'ada', 'Impersonate-Group': 'system:masters' };

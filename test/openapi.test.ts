@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { defineModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { apiVersion, machine, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { apiVersion, machine, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const groupVersion = `/openapi/v3/apis/${apiVersion}`;
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 /** The kinds that operators expect, by the path of their group. */
 const served: readonly (readonly [path: string, kinds: readonly string[]])[] = [

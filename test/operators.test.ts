@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { issuerCertificate } from './support/issuer-certificate.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import { WebhookServer } from './support/webhook-server.ts';
-import { establish, newWidget, widgetDefinition, widgets } from './support/widget-definition.ts';
+import { issuerCertificate } from './support/logins/issuer-certificate.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import { WebhookServer } from './support/network/webhook-server.ts';
+import { establish, newWidget, widgetDefinition, widgets } from './support/definitions/widget-definition.ts';
 
 /**
  * Debian's Python, if it exists, because only it finds Debian's packages; another Python may come first on the PATH.

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { readVector } from './support/recorded-wire.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { readVector } from './support/definitions/recorded-wire.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- recorded tables, each with cases of its own form
 type Case = any;

@@ -5,8 +5,8 @@ import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { ServerRequest } from '@homeostat/apiserver/endpoints';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const endpoints = '/apis/api.example.com/v1';
 

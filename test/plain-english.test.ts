@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { lintPlanted } from './support/planted-lint.ts';
+import { lintPlanted } from './support/lint/planted-lint.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 

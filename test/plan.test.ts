@@ -5,7 +5,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { command } from './support/command.ts';
+import { command } from './support/commands/command.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const sites = join(root, 'examples/02-owned-objects');

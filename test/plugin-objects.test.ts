@@ -6,8 +6,8 @@ import { definePlugin } from 'homeostat';
 import type { PluginDefinition } from 'homeostat';
 import { eventually, startTestServer } from 'homeostat/testing';
 import type { TestServer, TestServerOptions } from 'homeostat/testing';
-import { letter } from './support/models.ts';
-import { WatchReader } from './support/watch-reader.ts';
+import { letter } from './support/models/models.ts';
+import { WatchReader } from './support/network/watch-reader.ts';
 
 const plugins = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
 const letters = '/apis/people.example.com/v1alpha1/letters';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 describe('A PATCH with the header Homeostat-Preconditions', () => {
   const ada = `${persons}/ada`;

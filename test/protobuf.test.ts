@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
-import { definitions, widgetDefinition, widgetDefinitionPath, widgets } from './support/widget-definition.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
+import {
+  definitions,
+  widgetDefinition,
+  widgetDefinitionPath,
+  widgets,
+} from './support/definitions/widget-definition.ts';
 
 interface Recorded {
   readonly client: string;

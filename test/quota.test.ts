@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const quotas = '/api/v1/namespaces/default/resourcequotas';
 const configMaps = '/api/v1/namespaces/default/configmaps';

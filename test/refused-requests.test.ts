@@ -4,9 +4,9 @@ import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { machines, person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { machines, person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const token = 'correct-horse-battery-staple';
 const badRequest = { kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 };

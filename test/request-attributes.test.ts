@@ -7,8 +7,8 @@ import {
   route,
   ServerResponse,
 } from '@homeostat/apiserver/endpoints';
-import { person, persons } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 /** A user without any role, not even that for discovery. */
 const eve = { 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:unauthenticated' };

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { KillableServer } from './support/killable-server.ts';
-import { thingsPath } from './support/restart-model.ts';
-import { lastWrites, replay } from './support/write-history.ts';
-import type { Acknowledged, Listed, Seen } from './support/write-history.ts';
+import { KillableServer } from './support/servers/killable-server.ts';
+import { thingsPath } from './support/models/restart-model.ts';
+import { lastWrites, replay } from './support/writes/write-history.ts';
+import type { Acknowledged, Listed, Seen } from './support/writes/write-history.ts';
 
 const rounds = 10;
 const writers = 200;

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { startTestServer } from 'homeostat/testing';
-import { end, serve } from './support/serve-command.ts';
-import type { Served } from './support/serve-command.ts';
+import { end, serve } from './support/commands/serve-command.ts';
+import type { Served } from './support/commands/serve-command.ts';
 
 const folders = ['01-person', '05-person-2.9'] as const;
 const current = '/apis/people.example.com/v1alpha1/persons';

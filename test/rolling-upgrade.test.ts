@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { EtcdTestDatabase } from './support/etcd-database.ts';
-import { letters as all, newLetter } from './support/models.ts';
-import { MysqlTestDatabase } from './support/mysql-server.ts';
-import { TestDatabase } from './support/postgres-server.ts';
-import { serve } from './support/serve-command.ts';
-import { TestServer } from './support/test-server.ts';
+import { EtcdTestDatabase } from './support/databases/etcd-database.ts';
+import { letters as all, newLetter } from './support/models/models.ts';
+import { MysqlTestDatabase } from './support/databases/mysql-server.ts';
+import { TestDatabase } from './support/databases/postgres-server.ts';
+import { serve } from './support/commands/serve-command.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 interface Upgradable {
   readonly url: string;

@@ -28,7 +28,9 @@ interface Lock {
 }
 
 async function print(...args: readonly string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [join(root, '.ci/sbom.js'), ...args], { maxBuffer: 64 * 2 ** 20 });
+  const { stdout } = await run(process.execPath, [join(root, '.ci/packages/sbom.js'), ...args], {
+    maxBuffer: 64 * 2 ** 20,
+  });
   return stdout;
 }
 

@@ -1,7 +1,13 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
-import { establish, newWidget, widgetDefinition, widgets, widgetVersion } from './support/widget-definition.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import {
+  establish,
+  newWidget,
+  widgetDefinition,
+  widgets,
+  widgetVersion,
+} from './support/definitions/widget-definition.ts';
 
 const paths = {
   specReplicasPath: '.spec.replicas',

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const secrets = '/api/v1/namespaces/default/secrets';
 const configMaps = '/api/v1/namespaces/default/configmaps';

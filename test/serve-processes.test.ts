@@ -9,9 +9,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { createClient, readKubeconfig, trustingFetch } from '@homeostat/controller-runtime';
 import { eventually } from 'homeostat/testing';
-import { TestDatabase } from './support/postgres-server.ts';
-import { Person } from './support/models.ts';
-import { end } from './support/serve-command.ts';
+import { TestDatabase } from './support/databases/postgres-server.ts';
+import { Person } from './support/models/models.ts';
+import { end } from './support/commands/serve-command.ts';
 
 interface LogLine {
   readonly msg: string;

@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { eventually } from 'homeostat/testing';
-import { finish } from './support/command.ts';
-import type { Finished } from './support/command.ts';
-import { end, serve, serveWith } from './support/serve-command.ts';
-import type { Served } from './support/serve-command.ts';
+import { finish } from './support/commands/command.ts';
+import type { Finished } from './support/commands/command.ts';
+import { end, serve, serveWith } from './support/commands/serve-command.ts';
+import type { Served } from './support/commands/serve-command.ts';
 
 const ConfigMap = defineModel({
   gvk: 'v1/ConfigMap',

@@ -4,10 +4,10 @@ import { controllerModel } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { createTestKit, eventually, startTestServer } from 'homeostat/testing';
 import type { TestKit, TestServer } from 'homeostat/testing';
-import { KillableServer } from './support/killable-server.ts';
-import { Person as Greeted } from './support/models.ts';
-import { TestDatabase } from './support/postgres-server.ts';
-import { Badge, Person } from './support/staff.ts';
+import { KillableServer } from './support/servers/killable-server.ts';
+import { Person as Greeted } from './support/models/models.ts';
+import { TestDatabase } from './support/databases/postgres-server.ts';
+import { Badge, Person } from './support/models/staff.ts';
 
 const shards = 16;
 
@@ -128,7 +128,7 @@ describe('a sharded controller on replicas', () => {
 
   it('has its shards taken over when a process is killed, and refuses late writes of a suspended one [slow]', async function () {
     this.timeout(90_000);
-    const program = new URL('./support/sharded-server.js', import.meta.url);
+    const program = new URL('./support/servers/sharded-server.js', import.meta.url);
     const own = await TestDatabase.create(this);
     const replicas = new Map<string, KillableServer>();
     try {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { describeOnDatabaseServers } from './support/shared-databases.ts';
-import type { SharedDatabase } from './support/shared-databases.ts';
-import { TcpProxy } from './support/tcp-proxy.ts';
-import { TestServer } from './support/test-server.ts';
+import { describeOnDatabaseServers } from './support/databases/shared-databases.ts';
+import type { SharedDatabase } from './support/databases/shared-databases.ts';
+import { TcpProxy } from './support/network/tcp-proxy.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const path = '/apis/people.example.com/v1alpha1/persons';
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const ann = `${persons}/ann`;
 

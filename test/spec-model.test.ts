@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { BasePlugin, definePlugin } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
 import { startApiServer } from '@homeostat/apiserver';
-import { apiVersion, machine, Person, person, personIndexes, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { apiVersion, machine, Person, person, personIndexes, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const version = '/apis/people.example.com/v1alpha1';
 

@@ -3,7 +3,7 @@ import { controller } from 'homeostat';
 import type { Client } from 'homeostat';
 import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestKit, TestServer } from 'homeostat/testing';
-import { Badge, Person } from './support/staff.ts';
+import { Badge, Person } from './support/models/staff.ts';
 
 /** Makes a badge and writes into it whose badge it is, in two writes; finally records that it is done. */
 const careful = controller(Person, {

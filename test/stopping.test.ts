@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import { text as textOf } from 'node:stream/consumers';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import { expect } from 'chai';
-import { persons } from './support/models.ts';
-import { SecureServer, token } from './support/secure-server.ts';
-import { end, serve } from './support/serve-command.ts';
-import { TestServer } from './support/test-server.ts';
+import { persons } from './support/models/models.ts';
+import { SecureServer, token } from './support/servers/secure-server.ts';
+import { end, serve } from './support/commands/serve-command.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 /**
  * The time-outs of the tests: each is less than node waits for the first request of a connection (10 s), or for the

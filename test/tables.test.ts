@@ -1,10 +1,10 @@
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPerson, demoPersons, newDemoPerson } from './support/demo-person.ts';
-import { machines, newMachine } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { demoPerson, demoPersons, newDemoPerson } from './support/models/demo-person.ts';
+import { machines, newMachine } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const oldTable = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io';

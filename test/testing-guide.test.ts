@@ -16,8 +16,8 @@ import {
   startTestServer,
 } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
-import { Badge, Person } from './support/staff.ts';
-import { saysWhose as personController, waitsToBeTold } from './support/staff-controllers.ts';
+import { Badge, Person } from './support/models/staff.ts';
+import { saysWhose as personController, waitsToBeTold } from './support/models/staff-controllers.ts';
 
 const guide = new URL('../../docs/testing.md', import.meta.url);
 const here = new URL('../testing-guide.test.ts', import.meta.url);

@@ -12,8 +12,8 @@ import { reasonOf } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { startTestServer } from 'homeostat/testing';
-import { machines, newMachine, Person, person, persons } from './support/models.ts';
-import { TestServer } from './support/test-server.ts';
+import { machines, newMachine, Person, person, persons } from './support/models/models.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const hourMs = 3_600_000;
 

@@ -11,7 +11,7 @@ import { SettingsFileError, startApiServer } from '@homeostat/apiserver';
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TestServer } from './support/test-server.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const admin = 'correct-horse-battery-staple';
 const bearing = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });

@@ -10,10 +10,10 @@ import type { Logger } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { startTestServer } from 'homeostat/testing';
-import { Person, person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { answerOf, TestServer } from './support/test-server.ts';
-import type { Answer } from './support/test-server.ts';
+import { Person, person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { answerOf, TestServer } from './support/servers/test-server.ts';
+import type { Answer } from './support/servers/test-server.ts';
 
 const token = 'correct-horse-battery-staple';
 const unauthorized = { reason: 'Unauthorized', message: /^Unauthorized$/ } as const;

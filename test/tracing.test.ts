@@ -10,8 +10,8 @@ import type { ControllerDefinition } from 'homeostat';
 import { silentLogger, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { expect } from 'chai';
-import { gadget, gadgetV1, gadgetV2 } from './support/gadget-versions.ts';
-import { machine, Person, person, persons as personsPath } from './support/models.ts';
+import { gadget, gadgetV1, gadgetV2 } from './support/models/gadget-versions.ts';
+import { machine, Person, person, persons as personsPath } from './support/models/models.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const parentId = 'b7ad6b7169203331';

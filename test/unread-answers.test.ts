@@ -6,10 +6,10 @@ import { runInNewContext } from 'node:vm';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { person, persons } from './support/models.ts';
-import { passCompactions } from './support/pass-time.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
+import { person, persons } from './support/models/models.ts';
+import { passCompactions } from './support/servers/pass-time.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const MiB = 1024 * 1024;
 

@@ -9,7 +9,7 @@ import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { comparedPaths, machine, machinesPath } from './upgrades/upgraded-model.ts';
 import type { Recorded } from './upgrades/write-fixture.ts';
-import { WatchReader } from './support/watch-reader.ts';
+import { WatchReader } from './support/network/watch-reader.ts';
 
 const fixtures = fileURLToPath(new URL('../upgrades', import.meta.url));
 

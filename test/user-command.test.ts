@@ -1,7 +1,7 @@
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { expect } from 'chai';
-import { command } from './support/command.ts';
+import { command } from './support/commands/command.ts';
 
 const token = 'correct-horse-battery-staple';
 const password = 'a long enough secret';

@@ -12,8 +12,8 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { definePlugin } from 'homeostat';
 import { startTestServer } from 'homeostat/testing';
-import { gadget, gadgetV1, gadgetV2 } from './support/gadget-versions.ts';
-import { TestServer } from './support/test-server.ts';
+import { gadget, gadgetV1, gadgetV2 } from './support/models/gadget-versions.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const clients: readonly (readonly [where: string, open: (server: TestServer) => Client])[] = [
   ['in process', ({ api }) => api.client],

@@ -4,8 +4,8 @@ import { defineVersions } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { gadget, gadgetV1, gadgetV2 } from './support/gadget-versions.ts';
-import { TestServer } from './support/test-server.ts';
+import { gadget, gadgetV1, gadgetV2 } from './support/models/gadget-versions.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 /** The same kind, stored in its other version. */
 const [{ toStorage, fromStorage } = {}] = gadget.versions ?? [];

@@ -7,7 +7,7 @@ import { defineVersions, isNotFound } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { createClient } from '@homeostat/controller-runtime';
 import { expect } from 'chai';
-import { gadget, gadgetV1, gadgetV2, newGadgetV1, newGadgetV2 } from './support/gadget-versions.ts';
+import { gadget, gadgetV1, gadgetV2, newGadgetV1, newGadgetV2 } from './support/models/gadget-versions.ts';
 
 describe('a kind whose stored version changes', () => {
   let folder: string;

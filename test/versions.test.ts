@@ -1,7 +1,7 @@
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { gadget, gadgetsV1, gadgetsV2, newGadgetV1, newGadgetV2 } from './support/gadget-versions.ts';
-import { TestServer } from './support/test-server.ts';
+import { gadget, gadgetsV1, gadgetsV2, newGadgetV1, newGadgetV2 } from './support/models/gadget-versions.ts';
+import { TestServer } from './support/servers/test-server.ts';
 
 const table = { Accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 const applyType = 'application/apply-patch+yaml';

@@ -6,10 +6,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
-import { newMachine, machines, person, persons, Person } from './support/models.ts';
-import { passCompactions } from './support/pass-time.ts';
-import { TestServer } from './support/test-server.ts';
-import type { WatchReader } from './support/watch-reader.ts';
+import { newMachine, machines, person, persons, Person } from './support/models/models.ts';
+import { passCompactions } from './support/servers/pass-time.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { WatchReader } from './support/network/watch-reader.ts';
 
 const MiB = 1024 * 1024;
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { letters, newLetter, person, persons } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
-import { leavesNoTrace } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import type { WatchReader } from './support/watch-reader.ts';
+import { letters, newLetter, person, persons } from './support/models/models.ts';
+import { createNamespaces } from './support/models/namespaces.ts';
+import { leavesNoTrace } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import type { WatchReader } from './support/network/watch-reader.ts';
 
 const lettersHere = letters.replace('letters', 'namespaces/here/letters');
 

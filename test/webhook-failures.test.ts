@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { freePort } from './support/free-port.ts';
-import { issuerCertificate } from './support/issuer-certificate.ts';
-import { person, persons } from './support/models.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import { patched, webhookConfiguration, WebhookServer } from './support/webhook-server.ts';
-import type { Webhook } from './support/webhook-server.ts';
+import { freePort } from './support/network/free-port.ts';
+import { issuerCertificate } from './support/logins/issuer-certificate.ts';
+import { person, persons } from './support/models/models.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import { patched, webhookConfiguration, WebhookServer } from './support/network/webhook-server.ts';
+import type { Webhook } from './support/network/webhook-server.ts';
 
 const group = '/apis/admissionregistration.k8s.io/v1';
 const kinds = {

@@ -6,12 +6,12 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { serviceOwner } from '@homeostat/apiserver';
 import { admit } from 'homeostat';
-import { issuerCertificate } from './support/issuer-certificate.ts';
-import { apiVersion, letters, newLetter, person, Person, persons } from './support/models.ts';
-import { createNamespaces } from './support/namespaces.ts';
-import { expectRefusal } from './support/refusal.ts';
-import { TestServer } from './support/test-server.ts';
-import { patched, webhookConfiguration, WebhookServer } from './support/webhook-server.ts';
+import { issuerCertificate } from './support/logins/issuer-certificate.ts';
+import { apiVersion, letters, newLetter, person, Person, persons } from './support/models/models.ts';
+import { createNamespaces } from './support/models/namespaces.ts';
+import { expectRefusal } from './support/servers/refusal.ts';
+import { TestServer } from './support/servers/test-server.ts';
+import { patched, webhookConfiguration, WebhookServer } from './support/network/webhook-server.ts';
 import {
   definitions,
   establish,
@@ -20,7 +20,7 @@ import {
   widgetDefinitionPath,
   widgets,
   widgetVersion,
-} from './support/widget-definition.ts';
+} from './support/definitions/widget-definition.ts';
 
 const group = '/apis/admissionregistration.k8s.io/v1';
 const mutating = `${group}/mutatingwebhookconfigurations`;

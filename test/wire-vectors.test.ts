@@ -1,10 +1,10 @@
 import type { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPersons as persons, newDemoPerson } from './support/demo-person.ts';
-import { passCompactions } from './support/pass-time.ts';
-import { readVector, summaryOf, WireReplay } from './support/recorded-wire.ts';
-import type { RecordedRequest } from './support/recorded-wire.ts';
-import type { TestServer } from './support/test-server.ts';
+import { demoPersons as persons, newDemoPerson } from './support/models/demo-person.ts';
+import { passCompactions } from './support/servers/pass-time.ts';
+import { readVector, summaryOf, WireReplay } from './support/definitions/recorded-wire.ts';
+import type { RecordedRequest } from './support/definitions/recorded-wire.ts';
+import type { TestServer } from './support/servers/test-server.ts';
 
 const recordings = JSON.parse(readVector('wire.json')) as readonly RecordedRequest[];
 

@@ -61,9 +61,9 @@ describe('the way of one creation over HTTP', function () {
   let list: string;
 
   before(async () => {
-    const program = fileURLToPath(new URL('support/entered-files.js', import.meta.url));
+    const program = fileURLToPath(new URL('./support/servers/entered-files.js', import.meta.url));
     // The files are counted, so they have to be loaded instead of bundles of them.
-    const withoutBundles = new URL('../../.ci/without-bundles.js', import.meta.url).href;
+    const withoutBundles = new URL('../../.ci/bundles/without-bundles.js', import.meta.url).href;
     const { stdout } = await run(process.execPath, ['--import', withoutBundles, program]);
     entered = JSON.parse(stdout) as Readonly<Record<string, number>>;
     list = listOf(Object.keys(entered).sort());

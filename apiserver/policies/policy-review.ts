@@ -18,13 +18,13 @@ import type { ListedBinding, ListedPolicy, Matching, PolicyList } from './policy
 import { paramsOf } from './policy-params.ts';
 import { readNamespace, readRequest } from './policy-scope.ts';
 
-/** The maximum cost of a policy with one binding and one write. */
+/** The maximum cost of the expressions of one policy, with one binding, for one write. */
 const objectLimit = 10_000_000;
 
-/** The cost after which other requests have a turn. It takes about 5 ms. */
+/** The cost of evaluations after which other requests run. Evaluations of this cost take about 5 ms. */
 const costPerTurn = 150_000;
 
-/** The maximum number of failures that an audit entry lists. */
+/** The maximum number of failed validations that an audit entry lists. */
 const maxAudited = 50;
 
 export interface PolicyReviewParts {
@@ -49,7 +49,7 @@ interface Denial {
   readonly decision: PolicyDecision;
 }
 
-/** Checks writes by ValidatingAdmissionPolicies, by the rules of kube-apiserver. */
+/** Checks writes against ValidatingAdmissionPolicies, with the rules of kube-apiserver. */
 export class PolicyReview {
   readonly #parts: PolicyReviewParts;
   #inTurn = 0;
@@ -58,7 +58,7 @@ export class PolicyReview {
     this.#parts = parts;
   }
 
-  /** @throws ApiError with which the first policy refuses the write */
+  /** @throws ApiError with the reason and the message of the first policy that denies the write */
   async check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void> {
     const denials: Denial[] = [];
     const audited: object[] = [];
@@ -88,7 +88,7 @@ export class PolicyReview {
     const { name } = binding.binding.metadata;
     const { validationActions = [] } = binding.binding.spec;
     const { message, index } = decision;
-    // A policy that cannot be evaluated refuses, whatever the binding says.
+    // A policy that cannot be evaluated denies the write, whatever actions the binding has.
     if (index === undefined || validationActions.includes('Deny'))
       into.denials.push({ policy, binding: name, decision });
     if (index === undefined) return;
@@ -165,7 +165,7 @@ export class PolicyReview {
     }
   }
 
-  /** Lets other requests have a turn after some milliseconds of evaluations. */
+  /** Lets other requests run after some milliseconds of evaluations. */
   #pause(cost: number): Promise<void> | undefined {
     this.#inTurn += cost;
     if (this.#inTurn < costPerTurn) return undefined;

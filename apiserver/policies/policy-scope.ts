@@ -11,7 +11,7 @@ import type { CelValue } from '../cel/values/cel-value.ts';
 const text: JsonSchema = { type: 'string' };
 const texts: JsonSchema = { type: 'array', items: text };
 const labels: JsonSchema = { type: 'object', additionalProperties: text };
-/** The schema of a value of any form. It is the only schema without a type that expressions can read. */
+/** The schema of any value. Expressions can read no other schema without a type. */
 const anything: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
 function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
@@ -86,7 +86,7 @@ const variableNames = [
   'authorizer.requestResource',
 ] as const;
 
-/** The variables that an expression has in addition to those of all expressions. */
+/** The variables that only some expressions have, and the types of variables. */
 export interface ScopeOptions {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
@@ -98,7 +98,10 @@ export interface ScopeOptions {
   readonly params?: CelType;
 }
 
-/** Lets expressions read fields such as `namespace` by their own names: only the names in schemas are escaped. */
+/**
+ * Returns a type whose fields have their plain names: the type of a schema escapes names such as `namespace` to
+ * `__namespace__`.
+ */
 function withPlainNames(type: CelType | undefined): CelType | undefined {
   if (type?.kind !== 'object') return type;
   const field = (name: string): CelType | undefined => withPlainNames(type.field(name) ?? type.field(`__${name}__`));

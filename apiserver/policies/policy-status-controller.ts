@@ -61,7 +61,7 @@ export class PolicyStatusController {
     if (status?.observedGeneration === observedGeneration) return;
     const expressionWarnings = await checkPolicyTypes({ spec }, table);
     if (this.#queue.isStopped) return;
-    // In a merge patch, null removes what was wrong before.
+    // In a merge patch, null removes the errors of the previous check.
     const typeChecking = { expressionWarnings: expressionWarnings.length === 0 ? null : expressionWarnings };
     const patch = { metadata: { resourceVersion }, status: { observedGeneration, typeChecking } };
     try {

@@ -2,7 +2,7 @@ import type { Message } from './message.ts';
 import { labelSelector, message, metadata } from './metadata-message.ts';
 import type { MessageFields } from './metadata-message.ts';
 
-/** How a webhook is called. */
+/** The address of a webhook: a service or a URL. */
 export const clientConfig: Message = message({
   1: [
     'service',
@@ -33,7 +33,7 @@ const ruleWithOperations = message({
 
 const matchCondition = message({ 1: ['name', 'string'], 2: ['expression', 'string'] });
 
-/** Returns the message of a webhook. The numbers of some fields differ between mutating and validating webhooks. */
+/** Returns the message of a webhook. Mutating and validating webhooks have different numbers for some fields. */
 function webhooks(rest: MessageFields): Message {
   return message({
     1: ['name', 'string'],

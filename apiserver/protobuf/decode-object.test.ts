@@ -17,7 +17,7 @@ const authentication = { group: 'authentication.k8s.io', version: 'v1' };
 const lease = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease' };
 const namespace = { group: '', version: 'v1', kind: 'Namespace' };
 
-/** The content of each recorded body, as Kubernetes writes it in JSON. */
+/** The object in each recorded body, as Kubernetes writes it in JSON. */
 const expected: Readonly<Record<string, readonly [gvk: typeof lease, object: object]>> = {
   'auth can-i': [
     { ...authorization, kind: 'SelfSubjectAccessReview' },
@@ -63,7 +63,7 @@ function decode(gvk: typeof lease, body: Buffer): Record<string, unknown> {
   return decodeProtobufObject(message, body);
 }
 
-/** Encodes a field with bytes or a text. */
+/** Encodes a field whose value is bytes or a string. */
 function field(number: number, value: string | Buffer): Buffer {
   const bytes = Buffer.from(value as string);
   const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];
@@ -112,7 +112,7 @@ describe('decodeProtobufObject', () => {
     });
   });
 
-  it('keeps the empty holder of a released lease', () => {
+  it('keeps the empty holderIdentity of a released Lease', () => {
     const spec = Buffer.concat([field(1, ''), Buffer.from([2 * 8, 1])]);
     expect(decode(lease, envelope(field(2, spec)))['spec']).to.deep.equal({
       holderIdentity: '',

@@ -3,7 +3,7 @@ import { decodeMessage } from './message.ts';
 import type { Message } from './message.ts';
 import { readFields } from './wire-fields.ts';
 
-/** The media type that clients in Go send for the kinds of Kubernetes itself. */
+/** The media type that Go clients send for the built-in kinds of Kubernetes. */
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
 export const magic: Buffer = Buffer.from('k8s\0');
@@ -14,9 +14,9 @@ export const typeMeta: Message = new Map([
 ]);
 
 /**
- * Returns the object in a body of the type {@link protobufType}: four bytes, then an envelope of apiVersion, kind and the message
- * itself.
- * @throws ApiError BadRequest for anything else.
+ * Decodes a body of the type {@link protobufType}: four bytes, then an envelope with apiVersion, kind and the encoded
+ * object.
+ * @throws ApiError BadRequest when the body has another format
  */
 export function decodeProtobufObject(message: Message, body: Buffer): Record<string, unknown> {
   if (!body.subarray(0, magic.length).equals(magic)) throw malformed('it does not begin with "k8s" and a zero byte');

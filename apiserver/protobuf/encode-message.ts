@@ -9,8 +9,8 @@ const bytesType = 2;
 const fixed64Type = 1;
 
 /**
- * Encodes a JSON object as a message. Values of a wrong type, which no valid object has, are left out; so are empty values, unless
- * an empty value counts.
+ * Encodes a JSON object as a message. Leaves out values of a wrong type, which no valid object has, and empty values of
+ * fields that are not `optional`.
  */
 export function encodeMessage(message: Message, object: JsonObject): Buffer {
   const parts: Buffer[] = [];
@@ -21,7 +21,7 @@ export function encodeMessage(message: Message, object: JsonObject): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Encodes a field with bytes. */
+/** Encodes a field whose value is bytes. */
 export function bytesField(number: number, bytes: Buffer): Buffer {
   return Buffer.concat([varint(number * 8 + bytesType), varint(bytes.length), bytes]);
 }
@@ -65,7 +65,10 @@ function entry(type: FieldType, key: string, value: unknown): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Returns a number for integers and flags, bytes for the rest; undefined for a value of another type. */
+/**
+ * Returns a number for an integer or a boolean, and bytes for any other type; undefined for a value that does not have
+ * the field's type.
+ */
 function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefined {
   if (typeof type !== 'string') return isJsonObject(value) ? encodeMessage(type, value) : undefined;
   switch (type) {
@@ -94,8 +97,8 @@ function encodeValue(type: FieldType, value: unknown): Buffer | bigint | undefin
 }
 
 /**
- * Returns the fields of a value that is an object, a list or a flag. With an object, clients also expect the flag,
- * which is true.
+ * Returns the fields for a value that is an object, a list or a boolean. For an object, clients also expect the
+ * boolean, which is true.
  */
 function eitherOf(value: unknown): JsonObject {
   if (typeof value === 'boolean') return { [eitherFields.flag]: value };
@@ -109,7 +112,7 @@ function doubleOf(value: number): Buffer {
   return bytes;
 }
 
-/** A time has whole seconds and nanoseconds. */
+/** Encodes a time as whole seconds and nanoseconds. */
 function timestamp(value: unknown): Buffer | undefined {
   const millis = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   if (typeof value !== 'string' || Number.isNaN(millis)) return undefined;
@@ -121,7 +124,7 @@ function timestamp(value: unknown): Buffer | undefined {
   return Buffer.concat(parts);
 }
 
-/** Negative numbers are the complement of two, in 64 bits. */
+/** Encodes an integer. A negative integer is encoded as its two's complement of 64 bits. */
 function varint(value: number | bigint): Buffer {
   let rest = BigInt.asUintN(64, BigInt(value));
   const bytes: number[] = [];

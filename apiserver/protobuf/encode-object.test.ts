@@ -177,7 +177,7 @@ const objects: readonly JsonObject[] = [
 
 describe('encodeProtobufObject', () => {
   for (const object of objects) {
-    it(`writes a ${String(object['kind'])} that is read as the same object`, () => {
+    it(`encodes a ${String(object['kind'])} that decodes to the same object`, () => {
       expect(decode(encodeProtobufObject(object), object)).to.deep.equal(object);
     });
   }
@@ -189,25 +189,26 @@ describe('encodeProtobufObject', () => {
     ['create token', 'authentication.k8s.io/v1', 'TokenRequest'],
   ];
   for (const [client, apiVersion, kind] of recorded) {
-    it(`writes what it has read from the recorded body of ${client}`, () => {
+    it(`encodes the same bytes that it has decoded from the recorded body of ${client}`, () => {
       const body = Buffer.from(cases.find((each) => each.client === client)?.base64 ?? '', 'base64');
       const read = { ...decode(body, { apiVersion, kind }) };
       expect(decode(encodeProtobufObject(read), read)).to.deep.equal(read);
     });
   }
 
-  it('writes the extra values of a user, each as a list of texts', () => {
+  it('encodes the extra values of a user, each as a list of strings', () => {
     const userInfo = { username: 'ann', extra: { k: ['v', 'w'] } };
     const written = encodeProtobufObject({
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'SelfSubjectReview',
       status: { userInfo },
     });
-    // Field 4 of UserInfo: an entry with the key (1) and an ExtraValue (2), whose items are fields 1.
+    // Field 4 of UserInfo is a map entry: field 1 has the key, and field 2 an ExtraValue, in which each item is a field
+    // 1.
     expect(written.includes(Buffer.from('\x22\x0b\x0a\x01k\x12\x06\x0a\x01v\x0a\x01w'))).to.equal(true);
   });
 
-  it('begins with "k8s", and lists have the revision and their items', () => {
+  it('encodes a list: first "k8s", then the revision and the items', () => {
     const [object] = objects;
     if (object === undefined) throw new Error('no object');
     const head = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: { resourceVersion: '9' } };
@@ -217,13 +218,13 @@ describe('encodeProtobufObject', () => {
     expect(list.toString('latin1').split('example.com/x')).to.have.length(3);
   });
 
-  it('writes an event of a watch after its length', () => {
+  it('encodes the length of a watch event before the event', () => {
     const event = encodeProtobufEvent('ADDED', { ...objects[0] });
     expect(event.readUInt32BE()).to.equal(event.length - 4);
     expect(event.subarray(4, 11)).to.deep.equal(Buffer.from([10, 5, ...Buffer.from('ADDED')]));
   });
 
-  it('has no message for kinds that are not built in', () => {
+  it('throws for kinds that are not built in, because they have no message', () => {
     expect(() => encodeProtobufObject({ apiVersion: 'a/v1', kind: 'B' })).to.throw('a/v1 B has no message of protobuf');
   });
 });

@@ -7,9 +7,9 @@ import { readFields } from './wire-fields.ts';
 import type { WireField } from './wire-fields.ts';
 
 /**
- * The type of a field. `bytes` are text in base64. `time` has whole seconds and `microTime` six digits more, as in
- * Kubernetes' JSON. A `quantity` is a message of one text, and `texts` a message of a list of texts, which are their values in
- * JSON. `json` is a message of one text of JSON.
+ * The type of a field. In JSON, `bytes` are a string in base64; `time` has whole seconds, and `microTime` microseconds.
+ * A `quantity` is a message with one string, which is its value in JSON. `texts` is a message with a list of strings,
+ * which is its value in JSON. `json` is a message with one string, which contains JSON.
  */
 export type FieldType =
   | 'string'
@@ -24,15 +24,16 @@ export type FieldType =
   | 'microTime'
   | Message;
 
-/** A field of a message, by the name that it has in JSON. */
+/** A field of a message, with its name in JSON. */
 export interface MessageField {
   readonly name: string;
   readonly type: FieldType;
   /**
-   * `list`: repeated; `map`: entries with a key of text; `optional`: an empty
-   * value counts as a value; `inline`: JSON has the fields of the message beside the other fields; `shown`: a value,
-   * or a list of values, that is written and never read, since only the server sets it; `either`: the message has the
-   * fields {@link eitherFields}, and JSON has the value of the one that is present. Default: none of these.
+   * `list`: a repeated field; `map`: entries with a string as key; `optional`: an empty value is not left out;
+   * `inline`: in JSON, the fields of the message are fields of the object that contains it; `shown`: a value, or a list
+   * of values, that is encoded and never decoded, because only the server sets it; `either`: a message with the fields
+   * {@link eitherFields}, of which JSON has only the value of the field that is set. Default: a single value, which is
+   * left out when it is empty.
    */
   readonly is?: 'list' | 'map' | 'optional' | 'inline' | 'shown' | 'either';
 }
@@ -44,8 +45,8 @@ export const eitherFields = { object: 'object', list: 'list', flag: 'flag' } as 
 export type Message = ReadonlyMap<number, MessageField>;
 
 /**
- * Decodes a message to the JSON object that Kubernetes writes for it: empty values are left out.
- * @throws ApiError BadRequest, naming the field, when the bytes are not that message.
+ * Decodes a message to the JSON object that Kubernetes writes for it, without empty values.
+ * @throws ApiError BadRequest, which names the field, when the bytes do not encode this message.
  */
 export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Record<string, unknown> {
   if (depth > objectLimits.maxDepth) throw tooDeep();
@@ -62,7 +63,7 @@ export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Recor
   }
   for (const { name, is } of message.values()) {
     const pairs = is === 'map' ? fields.get(name) : undefined;
-    // Not assigned one by one, since a key may be `__proto__`.
+    // An assignment for each key would set the prototype if a key is `__proto__`.
     if (Array.isArray(pairs)) fields.set(name, Object.fromEntries(pairs));
   }
   return Object.fromEntries(fields);
@@ -74,7 +75,7 @@ const texts: Message = new Map([[1, { name: 'items', type: 'string', is: 'list' 
 
 const entryMessages = new Map<FieldType, Message>();
 
-/** Returns the message of an entry of a map. */
+/** Returns the message for the entries of a map. */
 function entryOf(type: FieldType): Message {
   const known = entryMessages.get(type);
   if (known !== undefined) return known;
@@ -154,7 +155,7 @@ function tooDeep(): Error {
   return malformed(`it is nested more than ${objectLimits.maxDepth} levels deep`);
 }
 
-/** Returns an integer. Negative numbers are the complement of two, in 64 bits. */
+/** Decodes an integer. A negative integer is encoded as its two's complement of 64 bits. */
 function integerOf(name: string, value: bigint): number {
   const integer = Number(BigInt.asIntN(64, value));
   if (!Number.isSafeInteger(integer)) throw malformed(`${name} is beyond 2^53`);

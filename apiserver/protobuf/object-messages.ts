@@ -126,7 +126,10 @@ const secret = message({
 
 const scope = message({ 1: ['scopeName', 'string'], 2: ['operator', 'string'], 3: ['values', 'string', 'list'] });
 
-/** Has the field for scopes, which the kind does not have, so that fieldValidation treats them as it does in JSON. */
+/**
+ * The spec of a ResourceQuota. The kind of this server has no scopes, but the message has fields for them, so that
+ * fieldValidation reports them as it does in a JSON body.
+ */
 const quotaSpec = message({
   1: ['hard', 'quantity', 'map'],
   2: ['scopes', 'string', 'list'],
@@ -164,7 +167,7 @@ const messages: Readonly<Record<string, Message>> = {
   ...reviewMessages,
 };
 
-/** Returns the message of a kind; undefined for kinds that are only sent as JSON: all that are not built in. */
+/** Returns the message of a kind; undefined for kinds that are not built in, which are sent only as JSON. */
 export function messageOf({
   group,
   version,
@@ -192,7 +195,7 @@ export const listMetaMessage: Message = message({
   4: ['remainingItemCount', 'integer', 'optional'],
 });
 
-/** The message of an event without its object (field 2), which is in an envelope. */
+/** The message of a watch event without its object (field 2), which is encoded in an envelope of its own. */
 export const watchEventMessage: Message = message({ 1: ['type', 'string'] });
 
 const statusDetails = message({
@@ -213,7 +216,7 @@ const statusMessage = message({
   6: ['code', 'integer'],
 });
 
-/** Returns the message of an object in a response: of a built-in kind, or a Status. */
+/** Returns the message of an object in a response. The object is a Status or has a built-in kind. */
 export function answerMessageOf(apiVersion: string, kind: string): Message | undefined {
   if (apiVersion === 'v1' && kind === 'Status') return statusMessage;
   const name = `${apiVersion.includes('/') ? '' : '/'}${apiVersion}/${kind}`;

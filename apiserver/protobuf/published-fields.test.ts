@@ -10,7 +10,7 @@ import {
   watchEventMessage,
 } from './object-messages.ts';
 
-/** The fields of each message, by its full name. */
+/** The fields that Kubernetes publishes for each message, by the full name of the message. */
 const file = new URL('../../../test/vectors/protobuf-fields.json', import.meta.url);
 const { messages } = JSON.parse(readFileSync(file, 'utf8')) as {
   readonly messages: Readonly<Record<string, Readonly<Record<string, readonly [number: number, type: string]>>>>;
@@ -63,7 +63,7 @@ const jsonNames: Readonly<Record<string, string>> = {
   'k8s.io.api.admissionregistration.v1.NamedRuleWithOperations.ruleWithOperations': '',
 };
 
-/** Published fields that no message of ours has, with the reason. */
+/** Published fields that no message of this server has, each with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
   [`${meta}.ObjectMeta.selfLink`]: 'clients send it empty, and servers since 1.20 do not set it',
   [`${meta}.ListMeta.selfLink`]: 'servers since 1.20 do not set it',
@@ -71,7 +71,7 @@ const leftOut: Readonly<Record<string, string>> = {
   [`${meta}.WatchEvent.object`]: 'the object has an envelope of its own, which is encoded by itself',
 };
 
-/** Types with a form of their own in JSON. */
+/** Published types that JSON has in another form, and the name of this form. */
 const forms: Readonly<Record<string, Exclude<FieldType, Message>>> = {
   bool: 'boolean',
   int32: 'integer',
@@ -92,12 +92,15 @@ function jsonNameOf(message: string, field: string): string {
   return field.charAt(0).toLowerCase() + field.slice(1);
 }
 
-/** A published type without `[]` and `map<>`. */
+/** Returns a published type without `[]` and `map<>`. */
 function elementOf(type: string): string {
   return type.replace('[]', '').replace(/^map<(.*)>$/, '$1');
 }
 
-/** The fields of a message and of those in it, as `<message>: <number> <name in JSON> <type>`. */
+/**
+ * Returns a line for each field of a published message and of the messages in it:
+ * `<message>: <number> <name in JSON> <type>`.
+ */
 function published(message: string, lines: Set<string> = new Set()): Set<string> {
   for (const [field, [number, type]] of Object.entries(messages[message] ?? {})) {
     const element = elementOf(type);
@@ -111,8 +114,8 @@ function published(message: string, lines: Set<string> = new Set()): Set<string>
 }
 
 /**
- * Returns the lines of {@link published} for a message of this server. A message in it has the name of the published
- * one with the same number.
+ * Returns lines in the format of {@link published} for a message of this server. A message in a field gets the name of
+ * the message in the published field with the same number.
  */
 function ours(message: Message, name: string, lines: Set<string> = new Set()): Set<string> {
   for (const [number, field] of message) {
@@ -138,10 +141,10 @@ function expectPublished(message: Message | undefined, name: string): void {
   expect([...ours(message, name)].sort(), name).to.deep.equal(expected.sort());
 }
 
-describe('the published field numbers', () => {
+describe('the field numbers of messages', () => {
   for (const [apiVersion, names] of Object.entries(kinds))
     for (const kind of names) {
-      it(`are those of ${apiVersion} ${kind}`, () => {
+      it(`are the published ones for ${apiVersion} ${kind}`, () => {
         const [version = '', group = ''] = apiVersion.split('/').reverse();
         const message = messageOf({ group, version, kind });
         expectPublished(message, `${packageOf(apiVersion)}.${kind}`);
@@ -149,14 +152,14 @@ describe('the published field numbers', () => {
       });
     }
 
-  it('are those of Status, DeleteOptions, the metadata of lists, and events of watches', () => {
+  it('are the published ones for Status, DeleteOptions, the metadata of lists, and watch events', () => {
     expectPublished(answerMessageOf('v1', 'Status'), `${meta}.Status`);
     expectPublished(deleteOptionsMessage, `${meta}.DeleteOptions`);
     expectPublished(listMetaMessage, `${meta}.ListMeta`);
     expectPublished(watchEventMessage, `${meta}.WatchEvent`);
   });
 
-  it('are those of the envelope, of lists and of embedded objects', () => {
+  it('are the published ones for the envelope, lists and embedded objects', () => {
     expectPublished(typeMeta, `${runtime}.TypeMeta`);
     expect(messages[`${runtime}.Unknown`]).to.deep.include({ typeMeta: [1, `${runtime}.TypeMeta`], raw: [2, 'bytes'] });
     expect(messages['k8s.io.api.core.v1.ConfigMapList']).to.deep.equal({

@@ -11,7 +11,7 @@ const tokenRequestSpec = message({
   4: ['expirationSeconds', 'integer', 'optional'],
 });
 
-/** Field and label selectors have the same fields. */
+/** The message of a field selector, and of a label selector: they have the same fields. */
 const selector = message({ 1: ['rawSelector', 'string'], 2: ['requirements', requirement, 'list'] });
 
 const resourceAttributes = message({
@@ -88,7 +88,7 @@ const subjectReview = review({
   6: ['uid', 'string'],
 });
 
-/** The messages of kinds such as reviews, which get a response and are never stored. */
+/** The messages of kinds that are never stored, such as reviews: the server only responds to them. */
 export const reviewMessages: Readonly<Record<string, Message>> = {
   'authentication.k8s.io/v1/TokenRequest': message({
     1: ['metadata', metadata],

@@ -9,7 +9,7 @@ export type WireField =
 /** A varint of 64 bits. */
 const maxVarintBytes = 10;
 
-/** Yields the fields of a message, in order. @throws ApiError BadRequest when the bytes are no message. */
+/** Yields the fields of a message, in order. @throws ApiError BadRequest when the bytes do not encode a message */
 export function* readFields(bytes: Buffer): Generator<WireField, void, undefined> {
   const reader = new Reader(bytes);
   while (!reader.isAtEnd()) {

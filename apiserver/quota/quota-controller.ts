@@ -15,12 +15,15 @@ export interface QuotaControllerParts {
   readonly logger: Logger;
 }
 
-/** Time that changes are gathered for, so that a thousand creations are one change of a status. */
+/**
+ * The time for which changes are collected before a status is written, so that a thousand creations cause one write of
+ * the status.
+ */
 const gatherMs = 200;
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
-/** Maintains `status.used` and `status.hard` of quotas, which are only for people and tools. */
+/** Maintains `status.used` and `status.hard` of quotas for people and tools: the server does not read them. */
 export class QuotaController {
   readonly #parts: QuotaControllerParts;
   readonly #getQuotas: () => Resource | undefined;
@@ -62,7 +65,8 @@ export class QuotaController {
       resource.feed.subscribe((change) => this.#note(change, isQuotas)),
     );
     const quotas = isQuotas ? resource : this.#getQuotas();
-    // Counts a kind that is served again, and quotas that others changed meanwhile.
+    // This counts the objects of a kind that is served again, and updates quotas that other processes changed
+    // meanwhile.
     for (const { namespace = '' } of quotas?.cache.entries() ?? []) this.#noteNamespace(namespace);
   }
 
@@ -127,12 +131,12 @@ export class QuotaController {
   }
 }
 
-/** Returns a merge patch that leaves these keys and no others. */
+/** Returns a merge patch that turns `present` into `next`: null removes the other keys. */
 function exactly(next: object, present: object = {}): Readonly<Record<string, unknown>> {
   return { ...Object.fromEntries(Object.keys(present).map((key) => [key, null])), ...next };
 }
 
-/** Patches the status of a quota as the service. */
+/** Patches the status of a quota, as a write of the server itself. */
 async function patchStatus(
   registry: Registry,
   quotas: Resource,
@@ -141,7 +145,10 @@ async function patchStatus(
   await registry.patch(quotas, key, { type: 'merge', patch }, { ...asService, subresource: 'status' });
 }
 
-/** Makes a process the one that counts for a quota. Another change of the quota, or its deletion, is not a failure. */
+/**
+ * Records in a quota's status that a process counts for it. Resolves also when the quota was changed or deleted
+ * meanwhile.
+ */
 export async function takeOverQuota(
   { registry, table }: Pick<QuotaControllerParts, 'registry' | 'table'>,
   { metadata: { name, namespace = '', resourceVersion } }: ApiObject,

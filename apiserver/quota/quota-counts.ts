@@ -8,13 +8,13 @@ import { decodeObject } from '../registry/object/object-codec.ts';
 /** A parsed quota. */
 export interface ReadQuota {
   readonly object: ResourceQuotaObject;
-  /** The bounds by their keys, such as `count/persons.people.example.com`. */
+  /** The maximum counts by their keys, such as `count/persons.people.example.com`. */
   readonly hard: ReadonlyMap<string, number>;
 }
 
 const known = new WeakMap<Entry, ReadQuota>();
 
-/** Returns a stored quota; it is read once. */
+/** Returns the parsed quota of an entry; parses each entry once. */
 export function readQuota(entry: Entry): ReadQuota {
   let quota = known.get(entry);
   if (quota === undefined) {
@@ -26,17 +26,19 @@ export function readQuota(entry: Entry): ReadQuota {
   return quota;
 }
 
-/** Returns the key that a quota counts a kind by. */
+/** Returns the key of a quota that bounds the number of objects of a kind. */
 export function countKey({ group, plural }: Pick<ModelDescriptor, 'group' | 'plural'>): string {
   return group === '' ? `count/${plural}` : `count/${plural}.${group}`;
 }
 
-/** Resolves when the objects of a namespace can be counted; returns undefined when they can be counted now. */
+/**
+ * Prepares the index by which the objects of a kind are counted in each namespace. Returns undefined when it is ready.
+ */
 export function prepareCount({ storage }: Resource): Promise<void> | undefined {
   return storage.cache.index('metadata.namespace')?.prepareCondition({ absent: false, order: false });
 }
 
-/** Returns the number of objects of a kind in a namespace, those that cannot be read included. */
+/** Returns the number of objects of a kind in a namespace, including objects that cannot be read. */
 export function countIn({ storage }: Resource, namespace: string): number {
   const values = storage.cache.index('metadata.namespace')?.values;
   const readable = values === undefined ? 0 : values.rankAfter(namespace) - values.rankOf(namespace);

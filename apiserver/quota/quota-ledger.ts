@@ -17,32 +17,29 @@ export interface QuotaLedgerParts {
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** Makes this process the one that counts for a quota. */
+  /** Records in the quota's status that the process with this id counts for the quota. */
   readonly takeOver: (quota: ApiObject, id: string) => Promise<void>;
 }
 
-/** The creations under way of one kind in one namespace. */
+/** The running creations of one kind in one namespace, and the callers that wait for one of them to end. */
 interface UnderWay {
   count: number;
   readonly waiting: (() => void)[];
 }
 
 /**
- * Counts objects against quotas. Memory has all objects of this process, and the creations under way are counted here.
- * Only one of several processes counts for a quota at a time. The quota's status names this process, and each of its
- * creations requires the claim of that status. Before it takes over, its memory has all earlier creations of other
- * processes. So a bound is never exceeded, and no creation is refused below it.
+ * Counts objects against quotas: the objects in memory, and the running creations of this process. Only one of several
+ * processes counts for a quota at a time. The quota's status names that process, and each creation of that process
+ * requires the claim of the status. When a process takes over, its memory first receives all earlier creations of the
+ * other processes. So a quota is never exceeded, and no creation is refused while the quota has room.
  */
 export class QuotaLedger {
   readonly #parts: QuotaLedgerParts;
   readonly #underWay = new Map<string, UnderWay>();
-  /** The last claim of each quota by its uid: stores recognize equal claims by identity. */
+  /** The last claim of each quota, by the quota's uid. Claims are reused because stores compare them by identity. */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /**
-   * The number of times that this process has taken over a quota since it last counted a creation, by the uid of the
-   * quota.
-   */
+  /** By the uid of each quota: how often this process has taken over the quota since it last counted a creation. */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {
@@ -50,8 +47,8 @@ export class QuotaLedger {
   }
 
   /**
-   * Reserves a place for a new object; undefined when no quota counts it. Call `release` once the object is created, or
-   * its creation has failed. Rejects with ApiError Forbidden when a quota is used up.
+   * Counts a new object before it is created; returns undefined when no quota counts it. Call `release` of the result
+   * once the object is created, or its creation has failed. Rejects with ApiError Forbidden when a quota is used up.
    */
   reserve(quotas: Resource, resource: Resource, object: ApiObject): Promise<Reservation> | undefined {
     const { namespace } = object.metadata;
@@ -78,7 +75,7 @@ export class QuotaLedger {
         ({ hard }) => used + (underWay?.count ?? 0) >= (hard.get(countKey(resource.model)) ?? 0),
       );
       if (full === undefined) return this.#hold(place, counting, this.#claimsOf(quotas, counting));
-      // A creation under way may fail, and free its place.
+      // A running creation may fail; the quota then has room for another one.
       if (underWay === undefined) {
         this.#decided(counting);
         throw exceeded(resource, object, { quota: full, used });
@@ -133,7 +130,7 @@ export class QuotaLedger {
     });
   }
 
-  /** All creations that wait for it share one takeover. */
+  /** Takes over a quota from another process. All creations that wait for the same quota share one takeover. */
   #takeOver({ object }: ReadQuota): Promise<void> {
     const uid = object.metadata.uid ?? '';
     let takeOver = this.#takeOvers.get(uid);
@@ -146,8 +143,8 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { takeOver, id } = this.#parts;
-    // The other process counts for this quota as well, and should not have to repeat the creations for which it has
-    // reserved places.
+    // Another process counts for this quota now. The wait lets it finish its running creations, which it would have to
+    // repeat after the takeover.
     if (object.status?.counter !== undefined) {
       const uid = object.metadata.uid ?? '';
       const turns = this.#turns.get(uid) ?? 0;

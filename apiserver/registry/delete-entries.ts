@@ -6,17 +6,19 @@ import type { WriteOptions } from './writes/write-options.ts';
 import type { Resource } from './kinds/resource.ts';
 
 export interface DeleteEntriesOptions {
-  /** The maximum number of concurrent deletions. The queue of writes is bounded, and other writes need places in it. */
+  /**
+   * The maximum number of concurrent deletions. The queue of writes is bounded, and must have room for other writes.
+   */
   readonly atOnce: number;
   readonly optionsOf: (entry: Entry) => WriteOptions;
-  /** Stops between two groups. Default never. */
+  /** When this returns true, no further deletions start. Default: never. */
   readonly isStopped?: () => boolean;
 }
 
 /**
- * Deletes objects of one kind, some at a time. An object that is already gone is not a failure, and a refused
- * deletion does not stop the others. Rejects in the end with the first failure, but at once when no write is
- * possible.
+ * Deletes objects of one kind, `atOnce` at a time. An object that is already gone is not a failure, and a refused
+ * deletion does not stop the others. Rejects with the first failure, after all deletions; but immediately when the
+ * store is unavailable.
  */
 export async function deleteEntries(
   registry: Registry,

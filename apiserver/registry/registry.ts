@@ -28,11 +28,12 @@ import type { RequestedChange, WritePlan } from './writes/write-plan.ts';
 import { deletionAnswer, writtenAs } from './writes/write-result.ts';
 import type { Written, WriteResult } from './writes/write-result.ts';
 
-/** The number of names tried for a generateName. */
+/** The maximum number of names that are tried for a generateName. */
 const maxNameDraws = 8;
 
 /**
- * The number of plans for a write whose object other replicas keep changing, before the client is asked to try again.
+ * The maximum number of times that a write is planned while other replicas change its object. Then the client gets a
+ * conflict.
  */
 const maxRaces = 16;
 
@@ -50,16 +51,16 @@ interface Work {
 }
 
 /**
- * The registry executes every write of every kind: it is planned on the stored object ({@link WritePlanner}), one commit
- * makes it durable, and index and feed follow before the response ({@link Committer}). Rejects with ApiError only; any
- * other error is a bug.
+ * Executes every write of every kind. A write is planned for the stored object ({@link WritePlanner}); one commit makes
+ * it durable, and the indexes and the feed are updated before the response ({@link Committer}). Methods reject only
+ * with ApiError; any other error is a bug.
  */
 export class Registry {
   readonly #options: RegistryOptions;
   readonly #planner: WritePlanner;
   readonly #committer: Committer;
   readonly #locks = new KeyedMutex();
-  /** Counts writes that are reviewed; each has a lock of its own. */
+  /** Numbers the writes that webhooks review, because each of them has a lock of its own. */
   #reviewed = 0;
 
   constructor(options: RegistryOptions) {
@@ -74,8 +75,8 @@ export class Registry {
   }
 
   /**
-   * The stored object in the resource's version: the latest one, one not older than `resourceVersion`, or with `0` the
-   * one in memory ({@link Revisions.reach}).
+   * Returns a stored object in the resource's version. Its state is the latest one; with `resourceVersion`, a state
+   * that is not older; with `0`, the state in memory ({@link Revisions.reach}).
    */
   get(resource: Resource, key: ObjectKey, resourceVersion?: string): Entry | Promise<Entry> {
     const reached = this.#options.revisions.reach(resourceVersion);
@@ -89,8 +90,8 @@ export class Registry {
   }
 
   /**
-   * Creates an object. The commit starts in this turn, if nothing has to wait. `draws` is the number of names that were
-   * drawn, including this one.
+   * Creates an object. The commit starts in the present turn of the event loop if nothing has to be awaited. `draws` is
+   * the number of names that were generated for the object, including the present one.
    */
   create(resource: Resource, body: BodySource, options: CreateOptions, draws: number = 1): Promise<WriteResult> {
     const again = (): Promise<WriteResult> => this.create(resource, body, options, draws + 1);
@@ -135,7 +136,10 @@ export class Registry {
     throw conflict(resource.model, key.name);
   }
 
-  /** Resolves with undefined when there is no such object. Asks memory first, because an error costs as much as half a creation. */
+  /**
+   * Changes an object; resolves with undefined when it does not exist. Looks in memory first, because a NotFound error
+   * costs half as much as a creation.
+   */
   async #changePresent(resource: Resource, change: RequestedChange): Promise<WriteResult | undefined> {
     if (this.#isSurelyAbsent(resource, change.key)) return undefined;
     try {
@@ -147,8 +151,8 @@ export class Registry {
   }
 
   /**
-   * False while memory may lag behind, or a write is under way: a client must not need a permission to create if the
-   * object may exist.
+   * Returns true only when the object certainly does not exist: false while memory may be behind, or a write of the
+   * object is running. If the object may exist, the client must not need the permission to create it.
    */
   #isSurelyAbsent({ cache, keyPrefix }: Resource, key: ObjectKey): boolean {
     if (this.#options.revisions.mayLag) return false;
@@ -156,7 +160,9 @@ export class Registry {
     return cache.get(at) === undefined && !cache.broken.has(at) && !this.#locks.isHeld(keyPrefix + at);
   }
 
-  /** PUT of the object or of a subresource; 404 when the object is absent: no upsert. */
+  /**
+   * Replaces an object or a subresource (PUT). Rejects with 404 when the object does not exist: a PUT never creates it.
+   */
   update(resource: Resource, key: ObjectKey, body: BodySource, options: WriteOptions): Promise<WriteResult> {
     const { rules } = resource;
     const propose: RequestedChange['propose'] = (stored, request) => proposeUpdate(rules, stored, body, request);
@@ -200,11 +206,15 @@ export class Registry {
       takesLocked: true,
       requested: resource,
     });
-    // A deleted object is not shown, so that it can be deleted even if it cannot be converted.
+    // A deleted object is not converted to the requested version, so that an object that cannot be converted can be
+    // deleted.
     return written.outcome === 'removed' ? written : whenConverted(() => deletionAnswer(resource, written));
   }
 
-  /** Calls `retry` when a drawn name is taken. @throws ApiError AlreadyExists for any other name that is taken */
+  /**
+   * Creates an object under the name in the proposal. When a generated name is already taken, calls `retry`. @throws
+   * ApiError AlreadyExists for any other name that is taken
+   */
   #createNamed(
     resource: Resource,
     proposal: CreateProposal,
@@ -226,7 +236,7 @@ export class Registry {
         this.#planner.planCreate(resource, next, { key, options, request });
       return this.#locks.run(lock, () => this.#carryOut({ resource, name, dryRun: options.dryRun, options, plan }, 0));
     };
-    // A creation always changes something.
+    // A creation is never without effect, so the result is a next state.
     const accepted = decided as NextState | Promise<NextState>;
     const created = accepted instanceof Promise ? accepted.then(commit) : commit(accepted);
     if (!proposal.isNameDrawn || retry === undefined) return created;
@@ -247,8 +257,9 @@ export class Registry {
   }
 
   /**
-   * Returns the lock of a write, which is that of its object. A write that webhooks review may take half a minute, so
-   * it shares no lock: if the object was changed meanwhile, its commit fails, and it is planned again.
+   * Returns the lock of a write: usually the lock of its object. A write that webhooks review may take half a minute,
+   * so it gets a lock of its own. If the object is changed meanwhile, the commit of the reviewed write fails, and this
+   * write is planned again.
    */
   #lockFor(resource: Resource, key: string, options: WriteOptions): string {
     const lock = resource.keyPrefix + key;
@@ -258,8 +269,8 @@ export class Registry {
   }
 
   /**
-   * Plans and commits a write, and plans it again when another replica was faster. The commit starts in this turn, if
-   * nothing has to wait.
+   * Plans and commits a write, and plans it again when another replica was faster. The commit starts in the present
+   * turn of the event loop if nothing has to be awaited.
    */
   #carryOut(work: Work, race: number): Promise<WriteResult> {
     if (race === maxRaces) return Promise.reject(conflict(work.resource.model, work.name));
@@ -296,7 +307,10 @@ export class Registry {
     });
   }
 
-  /** Commits a write that depends on other objects: it is checked once more at its turn. */
+  /**
+   * Commits a write that depends on other objects. Such writes are committed in sequence, and each is checked once more
+   * before its commit.
+   */
   #commitInTurn({ write, recheck }: PlannedCommit, resource: Resource, race: number): Promise<Written | Refusal> {
     const { turns } = this.#options;
     if (turns === undefined) return this.#committer.commit(resource, write);
@@ -307,15 +321,15 @@ export class Registry {
   }
 
   /**
-   * A commit detects by itself that its plan is based on an old state. A plan without a commit, or with an error, is
-   * made again on everything that is acknowledged, since memory may be behind. So is the plan of a write that depends
-   * on other objects.
+   * Plans a write while memory may be behind the writes of other replicas. A commit fails if its plan is based on an
+   * old state, so such a plan can be used directly. A plan without a commit, or with an error, is made again once
+   * memory has all acknowledged writes. A write that depends on other objects, and a dry run, are planned only then.
    */
   async #planOnLatest({ resource, dryRun = false, plan }: Work): Promise<WritePlan> {
     const isGuarded = this.#planner.rulesOf(resource).guards.length > 0;
     if (!dryRun && !isGuarded) {
       const first = await planOrRefusal(async () => whenConverted(plan));
-      // When a hook or a webhook did not respond, the refusal was not decided on an old state, so it is returned
+      // If a hook or a webhook did not respond, the refusal does not depend on the state of memory, so it is returned
       // unchanged.
       const isUndecided = first.kind === 'refused' && ['Timeout', 'InternalError'].includes(first.error.reason);
       if (first.kind === 'commit' || isUndecided) return first;
@@ -326,7 +340,7 @@ export class Registry {
   }
 }
 
-/** Gives the reserved place in quotas back when a commit has ended. */
+/** Calls `release` of a reservation in quotas when the commit has ended. */
 async function releasing(
   committed: Promise<Written | Refusal>,
   release: Reservation['release'],

@@ -13,7 +13,7 @@ import {
   tokenReview,
 } from './review-kinds.ts';
 
-/** The attributes of a request, as reviews name them. */
+/** The attributes of a request to a resource, with the names that reviews use. */
 interface ReviewedResource {
   readonly namespace?: string;
   readonly verb?: string;
@@ -24,7 +24,7 @@ interface ReviewedResource {
   readonly name?: string;
 }
 
-/** The `spec` of a review, valid by the schema of its kind. */
+/** The `spec` of a review, which the schema of its kind has accepted. */
 export interface ReviewSpec {
   readonly namespace?: string;
   readonly token?: string;
@@ -43,7 +43,7 @@ export interface ReviewParts {
 }
 
 export interface ReviewContext extends ReviewParts {
-  /** The user who asks. */
+  /** The user who sends the review. */
   readonly caller: UserInfo;
   /** The namespace of the request's path. */
   readonly namespace: string | undefined;
@@ -60,7 +60,9 @@ const answers = new Map<ModelDescriptor, Answer>([
   [selfSubjectRulesReview, answerRules],
 ]);
 
-/** Returns the status of a review. @throws ApiError Invalid, naming the field that does not fit the others. */
+/**
+ * Returns the status of a review. @throws ApiError Invalid, which names the field that contradicts the other fields.
+ */
 export function answerReview(
   model: ModelDescriptor,
   spec: ReviewSpec,
@@ -133,7 +135,7 @@ function attributesOf({ resourceAttributes, nonResourceAttributes }: ReviewSpec)
     return { isResource: false, verb, path };
   }
   const { verb = '', group = '', version = '', resource = '', subresource, namespace, name } = resourceAttributes;
-  // Clients in Go send empty strings for absent values.
+  // Go clients send empty strings for absent values.
   const part = { subresource: present(subresource), namespace: present(namespace), name: present(name) };
   return { isResource: true, verb, group, version, resource, ...part };
 }

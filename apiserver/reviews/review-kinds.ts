@@ -84,8 +84,8 @@ export const selfSubjectRulesReview: ModelDescriptor = reviewKind({
 });
 
 /**
- * Kinds with which a client asks a question by creating an object: nothing is stored, and the status of the response is
- * the answer.
+ * The kinds of reviews. A client asks a question by creating an object of such a kind. Nothing is stored; the status of
+ * the object in the response is the answer.
  */
 export const reviewKinds: readonly ModelDescriptor[] = [
   selfSubjectReview,
@@ -96,7 +96,7 @@ export const reviewKinds: readonly ModelDescriptor[] = [
   selfSubjectRulesReview,
 ];
 
-/** True for kinds whose objects can only be created. */
+/** Returns true for kinds of reviews, whose objects can only be created. */
 export function isReview(model: ModelDescriptor): boolean {
   return reviewKinds.includes(model);
 }

@@ -1,25 +1,24 @@
 import { quoteValue } from '@homeostat/controller-runtime/api';
 import type { FieldShape, Shape } from './shape.ts';
 
-/** The maximum number of values that one default may bring into an object, including the defaults of its own fields. */
+/** The maximum number of values that one default may add to an object, including the defaults of its own fields. */
 const maxValues = 10_000;
 
 /**
- * Refuses defaults that contain themselves (a default `{}` on a field of the object's own schema would never end), and
- * those that unfold into more than 10,000 values.
- * @throws RangeError that shows the default.
+ * Refuses defaults that contain themselves, such as a default `{}` for a field that has the schema of the whole object;
+ * and defaults that add more than 10,000 values. @throws RangeError, whose message shows the default.
  */
 export function checkDefaults(shapes: Iterable<Shape>): void {
   const sizes = new DefaultSizes();
   for (const shape of shapes) if (shape.defaultValue !== undefined) sizes.ofDefault(shape);
 }
 
-/** Counts the values that defaults add to an object, each default once. */
+/** Counts the values that each default adds to an object. Each default is counted only once. */
 export class DefaultSizes {
-  /** Undefined while a shape is being counted. */
+  /** The number of values of each shape's default; undefined while the default is being counted. */
   readonly #sizes = new Map<Shape, number | undefined>();
 
-  /** Returns the number of values of a shape's default. @throws RangeError that shows the default. */
+  /** Returns the number of values of a shape's default. @throws RangeError, whose message shows the default. */
   ofDefault(shape: Shape): number {
     if (this.#sizes.has(shape)) {
       const known = this.#sizes.get(shape);
@@ -46,7 +45,7 @@ export class DefaultSizes {
     return 1 + sum(given) + sum(added.map(([, child]) => this.ofDefault(child)));
   }
 
-  /** Returns the number of values of a field. A default replaces null. */
+  /** Returns the number of values of a field. If the field is null and has a default, the default is counted. */
   #ofChild(value: unknown, field: FieldShape | undefined): number {
     const isReplaced =
       value === null && typeof field === 'object' && !field.isNullable && field.defaultValue !== undefined;

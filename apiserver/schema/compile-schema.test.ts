@@ -42,7 +42,7 @@ function compile(
   return compileSchema({ schemaName: 'Root', components: { Root: schema, ...others } });
 }
 
-/** A schema with one field, `v`. */
+/** Compiles a schema with one field, `v`. */
 function field(
   schema: JsonSchema,
   others: Readonly<Record<string, JsonSchema>> = {},
@@ -57,14 +57,14 @@ function nest(levels: number): object {
 }
 
 describe('compileSchema', () => {
-  it('returns the same empty lists when there is nothing to report', () => {
+  it('returns shared empty lists when there is nothing to report', () => {
     const object = { apiVersion: 'a/v1', kind: 'Person', metadata: { name: 'a' }, spec: { name: 'A' } };
     expect(people.prune(object)).to.equal(people.prune({ spec: { age: 1 } }));
     expect(people.validate(object)).to.equal(people.validate({ spec: { name: 'B' } }));
     expect(Object.isFrozen(people)).to.equal(true);
   });
 
-  it('reports every violation at once, in the words of Kubernetes', () => {
+  it('reports all violations together, with the wording of Kubernetes', () => {
     const spec = {
       name: 'x'.repeat(101),
       age: 151,
@@ -94,7 +94,7 @@ describe('compileSchema', () => {
     ]);
   });
 
-  it('uses one schema to set defaults in, prune and validate a nested object', () => {
+  it('sets defaults in a nested object, prunes it and validates it with one schema', () => {
     const object = { spec: { name: 'A', otherPerson: { spec: { name: 'B', bogus: 1, age: -1 } } } };
     people.applyDefaults(object);
     expect(people.prune(object)).to.deep.equal(['spec.otherPerson.spec.bogus']);
@@ -108,7 +108,7 @@ describe('compileSchema', () => {
     expect(metadata).to.deep.equal({ name: 'a', version: 3, ownerReferences: [{ uid: 'u' }] });
   });
 
-  it('applies neither a closed schema nor a schema for all other fields to the envelope', () => {
+  it('does not apply additionalProperties to apiVersion, kind and metadata', () => {
     const object = { apiVersion: 'a/v1', kind: 'K', metadata: { name: 'a' }, other: { x: 1 } };
     const open = compile({ type: 'object', additionalProperties: { type: 'object', properties: {} } });
     expect(open.prune(structuredClone(object))).to.deep.equal(['other.x']);
@@ -117,7 +117,7 @@ describe('compileSchema', () => {
     expect(closed.validate(object)).to.deep.equal([]);
   });
 
-  it('keeps the fields that a branch or a referenced schema declares', () => {
+  it('keeps the fields that a branch of the schema or a referenced schema declares', () => {
     const base: JsonSchema = { type: 'object', properties: { a: { type: 'string', default: 'x' } } };
     const branch: JsonSchema = { type: 'object', properties: { b: { type: 'string', default: 'y' } } };
     const composed = field(
@@ -146,7 +146,7 @@ describe('compileSchema', () => {
     );
   });
 
-  it('refuses integers that a double cannot represent exactly, with any bounds', () => {
+  it('refuses integers that a double cannot represent exactly, whatever bounds the schema has', () => {
     const largest = Number.MAX_SAFE_INTEGER;
     const schemas: JsonSchema[] = [
       { type: 'integer' },
@@ -205,25 +205,25 @@ describe('compileSchema', () => {
     ]);
   });
 
-  it('reports unknown fields as warnings with the text of Kubernetes', () => {
+  it('reports an unknown field with the text of Kubernetes', () => {
     expect(unknownFieldMessage('spec.bogus')).to.equal('unknown field "spec.bogus"');
   });
 });
 
-describe('compileSchema refuses at registration', () => {
-  it('patterns that RE2 does not support', () => {
+describe('compileSchema with an invalid schema', () => {
+  it('refuses patterns that RE2 does not support', () => {
     expect(() => field({ type: 'string', pattern: '(?=a)b' })).to.throw(
       SyntaxError,
       "the pattern '(?=a)b' is not supported by RE2",
     );
   });
 
-  it('unresolved references, and a missing schema of the object', () => {
+  it('refuses unresolved references, and a missing schema of the object', () => {
     expect(() => field({ $ref: '#/components/schemas/Nobody' })).to.throw(ReferenceError, 'Nobody');
     expect(() => compileSchema({ schemaName: 'toString', components: {} })).to.throw(ReferenceError, 'toString');
   });
 
-  it('a property named __proto__', () => {
+  it('refuses a property named __proto__', () => {
     expect(() =>
       compile({
         type: 'object',
@@ -232,7 +232,7 @@ describe('compileSchema refuses at registration', () => {
     ).to.throw('__proto__');
   });
 
-  it('endless defaults, even those that start only with a null in a list', () => {
+  it('refuses endless defaults, even if they begin with a null in a list', () => {
     const self: JsonSchema = { $ref: '#/components/schemas/Node', default: {} };
     expect(() => field(self, { Node: { type: 'object', properties: { next: self } } })).to.throw(
       RangeError,
@@ -242,7 +242,7 @@ describe('compileSchema refuses at registration', () => {
     expect(() => field(item, { List: { type: 'array', items: item } })).to.throw(RangeError, 'contains itself');
   });
 
-  it('defaults that expand into too many values', () => {
+  it('refuses defaults that add too many values', () => {
     const levels: Record<string, JsonSchema> = { L0: { type: 'object', properties: {} } };
     for (let level = 1; level <= 40; level += 1) {
       const below: JsonSchema = { $ref: `#/components/schemas/L${level - 1}`, default: {} };
@@ -299,7 +299,7 @@ describe('compileSchema and hostile objects', () => {
     expect(causes).to.have.length(1);
   });
 
-  it('stops at a schema that doubles its work with each level [slow]', () => {
+  it('stops early for a schema that doubles the work with each level of the object [slow]', () => {
     const node: JsonSchema = { $ref: '#/components/schemas/Node' };
     const branch = (limit: number): JsonSchema => ({ type: 'object', maxProperties: limit, properties: { v: node } });
     const tree = field(node, { Node: { anyOf: [branch(1), branch(2), { ...branch(3), required: ['never'] }] } });

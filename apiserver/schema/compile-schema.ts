@@ -9,51 +9,55 @@ import { Validator } from './judge/validator.ts';
 import type { SchemaOrigin } from './judge/validator.ts';
 
 /**
- * The steps of a write that a schema defines: defaults, then pruning, then validation, each on the result of the one before. Objects
- * are plain JSON, not frozen, and at most 100 levels deep. The three together take about 3 µs for an object of 1 KB.
+ * The steps of a write that a schema defines: defaults, then pruning, then validation. Each step gets the result of the
+ * previous one. Objects are plain JSON, not frozen, and at most 100 levels deep. For an object of 1 KB, the three steps
+ * together take about 3 µs.
  */
 export interface ObjectSchema {
   /**
-   * Resolves when the patterns are compiled; undefined once they are. Before that, validation is correct, too, but may
-   * take as long as compiling them. Absent for a schema whose patterns are already compiled.
+   * Resolves when the patterns are compiled; returns undefined once they are. An earlier validation is correct as well,
+   * but may have to compile the patterns first. Absent for a schema whose patterns are already compiled.
    */
   readonly whenReady: (() => Promise<void> | undefined) | undefined;
   /**
-   * Fills in defaults in place; null counts as absent where the schema does not say `nullable`.
+   * Fills in defaults in place. A null counts as absent, unless the schema says `nullable`.
    * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be.
    */
   applyDefaults(object: object): void;
   /**
-   * Removes unknown fields in place and returns their paths (`spec.items[1].b`) in the order of the object, at most 100.
-   * apiVersion, kind and the known fields of metadata stay without being declared.
+   * Removes unknown fields in place, and returns at most 100 of their paths (`spec.items[1].b`), in the order of the
+   * object. apiVersion, kind and the known fields of metadata stay even if the schema does not declare them.
    */
   prune(object: object): readonly string[];
   /**
-   * Returns every violation, at most 100, in Kubernetes' words; does not change the object. An object counts as too
-   * complex if matching its patterns takes more than 30 ms.
+   * Returns the violations, at most 100, with the wording of Kubernetes. Does not change the object. If the patterns
+   * take more than 30 ms, the violation says that the object is too complex.
    */
   validate(object: object): readonly FieldCause[];
-  /** True for an object without a violation that can be validated at once. Where it is false, {@link judge} decides. */
+  /**
+   * Returns true for an object without violations that is quick to validate. If it returns false, {@link judge}
+   * decides.
+   */
   accepts(object: object): boolean;
-  /** Validates in steps, since patterns can take up to 0.4 s, however small the object is. */
+  /** Validates in steps, because patterns can take up to 0.4 s, even for a small object. */
   judge(object: object): Steps<readonly FieldCause[]>;
-  /** The structure of objects by the schema. */
+  /** The structure of objects that the schema describes. */
   readonly shape: Shape;
 }
 
 type SchemaOfModel = Pick<ModelDescriptor, 'components' | 'schemaName'>;
 
-/** Compiled schemas by their frozen components and their name, shared by all servers of the process. */
+/** The compiled schemas, by their frozen components and their name. All servers of the process share them. */
 const compiled = new WeakMap<object, Map<string, ObjectSchema>>();
 
 /**
- * Prepares a model's schema, at its first registration.
- * @throws Error that says why an author's schema cannot be served: a reference to nothing, a pattern that RE2 cannot
- * hold, a default that contains itself.
+ * Compiles a model's schema at the first registration of the model. @throws Error with the reason why the schema of a
+ * model in code cannot be served: a reference to a missing schema, a pattern that RE2 does not support or that is too
+ * large for it, or a default that contains itself.
  */
 export function compileSchema(model: SchemaOfModel, origin: SchemaOrigin = 'code'): ObjectSchema {
   const { components, schemaName } = model;
-  // Descriptors are deeply frozen; a schema that is not frozen may have changed since.
+  // The components of descriptors are deeply frozen. A schema that is not frozen may change later, so it is not cached.
   if (!Object.isFrozen(components)) return prepareSchema(model, origin);
   const known = compiled.get(components) ?? new Map<string, ObjectSchema>();
   compiled.set(components, known);
@@ -68,7 +72,8 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const root = withEnvelope(declared);
   const shapes = new ShapeBuilder(components);
   const shape = shapes.root(root);
-  // The defaults of a client's schema were checked with its definition, and have no references that could lead back to them.
+  // The defaults of a client's schema were checked with its definition. Without references, such a default cannot
+  // contain itself.
   if (origin === 'code') checkDefaults(shapes.all());
   const filler = new DefaultFiller(shape);
   const pruner = new Pruner(shape);
@@ -85,7 +90,10 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   });
 }
 
-/** Adds the envelope, so that closed schemas do not refuse the fields that every object has. */
+/**
+ * Adds apiVersion, kind and metadata to a schema without additional properties, so that it does not refuse the fields
+ * that every object has.
+ */
 function withEnvelope(schema: JsonSchema): JsonSchema {
   if (schema.additionalProperties !== false) return schema;
   return { ...schema, properties: { apiVersion: {}, kind: {}, metadata: {}, ...schema.properties } };

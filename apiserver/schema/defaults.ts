@@ -5,13 +5,13 @@ import type { Shape } from './shape.ts';
 type Fields = Record<string, unknown>;
 
 /**
- * Fills in defaults and removes nulls, in place, as Kubernetes does: an absent field gets its default; null counts as
- * absent where the schema does not say `nullable`, and is removed when there is no default. A null in a list stays if
- * its items have no default. Handles one object at a time.
+ * Fills in defaults and removes nulls, in place, as Kubernetes does. An absent field gets its default. A null counts as
+ * absent, unless the schema says `nullable`; if there is no default, it is removed. A null in a list stays if the items
+ * have no default. An instance handles one object at a time.
  */
 export class DefaultFiller {
   readonly #root: Shape;
-  /** Bytes that defaults may still add. */
+  /** The bytes that defaults may still add to the present object. */
   #left = 0;
 
   constructor(root: Shape) {
@@ -19,8 +19,9 @@ export class DefaultFiller {
   }
 
   /**
-   * @throws ApiError RequestEntityTooLarge when the defaults alone are larger than an object may be: without this
-   * limit, 4 KiB of schema and 2.6 MB of empty list items would make gigabytes. Values over the limit are not built.
+   * Fills in the defaults of one object. @throws ApiError RequestEntityTooLarge when the defaults alone are larger than
+   * an object may be. Without this limit, a schema of 4 KiB and 2.6 MB of empty list items would create gigabytes. The
+   * limit is checked before a value is created.
    */
   readonly fill = (object: object): void => {
     this.#left = maxObjectBytes;
@@ -39,7 +40,7 @@ export class DefaultFiller {
     }
     for (const name in fields) {
       const value = fields[name];
-      // Scalars other than null have nothing to fill in.
+      // Scalars other than null need no defaults.
       if (typeof value !== 'object') continue;
       const child = properties.get(name) ?? additional;
       if (typeof child !== 'object') continue;
@@ -48,7 +49,7 @@ export class DefaultFiller {
     }
   }
 
-  /** Replaces a null, or removes it, and returns the value of the field afterwards. */
+  /** Replaces a null by the field's default, or removes it. Returns the new value of the field. */
   #replaceNull(fields: Fields, name: string, shape: Shape): unknown {
     if (shape.isNullable) return null;
     if (shape.defaultValue === undefined) delete fields[name];
@@ -74,7 +75,7 @@ export class DefaultFiller {
   }
 }
 
-/** Copies a default, since objects are changed in place later. */
+/** Copies a default, because objects are changed in place later. */
 function copyOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(copyOf);

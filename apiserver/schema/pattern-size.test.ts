@@ -35,7 +35,7 @@ const patterns = fc.letrec((tie) => ({
 })).pattern;
 
 describe('estimateStates', () => {
-  it('is at least half of the number of states that RE2 makes of a pattern', () => {
+  it('returns at least half of the number of states that RE2 needs for a pattern', () => {
     let compared = 0;
     fc.assert(
       fc.property(patterns, (pattern) => {
@@ -46,7 +46,7 @@ describe('estimateStates', () => {
           return;
         }
         compared += 1;
-        // A compiled pattern has two more states, for its beginning and its end.
+        // A compiled pattern has further states, for its beginning and its end, which the estimate does not count.
         expect(estimateStates(pattern), pattern).to.be.at.least((states - 4) / 2);
       }),
       { numRuns: 2000 },
@@ -54,13 +54,13 @@ describe('estimateStates', () => {
     expect(compared).to.be.above(1000);
   });
 
-  it('multiplies repetitions of repetitions', () => {
+  it('multiplies the counts of nested repetitions', () => {
     expect(estimateStates('((x{10}){10}){10}')).to.be.within(1000, 2000);
     expect(estimateStates('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')).to.be.within(60, 300);
     expect(estimateStates('')).to.equal(0);
   });
 
-  it('parses a pattern that RE2 refuses to its end', () => {
+  it('reads a pattern that RE2 refuses to the end', () => {
     for (const pattern of ['(', '((((a', ')', '[', '[^', '\\', '\\p{', '\\Q', '{', 'a{', 'a{1,2', 'a{99999}', '*'])
       expect(estimateStates(pattern), pattern).to.be.a('number');
   });

@@ -1,24 +1,24 @@
 import { inBounds } from '../base/in-bounds.ts';
-/** Characters that repeat the atom before them, unless they are escaped. */
+/** The characters that, unless they are escaped, repeat the atom before them. */
 const repeats: ReadonlySet<string> = new Set(['*', '+', '?']);
 
-/** Bytes of a class, such as `[a-z0-9]`, that cost as much as one state. */
+/** The number of bytes in a class such as `[a-z0-9]` that count as one state. */
 const classBytesPerState = 100;
 
 /**
- * Estimates the number of states that RE2 makes of a pattern, without compiling it: `x{1000}` has a thousand, and `(x{10}){10}` a hundred.
- * Reads the pattern once. The estimate is never less than half of the real number.
+ * Estimates the number of states that RE2 needs for a pattern, without compiling the pattern: `x{1000}` has a thousand
+ * states, and `(x{10}){10}` a hundred. Reads the pattern once. The estimate is never less than half of the real number.
  */
 export function estimateStates(pattern: string): number {
   const reader = new PatternReader(pattern);
   return reader.read();
 }
 
-/** One level of parentheses. */
+/** A group in parentheses that is not closed yet. */
 interface Group {
-  /** States of the complete atoms. */
+  /** The number of states of the complete atoms. */
   states: number;
-  /** States of the last atom, which a repetition multiplies. */
+  /** The number of states of the last atom, which a repetition multiplies. */
   last: number;
 }
 
@@ -61,7 +61,9 @@ class PatternReader {
     this.#group = { states: 0, last: 0 };
   }
 
-  /** Closes a group. A parenthesis that was not opened needs no error here, since RE2 refuses it. */
+  /**
+   * Closes a group. A closing parenthesis without an opening one needs no error here, because RE2 refuses the pattern.
+   */
   #close(): void {
     const { states, last } = this.#group;
     this.#group = this.#open.pop() ?? { states: 0, last: 0 };
@@ -80,7 +82,7 @@ class PatternReader {
 
   #readClass(): void {
     const start = this.#at;
-    // A bracket that comes first, or first after ^, is a member of the class.
+    // A ] at the start of the class, or just after ^, is a member of the class.
     if (this.#pattern[this.#at] === '^') this.#at += 1;
     if (this.#pattern[this.#at] === ']') this.#at += 1;
     while (this.#at < this.#pattern.length && this.#pattern[this.#at] !== ']')

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { compileSchema } from './compile-schema.ts';
 
 /**
- * Kubernetes' pruning of structural schemas, written down as plainly as possible: the value that remains, and the paths
- * of the removed fields. Metadata is not covered, because it is pruned by fixed names of fields and not by the schema.
+ * A simple implementation of Kubernetes' pruning of structural schemas: returns the value that remains, and collects
+ * the paths of the removed fields. It does not prune metadata, whose fields have fixed names that are not in the
+ * schema.
  */
 class PlainPruning {
   readonly removed: string[] = [];
@@ -25,7 +26,10 @@ class PlainPruning {
     );
   }
 
-  /** Unknown fields stay, in the value and in the items of a list; known fields are pruned by their own schemas. */
+  /**
+   * Keeps the unknown fields of a value and, if it is a list, of its items. Prunes the known fields by their own
+   * schemas.
+   */
   #keep(value: unknown, schema: JsonSchema | undefined, path: string): unknown {
     if (schema === undefined) return value;
     if (Array.isArray(value)) return value.map((item, at) => this.#keep(item, schema.items, `${path}[${at}]`));
@@ -87,7 +91,7 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
 }).schema as fc.Arbitrary<JsonSchema>;
 
 describe('Pruner', () => {
-  it('keeps the same fields as Kubernetes, and names those that it removes', () => {
+  it('keeps the same fields as Kubernetes, and returns the paths of the removed fields', () => {
     let removed = 0;
     let kept = 0;
     const check = (schema: JsonSchema, value: unknown): void => {
@@ -113,7 +117,7 @@ describe('Pruner', () => {
   };
   const preserved = { 'x-kubernetes-preserve-unknown-fields': true } as const;
 
-  it('keeps unknown fields of the items of a list that preserves them, and prunes below the known ones', () => {
+  it('keeps the unknown fields of items when their list preserves unknown fields, but prunes below the known fields of items', () => {
     const list: JsonSchema = { type: 'array', items: item, ...preserved };
     const schema = compileSchema({ schemaName: 'R', components: { R: { type: 'object', properties: { list } } } });
     const object = { list: [{ a: 'x', job_name: 'y', o: { unknown: 1 } }] };
@@ -121,7 +125,7 @@ describe('Pruner', () => {
     expect(object).to.deep.equal({ list: [{ a: 'x', job_name: 'y', o: {} }] });
   });
 
-  it('keeps unknown fields in lists of lists that preserve them', () => {
+  it('keeps the unknown fields of items in a list of lists when the outer list preserves unknown fields', () => {
     const list: JsonSchema = { type: 'array', items: { type: 'array', items: item }, ...preserved };
     const schema = compileSchema({ schemaName: 'R', components: { R: { type: 'object', properties: { list } } } });
     const object = { list: [[{ b: 1 }], { c: 2 }] };

@@ -6,8 +6,8 @@ import type { Shape } from './shape.ts';
 type Fields = Record<string, unknown>;
 
 /**
- * The maximum number of paths that are reported: each becomes a header or a part of a message. All unknown fields are
- * removed.
+ * The maximum number of reported paths. Each becomes a header or a part of a message. The fields beyond this number are
+ * removed as well.
  */
 const maxReported = 100;
 
@@ -24,8 +24,8 @@ const unknownShape: Shape = {
 };
 
 /**
- * Removes the fields that a schema does not declare. Handles one object at a time; allocates nothing when all fields
- * are declared.
+ * Removes the fields that a schema does not declare. An instance handles one object at a time. It allocates nothing
+ * when all fields are declared.
  */
 export class Pruner {
   readonly #root: Shape;
@@ -36,7 +36,7 @@ export class Pruner {
     this.#root = root;
   }
 
-  /** Prunes in place; returns the paths of the first 100 removed fields, in the order of the object. */
+  /** Prunes an object in place. Returns the paths of the first 100 removed fields, in the order of the object. */
   readonly prune = (object: object): readonly string[] => {
     this.#found = undefined;
     this.#path.length = 0;
@@ -44,7 +44,10 @@ export class Pruner {
     return this.#found ?? nothing;
   };
 
-  /** Prunes the fields of an object. `keepsUnknown` comes from its schema, or from that of the list that holds it. */
+  /**
+   * Prunes the fields of an object. `keepsUnknown` is true when the schema of the object, or of the list that contains
+   * it, preserves unknown fields.
+   */
   #pruneFields(fields: Fields, { below: { properties, additional } }: Shape, keepsUnknown: boolean): void {
     for (const name in fields) {
       const child = properties.get(name) ?? additional;
@@ -68,9 +71,12 @@ export class Pruner {
     this.#path.pop();
   }
 
-  /** A list that preserves unknown fields does so for its items, and not below their fields: Kubernetes' `skipPrune`. */
+  /**
+   * Prunes the items of a list. A list that preserves unknown fields preserves those of its items, but not those of
+   * deeper objects, like `skipPrune` in Kubernetes.
+   */
   #pruneItems(items: readonly unknown[], shape: Shape, keepsUnknown: boolean): void {
-    // In a list whose items are not declared, all fields of the items are unknown.
+    // If the schema does not declare the items of a list, all fields of the items are unknown.
     const itemShape = shape.below.items ?? (keepsUnknown ? undefined : unknownShape);
     if (itemShape === undefined) return;
     for (let index = 0; index < items.length; index += 1) {
@@ -107,7 +113,7 @@ export class Pruner {
   }
 }
 
-/** Returns the text of the Warning, and of the error with `fieldValidation=Strict`, for an unknown field. */
+/** Returns the text about an unknown field: for the Warning, and for the error with `fieldValidation=Strict`. */
 export function unknownFieldMessage(path: string): string {
   return `unknown field "${path}"`;
 }

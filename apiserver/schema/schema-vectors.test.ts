@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { compileSchema } from './compile-schema.ts';
 import type { ObjectSchema } from './compile-schema.ts';
 
-// Intended differences from Kubernetes. A case listed here that does not differ fails.
+// The intended differences from Kubernetes. A case that is listed as a deviation, but does not differ, fails.
 const reasons = {
   place:
     'a violated anyOf, oneOf or allOf names its field, where Kubernetes says "<nil>"; allOf is left to its branches',
@@ -57,18 +57,18 @@ function compile(schema: JsonSchema): ObjectSchema {
   return compileSchema({ schemaName: 'Case', components: { Case: schema } });
 }
 
-/** Compiles a schema for the field `root`, because the recorded schema is not that of a whole object. */
+/** Compiles a schema for the field `root`, because the recorded schema is not the schema of a whole object. */
 function compileBelow(schema: JsonSchema | null): ObjectSchema {
   return compile({ type: 'object', properties: { root: schema ?? {} } });
 }
 
-/** Runs a check. If the case is a deviation, the check must fail. */
+/** Runs the check of a case. If the case is listed as a deviation, the check must fail. */
 function expectUnless(deviation: Deviation | undefined, check: () => void): void {
   if (deviation === undefined) return check();
-  expect(check, `listed as deviating (${reasons[deviation]}), and does not`).to.throw();
+  expect(check, `listed as a deviation (${reasons[deviation]}), but does not deviate`).to.throw();
 }
 
-/** A deviation without a case must fail, because it would otherwise stay in the list for ever. */
+/** Adds a test that fails when a listed deviation has no case: otherwise it would stay in the list for ever. */
 function itListsOnly(deviations: Readonly<Record<string, Deviation>>, cases: readonly string[]): void {
   it('names only existing cases as deviations', () => {
     expect(cases).to.include.members(Object.keys(deviations));
@@ -167,7 +167,7 @@ describe('schema vectors', () => {
       'nullable, x-kubernetes-int-or-string and user-provider allOf': 'place',
       k8sLongName: 'format',
     };
-    // Rules in CEL are not part of the dialect.
+    // CEL rules are not part of the dialect.
     const cases = load<Case>('cr-validation').filter(
       ({ schema }) => !JSON.stringify(schema).includes('x-kubernetes-validations'),
     );
@@ -196,7 +196,7 @@ describe('schema vectors', () => {
     for (const { name, schema, input, errors } of load<Case>('listtype')) {
       it(name, () => {
         const causes = compileBelow(schema).validate({ root: input });
-        // The lists hold items of other types than declared, too. The recording ignored those violations, so only these
+        // Some items of the lists have a wrong type. The recording has only the violations of list types, so only these
         // are compared.
         const ofLists = causes.filter(({ message }) => /^Duplicate|list of type map$/.test(message));
         expect(places(ofLists)).to.deep.equal(places(errors));
@@ -215,15 +215,16 @@ describe('schema vectors', () => {
       readonly unknownFields?: readonly string[];
     }
     const cases = load<Case>('objectmeta-coerce')
-      // The recorded cases of validation lack their schema, so they cannot be repeated.
+      // The recorded cases of validation have no schema, so they cannot be repeated.
       .filter(({ op }) => op !== 'validate')
-      // Wrong types are violations here; they are not dropped, so that no data is lost silently.
+      // Here, fields of a wrong type are violations, and are never dropped, so that no data is lost silently.
       .filter(({ dropInvalidFields }) => dropInvalidFields !== true)
       .filter(({ input }) => input !== null && typeof input === 'object');
     for (const { name, schema, includeRoot, input, unknownFields = [] } of cases) {
       it(name, () => {
         const paths = compile(schema ?? {}).prune(structuredClone(input ?? {}));
-        // The metadata of the root is always checked; the pruning vectors cover other unknown fields.
+        // Only unknown fields of metadata are compared: the pruning vectors cover all other ones. The metadata of the
+        // root is always pruned here, so it counts only if the case includes the root.
         const ofMetadata = paths.filter(
           (path) => path.includes('metadata.') && (includeRoot || !path.startsWith('metadata.')),
         );

@@ -3,30 +3,33 @@ import type { Identity } from './judge/distinct.ts';
 import { componentOf, identityOfItems } from './judge/translate-schema.ts';
 
 /**
- * The shape of a field. `anything`: the value stays unchanged. `metadata`: its fields are known by name, whatever the
+ * The shape of a field. `anything`: the value stays unchanged. `metadata`: the fields have fixed names, whatever the
  * schema says.
  */
 export type FieldShape = Shape | 'anything' | 'metadata';
 
-/** The structure of an object by its schema: the known fields, and their defaults. */
+/** The structure that a schema describes: the known fields, and their defaults. */
 export interface Shape {
   readonly below: ShapesBelow;
   /**
-   * How the items of a merged list (`x-kubernetes-list-type`) are distinguished; undefined when the list is one value.
+   * The identity of the items of a list that is merged item by item (`x-kubernetes-list-type`); undefined when the list
+   * counts as one value.
    */
   readonly identity: Identity | undefined;
-  /** True for an object that is one value, and is not merged field by field (`x-kubernetes-map-type: atomic`). */
+  /**
+   * True for an object that counts as one value, and is not merged field by field (`x-kubernetes-map-type: atomic`).
+   */
   readonly isAtomic: boolean;
-  /** True when unknown fields stay. */
+  /** True when pruning keeps unknown fields. */
   readonly preservesUnknown: boolean;
   readonly isNullable: boolean;
-  /** The default; undefined when there is none. */
+  /** The default of the value; undefined when there is none. */
   readonly defaultValue: unknown;
   /** The number of characters of the default in JSON; 0 without a default. */
   readonly defaultLength: number;
 }
 
-/** The shapes of the values below a value. */
+/** The shapes of the fields and items of a value. */
 export interface ShapesBelow {
   readonly properties: ReadonlyMap<string, FieldShape>;
   /** The shape of the fields that are not among the properties. */
@@ -37,7 +40,8 @@ export interface ShapesBelow {
 }
 
 /**
- * A schema that takes part in a shape; a default counts only where the schema always applies, not in a branch of anyOf.
+ * A schema from which a shape is built. Its default counts only if the schema always applies, and not if it is a branch
+ * of anyOf.
  */
 interface Source {
   readonly schema: JsonSchema;
@@ -45,13 +49,13 @@ interface Source {
 }
 
 /**
- * The maximum number of shapes of a model. Combinations of references and branches can be many more than schemas, but
- * no model that a person
- * writes needs more. A definition has no references, so its shapes are not more than its schemas.
+ * The maximum number of shapes of a model. References and branches can combine to many more shapes than there are
+ * schemas, but no model that a person writes needs more than this maximum. A definition has no references, so it has at
+ * most as many shapes as schemas.
  */
 const maxShapes = 100_000;
 
-/** These fields are known in every resource, whatever its schema says. */
+/** The fields that are known in every resource, whatever its schema says. */
 const envelope: readonly (readonly [string, FieldShape])[] = [
   ['apiVersion', 'anything'],
   ['kind', 'anything'],
@@ -59,10 +63,10 @@ const envelope: readonly (readonly [string, FieldShape])[] = [
 ];
 
 /**
- * Builds shapes of components. References, allOf, anyOf and oneOf are merged into the schema that holds them: a field
- * that any of them declares is known. Kubernetes requires the declaration outside of them instead, with the same
- * result. A shape reads the schemas below it when it is first used, since most objects reach a small part of a large
- * schema.
+ * Builds the shapes of components. References, allOf, anyOf and oneOf are merged into the schema that contains them, so
+ * a field that any of them declares is known. Kubernetes instead requires that the containing schema declares the
+ * field, which has the same result. A shape reads the schemas of its fields when it is first used, because most objects
+ * need only a small part of a large schema.
  */
 export class ShapeBuilder {
   readonly #components: Readonly<Record<string, JsonSchema>>;
@@ -73,21 +77,21 @@ export class ShapeBuilder {
     this.#components = components;
   }
 
-  /** Returns the shape of a whole object; the fields of its envelope are known. */
+  /** Returns the shape of a whole object, in which apiVersion, kind and metadata are known. */
   root(schema: JsonSchema): Shape {
     return this.shapeOf([{ schema: { ...schema, 'x-kubernetes-embedded-resource': true }, isCertain: true }]);
   }
 
-  /** Yields every shape, even those that are not built yet. @throws Error for one that cannot be built. */
+  /** Yields all shapes, and builds those that are not built yet. @throws Error for a shape that cannot be built. */
   *all(): Iterable<Shape> {
-    // The iterator of a Map includes entries that are added meanwhile.
+    // The iterator of a Map includes entries that are added during the loop.
     for (const shape of this.#shapes.values()) {
       void shape.below;
       yield shape;
     }
   }
 
-  /** Returns the shape of the schemas that apply to one value. */
+  /** Returns the shape of a value to which all these schemas apply. */
   shapeOf(given: readonly Source[]): LazyShape {
     const sources = new Map<string, Source>();
     for (const source of given) this.#flatten(source, sources);
@@ -151,7 +155,7 @@ class LazyShape implements Shape {
     this.defaultLength = JSON.stringify(this.defaultValue)?.length ?? 0;
   }
 
-  /** The schemas below are read when this is first used. */
+  /** The shapes of the fields and items, which are built when this is first read. */
   get below(): ShapesBelow {
     return (this.#below ??= shapesBelow(this.#sources, this.#builder));
   }

@@ -12,7 +12,7 @@ const schema = {
 
 describe('a schema of a value', () => {
   for (const name of ['spec', 'value']) {
-    it(`sets defaults in, prunes and validates a copy, with paths that begin with ${name}`, () => {
+    it(`sets defaults in a copy of the value, prunes and validates it, and reports paths that begin with ${name}`, () => {
       const { judge } = compileValueSchema(name, schema);
       const given = Object.freeze({ port: 0, colour: 'red', tls: Object.freeze({}) });
       const { value, unknownFields, causes } = judge(given);
@@ -22,7 +22,7 @@ describe('a schema of a value', () => {
       expect(given).to.deep.equal({ port: 0, colour: 'red', tls: {} });
     });
 
-    it(`reports a mistake in the schema itself, for ${name}`, () => {
+    it(`throws an error that names the mistake in a schema of ${name}`, () => {
       const broken: readonly (readonly [unknown, string])[] = [
         [{ port: { type: 'number', maximun: 7 } }, `${name}.port: "maximun" is not a keyword of schemas here`],
         [{ port: {} }, `${name}.port: has no type`],
@@ -35,7 +35,7 @@ describe('a schema of a value', () => {
     });
   }
 
-  it('refuses to validate a value of more than 25,000 fields and items', () => {
+  it('reports a violation for a value of more than 25,000 fields and items', () => {
     const { judge } = compileValueSchema('spec', {
       type: 'object',
       properties: { list: { type: 'array', items: { type: 'integer' } } },
@@ -53,7 +53,7 @@ describe('a schema of a value', () => {
     ]);
   });
 
-  it('refuses to validate a text that would take long to match', () => {
+  it('reports a violation for a text that would take too long to match', () => {
     const pattern = '^(a|b)*a(a|b){900}$';
     const { judge, validate } = compileValueSchema('spec', {
       type: 'object',

@@ -3,38 +3,41 @@ import type { FieldCause, ModelDescriptor } from '@homeostat/controller-runtime/
 import { compileSchema } from './compile-schema.ts';
 
 /**
- * The maximum number of fields and items of a value, counted as for settings. A value is judged in one turn, which
- * takes 10 ms for a value of this size.
+ * The maximum number of fields and items of a value; the settings of a plugin have the same limit. A value is judged
+ * without a pause, which takes 10 ms for a value of this size.
  */
 const maxNodes = 25_000;
 
-/** The result of applying a schema to a value. */
+/** The result of {@link ValueSchema.judge}. */
 export interface JudgedValue {
-  /** A copy, with defaults filled in and without unknown fields. */
+  /** A copy of the value, with defaults and without unknown fields. */
   readonly value: unknown;
-  /** Paths of the unknown fields, at most 100. */
+  /** The paths of the unknown fields, at most 100. */
   readonly unknownFields: readonly string[];
-  /** Every violation of the copy, at most 100. */
+  /** The violations of the copy, at most 100. */
   readonly causes: readonly FieldCause[];
 }
 
-/** A schema of values other than objects of a kind. Paths begin with the name that it was compiled for. */
+/**
+ * A schema of values that are not objects of a kind. All paths begin with the `name` that was given to
+ * {@link compileValueSchema}.
+ */
 export interface ValueSchema {
   /**
-   * Fills in defaults, then prunes, then validates, as a write of an object does. The value must be JSON, and may be frozen. A value
-   * of more than 25,000 fields and items is a violation by itself.
+   * Fills in defaults, prunes and validates a copy of the value, like a write of an object. The value must be JSON, and
+   * may be frozen. A value of more than 25,000 fields and items is only reported as too large.
    */
   judge(value: unknown): JudgedValue;
   /**
-   * Returns every violation of the unchanged value, at most 100. Parts that the schema does not describe need not be
-   * JSON.
+   * Returns the violations of a value, at most 100, and does not change it. Parts that the schema does not describe
+   * need not be JSON.
    */
   validate(value: unknown): readonly FieldCause[];
 }
 
 /**
- * Compiles a JSON Schema, in the dialect of models. `name` is the name of its values in messages.
- * @throws Error that names the field of the schema, and the rule that it breaks.
+ * Compiles a JSON Schema, in the dialect of models. `name` is the name of the values in messages. @throws Error that
+ * names the wrong field of the schema, and the rule that it breaks.
  */
 export function compileValueSchema(name: string, schema: object): ValueSchema {
   const compiled = compileSchema(wrapped(name, schema));
@@ -69,7 +72,7 @@ function isLargerThan(value: unknown, max: number): boolean {
   return nodes > max;
 }
 
-/** Wraps the schema as a field of a model, since the checks of schemas take models. */
+/** Returns a model with a field of this schema, because the checks of schemas need a model. */
 function wrapped(name: string, schema: object): ModelDescriptor {
   const kind = 'Value';
   try {

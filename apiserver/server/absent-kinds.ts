@@ -7,8 +7,8 @@ import type { StoredKind } from '../store/object-key.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Returns the reason why a kind is not served at the moment, in words for clients; undefined when nothing will serve
- * it.
+ * Returns the reason why a kind is not served at the moment, as a text for clients; undefined when no plugin and no
+ * definition will serve it.
  */
 type AwaitedKind = (kind: StoredKind) => string | undefined;
 
@@ -16,17 +16,18 @@ export interface AbsentKindsParts {
   readonly store: Pick<Store, 'names'>;
   readonly schemes: Pick<SchemeManager, 'list'>;
   readonly table: Pick<ResourceTable, 'on'>;
-  /** The parts that may serve a kind again. */
+  /** The functions of those parts of the server that may serve a kind again. */
   readonly awaited: readonly AwaitedKind[];
 }
 
 /**
  * Distinguishes a kind that is not served at the moment (503) from one that does not exist (404). The database has the
- * kinds that were ever served; the plugins and definitions know whether they will serve one of them again.
+ * names of all kinds that were ever served. {@link AbsentKindsParts.awaited} tells whether one of them will be served
+ * again.
  */
 export class AbsentKinds {
   readonly #parts: AbsentKindsParts;
-  /** Names of the kinds that were ever served. */
+  /** The names of the kinds that were ever served. */
   readonly #known = new Set<string>();
 
   constructor(parts: AbsentKindsParts) {
@@ -39,7 +40,7 @@ export class AbsentKinds {
     for (const name of await this.#parts.store.names(kindNamePrefix)) this.#known.add(name);
   }
 
-  /** The 503 of a kind that was served before and will be again; undefined for any other. */
+  /** Returns the 503 for a kind that was served before and will be served again; undefined for any other kind. */
   refusalOf({ group, plural }: StoredKind): ApiError | undefined {
     const kind = { group, plural };
     if (!this.#known.has(kindNameOf(kind)) || this.#isRegistered(kind)) return undefined;
@@ -52,7 +53,10 @@ export class AbsentKinds {
     return undefined;
   }
 
-  /** The kind may be served in another version, for example. */
+  /**
+   * Returns true when the kind is registered, for example because the client requests a version that the kind does not
+   * have.
+   */
   #isRegistered({ group, plural }: StoredKind): boolean {
     return this.#parts.schemes
       .list()

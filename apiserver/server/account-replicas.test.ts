@@ -38,7 +38,7 @@ describe('service accounts and replicas', () => {
     return { status: response.status, body: (await response.json()) as Answer['body'] };
   }
 
-  it('accept at once the tokens that the other replica has issued, and share the keys', async () => {
+  it('accept the tokens of the other replica immediately, and have the same keys', async () => {
     const [one, two] = servers;
     for (const [index, [issuing, asked]] of (
       [
@@ -51,7 +51,7 @@ describe('service accounts and replicas', () => {
       const token = body.status?.token ?? '';
       expect((await send(asked, '/api/v1/namespaces', { token })).status).not.to.equal(401);
       await send(issuing, `${accounts}/a${index}`, { method: 'DELETE' });
-      // Once a read of the other replica shows the deletion, the token is void there, too.
+      // Once a read of the other replica shows the deletion, the other replica refuses the token.
       expect((await send(asked, `${accounts}/a${index}`)).status).to.equal(404);
       expect((await send(asked, '/api/v1/namespaces', { token })).status).to.equal(401);
     }
@@ -61,7 +61,7 @@ describe('service accounts and replicas', () => {
   });
 });
 
-describe('credentials, on replicas that receive no notice of changes', () => {
+describe('credentials, on replicas that receive no hints of changes', () => {
   const users = '/apis/iam.homeostat.internal/v1alpha1/users';
   const namespaces = '/api/v1/namespaces';
   const credentials: Readonly<Record<string, string>> = { authorization: `Bearer ${admin}` };
@@ -88,7 +88,7 @@ describe('credentials, on replicas that receive no notice of changes', () => {
   const statusOf = async (headers: Readonly<Record<string, string>>): Promise<number> =>
     (await send(1, 'GET', namespaces, { headers })).status;
 
-  it('of a service account are void at the other replica from the deletion of the account on', async () => {
+  it('of a service account are refused by the other replica as soon as the account is deleted', async () => {
     for (let round = 0; round < 3; round += 1) {
       await send(0, 'POST', accounts, { body: { metadata: { name: 'robot' } } });
       const issued = await send(0, 'POST', `${accounts}/robot/token`, { body: { spec: {} } });
@@ -100,7 +100,7 @@ describe('credentials, on replicas that receive no notice of changes', () => {
     }
   });
 
-  it('of a session follow the groups of the user at the other replica, and end when the user is disabled', async () => {
+  it('of a session get new permissions at the other replica when the groups of the user change, and are refused when the user is disabled', async () => {
     const kind = { apiVersion: 'iam.homeostat.internal/v1alpha1', kind: 'User' };
     expect((await send(0, 'POST', users, { body: { ...kind, metadata: { name: 'ada' } } })).status).to.equal(201);
     const password = 'correct horse battery';

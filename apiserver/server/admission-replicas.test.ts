@@ -36,7 +36,7 @@ describe('hooks, where several servers write', () => {
     await database.close();
   });
 
-  it('are called again with what another server has stored meanwhile, and overwrite nothing that they have not seen', async () => {
+  it('are called again when another server has changed the object meanwhile, and do not overwrite that change', async () => {
     const [here, there] = servers as [ApiServer, ApiServer];
     await here.client.create(note, { metadata: { name: 'a' }, spec: { text: 'first', copies: [] } });
     const seen: string[] = [];
@@ -54,7 +54,7 @@ describe('hooks, where several servers write', () => {
     expect(stored.spec).to.deep.equal({ text: 'second', copies: ['second'] });
   });
 
-  it('that do not respond are not called again, even if others may have written', async () => {
+  it('are not called again when they do not respond, even if another server may have written', async () => {
     const [here] = servers as [ApiServer, ApiServer];
     await here.client.create(note, { metadata: { name: 'a' }, spec: { text: 'first', copies: [] } });
     let asked = 0;

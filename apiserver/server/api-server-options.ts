@@ -20,49 +20,54 @@ import { checkServiceDomain } from './service-domain.ts';
 /** `required`: users need a credential. `open`: every client on this machine may do everything. */
 export type AuthMode = 'required' | 'open';
 
-/** How to run an API server. Everything has a default. */
+/** The options of an API server. Each has a default. */
 export interface ApiServerOptions {
   /** `sqlite:<file>`, `postgres://…`, `mysql://…`, `etcd://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
   readonly database?: string;
-  /** Address to listen on. Default 127.0.0.1. Any but a loopback address needs {@link tls}, or {@link insecure}. */
+  /**
+   * The address to listen on. Default 127.0.0.1. Any other than a loopback address needs {@link tls} or
+   * {@link insecure}.
+   */
   readonly host?: string;
-  /** The port to listen on; 0 takes a free one. Default 8700. */
+  /** The port to listen on; 0 selects a free port. Default 8700. */
   readonly port?: number;
   /**
-   * `required`: every request except health checks needs a credential, and may do what roles allow its user. `open`: every
-   * request is that of the user `developer`, who may do everything; refused with any address but a loopback one.
-   * Default `required` with a {@link token}, a {@link tokenFile} or an {@link authenticationConfig}, otherwise `open`.
+   * `required`: every request except health checks needs a credential, and roles decide what its user may do. `open`:
+   * every request has the user `developer`, who may do everything; only allowed with a loopback address. Default:
+   * `required` with a {@link token}, a {@link tokenFile} or an {@link authenticationConfig}; otherwise `open`.
    */
   readonly auth?: AuthMode;
   /**
-   * Accept requests without a credential, as the user `system:anonymous` of the group `system:unauthenticated`, who may do what roles
-   * allow. Needs {@link auth} `required`. Default false: they get 401.
+   * True: accepts requests without a credential. Their user is `system:anonymous` in the group
+   * `system:unauthenticated`, and roles decide what they may do. Needs {@link auth} `required`. Default false: such
+   * requests get 401.
    */
   readonly anonymousAuth?: boolean;
   /**
-   * The administrator's token, sent as `Authorization: Bearer <token>`. 16 to 1,024 printable ASCII characters, no space.
-   * Default none.
+   * The administrator's token, which clients send as `Authorization: Bearer <token>`. It has 16 to 1,024 printable
+   * ASCII characters, without spaces. Default none.
    */
   readonly token?: string;
   /**
-   * The file of the administrator's token, if there is no {@link token} and the mode is `required`. A token is made when there
-   * is neither file nor administrator. Default none.
+   * The file of the administrator's token, which is used if there is no {@link token}, and {@link auth} is `required`.
+   * If there is neither a file nor an administrator, a token is generated. Default none.
    */
   readonly administratorFile?: AdministratorFile;
   /**
-   * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1), which only its owner can read: the kinds
-   * whose objects are encrypted in the database, and the keys. Default: Secrets are encrypted, with the key in
-   * `encryption.key` beside a SQLite database, otherwise in `./data`. The first start makes this file.
+   * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1), which has the kinds whose
+   * objects are encrypted in the database, and the keys. Only its owner may be able to read it. Default: Secrets are
+   * encrypted, with the key in the file `encryption.key`. This file is beside a SQLite database, or else in `./data`;
+   * the first start creates it.
    */
   readonly encryptionConfig?: string;
   /**
-   * YAML file of further tokens, by their SHA-256, and their owners. Only its owner may have access to it. It is
-   * read again every minute. Default none.
+   * The path of a YAML file with the SHA-256 of further tokens, and the users of these tokens. Only the owner of the
+   * file may have access to it. It is read again every minute. Default none.
    */
   readonly tokenFile?: string;
   /**
-   * YAML file of the foreign issuers (OpenID Connect) whose tokens are accepted: an AuthenticationConfiguration of Kubernetes.
-   * Only its owner may have access to it. It is read again every minute. Default none.
+   * The path of a YAML file with an AuthenticationConfiguration of Kubernetes: the OpenID Connect issuers whose tokens
+   * are accepted. Only the owner of the file may have access to it. It is read again every minute. Default none.
    */
   readonly authenticationConfig?: string;
   /**
@@ -72,35 +77,46 @@ export interface ApiServerOptions {
    */
   readonly serviceAccountIssuer?: string;
   /**
-   * HTTPS with TLS 1.2 or newer. Default plain HTTP. Certificates are renewed, or read again, while the server runs.
+   * Serves HTTPS with TLS 1.2 or newer. Certificates are renewed, or read again, while the server runs. Default: plain
+   * HTTP.
    */
   readonly tls?: TlsOptions;
   /**
-   * PEM file of the authorities whose certificates of clients are accepted: the common name is the user, the organizations are
-   * the groups. It is read again every hour. Default: the authority of the {@link tls} folder, if there is one. Needs {@link tls}.
+   * The path of a PEM file with the authorities whose client certificates are accepted. The common name of a
+   * certificate is the user, and its organizations are the groups. The file is read again every hour. Default: the
+   * authority in the {@link tls} folder, if there is one. Needs {@link tls}.
    */
   readonly clientCa?: string;
-  /** Accept plain HTTP from other machines. */
+  /** True: accepts plain HTTP from other machines. Default false. */
   readonly insecure?: boolean;
-  /** Host names and addresses that clients may use, besides loopback names and `host`. */
+  /** The host names and addresses that clients may use, in addition to loopback names and `host`. */
   readonly hostNames?: readonly string[];
-  /** Reserved suffix of the service's own groups. Default `homeostat.internal`. */
+  /**
+   * The domain of the service's own groups, in and below which no plugin may register a kind. Default
+   * `homeostat.internal`.
+   */
   readonly serviceDomain?: string;
-  /** The amount of history from which watchers can resume. */
+  /** The amount of history that is kept, so that watches can resume. */
   readonly retention?: Partial<Retention>;
   /** Default 60 s. */
   readonly bookmarkIntervalMs?: number;
   /** The maximum number of concurrent watches; further ones get 429. Default 10,000. */
   readonly maxWatches?: number;
-  /** The number of processes on this machine that serve together, and share the memory that the system grants. Default 1. */
+  /**
+   * The number of processes on this machine that serve together. They share the memory that the system allows. Default
+   * 1.
+   */
   readonly processes?: number;
-  /** Returns the text of `GET /metrics`, given the metrics of this process. Default: returns these alone. */
+  /** Returns the text of `GET /metrics`. `own` are the metrics of this process. Default: returns only these. */
   readonly gatherMetrics?: (own: string) => string | Promise<string>;
-  /** Checks of `/readyz`, from the first request on; {@link ApiServer.addReadyCheck} adds more later. Default none. */
+  /**
+   * The checks of `/readyz`, from the first request on. {@link ApiServer.addReadyCheck} adds further checks later.
+   * Default none.
+   */
   readonly readyChecks?: readonly HealthCheck[];
   /**
-   * Returns the reason why a kind that was served before is not served at the moment, in words for clients: they get
-   * 503 with Retry-After. When it returns undefined, nothing will serve the kind again, and clients get 404. Default:
+   * Returns the reason why a kind that was served before is not served at the moment. Clients then get this text, in a
+   * 503 with Retry-After. Returns undefined when the kind will not be served again; clients then get 404. Default:
    * undefined for each kind.
    */
   readonly awaitedKind?: (kind: { readonly group: string; readonly plural: string }) => string | undefined;
@@ -111,42 +127,43 @@ export interface ApiServerOptions {
    */
   readonly maxWatchesPerAddress?: number;
   /**
-   * The maximum number of concurrent watches of one user; further ones get 429. Default 1,000; with {@link auth} `open`, where
-   * everybody is one user, no limit.
+   * The maximum number of concurrent watches of one user; further ones get 429. Default 1,000; with {@link auth}
+   * `open`, where all requests have the same user, no limit.
    */
   readonly maxWatchesPerUser?: number;
   /**
-   * The maximum number of connections from one address on which no request with a valid credential has arrived yet; a
-   * request on a further one gets 429. Trusted proxies are not counted. Default 256; with {@link auth} `open` no limit.
+   * The maximum number of connections from one address on which no request with a valid credential has arrived yet. A
+   * request on a further connection gets 429. Connections of trusted proxies are not counted. Default 256; with
+   * {@link auth} `open` no limit.
    */
   readonly maxUnknownConnectionsPerAddress?: number;
   /**
-   * The maximum number of concurrent connections. Beyond it, a new connection replaces one that has sent no request,
-   * waits for its next request, or sends it slowly. Default: seven eighths of the process's file descriptors, leaving
-   * at least 100; no limit where the system does not report their number.
+   * The maximum number of concurrent connections. Beyond it, a new connection replaces one that has sent no request
+   * yet, is idle between requests, or sends a request slowly. Default: seven eighths of the process's file descriptors,
+   * but at least 100 remain for other files; no limit if the system does not report their number.
    */
   readonly maxConnections?: number;
   /**
-   * Addresses and networks (`10.0.0.0/8`) of proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are trusted.
+   * The addresses and networks (`10.0.0.0/8`) of proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` are trusted.
    * Default none.
    */
   readonly trustedProxies?: readonly string[];
   /**
-   * The memory in bytes of all responses that clients have not read yet; beyond it requests get 503 with Retry-After. The responses
-   * to one client address (of IPv6: to its /64) take at most half of it.
-   * Lists in JSON are sent from stored bytes, and so hardly count. Default 256 MiB.
+   * The maximum memory, in bytes, of all responses that clients have not read yet. Beyond it, requests get 503 with
+   * Retry-After. The responses to one client address (with IPv6: to one /64 network) may take half of it. Lists in JSON
+   * hardly count, because they are sent from the stored bytes. Default 256 MiB.
    */
   readonly maxAnswerBytes?: number;
   /** Records each request in a file. Default: requests are not audited. */
   readonly audit?: AuditOptions;
   /**
-   * The origins (`https://<host>:<port>`) of the services that webhooks name, by `<namespace>/<name>`, since this server routes no
-   * traffic. Default none.
+   * The origins (`https://<host>:<port>`) of the services that webhooks name, by `<namespace>/<name>`. This server
+   * routes no traffic to services, so it cannot find them itself. Default none.
    */
   readonly webhookServices?: Readonly<Record<string, string>>;
   /**
-   * The hosts of webhooks that the server may call, besides {@link webhookServices}: `<host>`, `<host>:<port>` or `*.<domain>`.
-   * Default: every host. Link-local addresses and those of clouds' metadata services are never called.
+   * The hosts of webhooks that the server may call, in addition to {@link webhookServices}: `<host>`, `<host>:<port>`
+   * or `*.<domain>`. Default: every host. Link-local addresses and those of clouds' metadata services are never called.
    */
   readonly webhookHosts?: readonly string[];
   /** The time from an event's last occurrence to its deletion. Default one hour. */
@@ -234,7 +251,7 @@ export function settingsOf(options: ApiServerOptions): Settings {
   };
 }
 
-/** Limits per user, which an open server cannot apply. */
+/** Returns the default limits for each user. An open server has none, because all requests have the same user. */
 function userLimits(auth: AuthMode): Pick<Settings, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
   const isOpen = auth === 'open';
   return {
@@ -243,21 +260,24 @@ function userLimits(auth: AuthMode): Pick<Settings, 'maxWatchesPerUser' | 'maxUn
   };
 }
 
-/** True when an option configures credentials. */
+/** Returns true when an option configures credentials. */
 function hasCredentials(options: ApiServerOptions): boolean {
   const { token, tokenFile, authenticationConfig, clientCa } = options;
   return [token, tokenFile, authenticationConfig, clientCa].some((option) => option !== undefined);
 }
 
 /**
- * The maximum number of watches of one client address. Watches are connections as well, so they must not take all
- * connections.
+ * Returns the maximum number of watches of one client address. A watch uses a connection, so one address must not be
+ * able to use all connections for watches.
  */
 function watchShare(maxConnections: number | undefined): number {
   return maxConnections === undefined ? 5000 : Math.min(5000, Math.ceil(maxConnections / 2));
 }
 
-/** @throws TypeError for an invalid token, domain or proxy, and for an open server that others can reach */
+/**
+ * Checks options that depend on each other. @throws TypeError for an invalid token, domain or proxy, and for an open
+ * server that other machines can reach
+ */
 export function checkSettings(settings: Settings): void {
   const { auth, host, token, tls, clientCa, serviceAccountIssuer, serviceDomain, trustedProxies, webhookHosts } =
     settings;

@@ -21,8 +21,8 @@ import { beginServing, wireServer } from './server-parts.ts';
 import type { Parts } from './server-parts.ts';
 
 /**
- * Opens the database and listens. Rejects, leaving nothing behind, when either fails or there is no certificate; with
- * TypeError for an invalid token, domain or host name.
+ * Opens the database and listens. Rejects when one of the two fails, or there is no certificate; with TypeError for an
+ * invalid token, domain or host name. After a failure, nothing stays open.
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const settings = settingsOf(options);
@@ -32,8 +32,8 @@ export async function startApiServer(options: ApiServerOptions = {}): Promise<Ap
 }
 
 /**
- * Starts a server on a given store that is not open yet, and ignores `database`. Without a configuration of encryption,
- * the key is the one of the process.
+ * Starts a server on a given store that is not open yet, and ignores the option `database`. Without a configuration of
+ * encryption, all servers of the process share one key.
  */
 export async function startOn(store: Store, options: ApiServerOptions): Promise<ApiServer> {
   const settings = settingsOf(options);
@@ -53,7 +53,7 @@ async function startEncrypted(store: EncryptedStore, settings: Settings): Promis
     await beginServing(parts, settings);
     return server;
   } catch (error) {
-    // Stored objects may already have given the controllers work.
+    // Controllers may already be working on stored objects, so the server is stopped.
     await server.stop();
     throw error;
   }
@@ -71,33 +71,33 @@ export class ApiServer {
     this.#stopMeasuring = startProcessMetrics(parts.metrics);
   }
 
-  /** `http://<host>:<port>`, or `https://…`. */
+  /** The URL of the server: `http://<host>:<port>`, or `https://…`. */
   get url(): string {
     return this.#parts.listener.url;
   }
 
   /**
-   * PEM of the certificate that clients have to trust. undefined for plain HTTP, and when the given certificate chain
+   * The certificate that clients have to trust, as PEM; undefined for plain HTTP, and when the given certificate chain
    * does not end with its certificate authority.
    */
   get ca(): string | undefined {
     return this.#parts.secure?.certificate.ca;
   }
 
-  /** True when other servers can serve the same database: replicas. */
+  /** True when other servers, called replicas, can serve the same database. */
   get sharesDatabase(): boolean {
     return this.#parts.store.isShared;
   }
 
   /**
    * Resolves with an error when a newer version of this package has upgraded the database; otherwise it stays pending.
-   * From then on nothing is written (503), `/readyz` and `/livez` report it, and the server should be stopped.
+   * After the upgrade, writes get 503, `/readyz` and `/livez` report the problem, and the server should be stopped.
    */
   get outdated(): Promise<Error> {
     return this.#parts.health.outdated;
   }
 
-  /** The registered kinds; registering a kind serves it. */
+  /** The registered kinds. A kind is served when it is registered. */
   get schemeManager(): SchemeManager {
     return this.#parts.schemes;
   }
@@ -124,16 +124,16 @@ export class ApiServer {
 
   /**
    * A client for a plugin in this process: labels that it writes need a prefix other than the service's (spec 2.5), and
-   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`, with the permissions that `permits`
-   * allows and that roles grant; without `permits`, with all permissions.
+   * its field manager is `plugin:<name>`. Its user is `system:plugin:<name>`. With `permits`, it has only permissions
+   * that `permits` allows and roles grant; otherwise, it has all permissions.
    */
   createPluginClient(name: string, permits?: PluginPermits): PluginClient {
     return this.#parts.clients.ofPlugin(name, permits);
   }
 
   /**
-   * Ends the watches, streams and exports of the selected users, as when their permissions are withdrawn: for users who
-   * were deleted or disabled.
+   * Ends the watches, streams and exports of the selected users, as if they had lost their permissions. Call this for
+   * users who were deleted or disabled.
    */
   endSessionsOf(selects: (user: UserInfo) => boolean): void {
     this.#parts.permissions.endOf(selects);
@@ -144,18 +144,24 @@ export class ApiServer {
     return this.#parts.metrics;
   }
 
-  /** Resolves when a registered kind is indexed and served. Rejects with IndexBuildError, naming index, value and objects. */
+  /**
+   * Resolves when a registered kind is indexed and served. Rejects with IndexBuildError, which names the index, the
+   * value and the objects.
+   */
   async whenReady(gvk: GroupVersionKind): Promise<void> {
     await this.#parts.table.whenReady(gvk);
   }
 
-  /** True when the objects of a registered kind are encrypted in the database, so that records should not show their values. */
+  /**
+   * Returns true when the objects of a registered kind are encrypted in the database. Logs should not contain the
+   * values of such objects.
+   */
   isEncrypted(gvk: GroupVersionKind): boolean {
     const registration = this.#parts.schemes.lookup(gvk);
     return registration !== undefined && this.#parts.store.encrypts(registration.descriptor);
   }
 
-  /** The number of objects indexed so far, while a kind is being indexed. */
+  /** Returns the number of objects that are already indexed while a kind is being indexed; undefined otherwise. */
   indexingProgress(gvk: GroupVersionKind): number | undefined {
     const registration = this.#parts.schemes.lookup(gvk);
     return registration === undefined ? undefined : this.#parts.table.progress(registration.descriptor);
@@ -173,7 +179,10 @@ export class ApiServer {
     debug.push(page);
   }
 
-  /** True when no write is running, and garbage collection, namespaces, events, definitions, roles, quotas and policies have nothing to do. */
+  /**
+   * Returns true when no write is running, and the controllers of garbage collection, namespaces, events, runs,
+   * definitions, roles, quotas and policies have no work.
+   */
   isIdle(): boolean {
     const { registry, commits, collector, namespaces, events, runs, definitions, roles, quotas, policies } =
       this.#parts;
@@ -183,9 +192,9 @@ export class ApiServer {
   }
 
   /**
-   * Refuses new requests (503), ends watches with a bookmark, cuts off an export, and resolves when the last running
-   * request has its response. Controllers of this process may still write: stop them between this call and {@link
-   * stop}.
+   * Refuses new requests (503), ends watches with a bookmark, aborts a running export, and resolves when all running
+   * requests have their responses. Controllers of this process may still write. Stop them after this call, and before
+   * {@link stop}.
    */
   drain(): Promise<void> {
     this.#drained ??= this.#drain();
@@ -236,7 +245,8 @@ export class ApiServer {
       [collector, namespaces, events, runs, roles, quotas, policies].map(async (each) => each.stop()),
     );
     await Promise.all([memory.stop(), compactor.stop(), schemaWatch.stop()]);
-    // Pending writes wait for the follower, which may wait for a database that never comes back.
+    // Pending writes wait for the follower, and the follower may wait for a database that never comes back, so the
+    // follower is stopped first.
     await follower?.stop();
     await webhooks.client.close();
     await collected;

@@ -62,7 +62,7 @@ function keyOf(name: string): string {
 describe('a stored object that cannot be read', () => {
   let folder: string;
   let server: ApiServer;
-  /** The clock of servers that are started from now on. */
+  /** The clock for the servers that a test starts. */
   let clock: Clock;
   let logged: { readonly level: string; readonly fields: Readonly<Record<string, unknown>> }[];
 
@@ -142,7 +142,7 @@ describe('a stored object that cannot be read', () => {
   };
 
   describe('for a reason:', () => {
-    // Each test leaves a server that was restarted.
+    // The tests share one server, because each test restarts it and then deletes its objects.
     before(begin);
     afterEach(async () => {
       for (const name of ['one', 'two']) expect((await call('DELETE', `${notes}/${name}`)).status).to.equal(200);
@@ -150,7 +150,7 @@ describe('a stored object that cannot be read', () => {
     after(end);
 
     for (const [what, change] of Object.entries(breakages)) {
-      it(`${what}: its kind is served, the object is a 500 until it is replaced by PUT`, async () => {
+      it(`gets 500 until a PUT replaces it, while its kind is served: ${what}`, async () => {
         for (const name of ['one', 'two']) await call('POST', notes, newNote(name));
         await restartWith({ [keyOf('one')]: change });
         expect(logged.filter(({ level }) => level === 'error').map(({ fields }) => fields['key'])).to.deep.equal([
@@ -201,7 +201,7 @@ describe('a stored object that cannot be read', () => {
       expect((await call('POST', notes, newNote('one'))).status).to.equal(201);
     });
 
-    it('keeps its uid when it is replaced, or gets the uid that is sent; preconditions are checked', async () => {
+    it('keeps its uid when it is replaced, or gets the uid in the request if its own cannot be read; preconditions are checked', async () => {
       const one = (await call('POST', notes, newNote('one'))).body;
       const two = (await call('POST', notes, newNote('two'))).body;
       await restartWith({ [keyOf('one')]: cut, [keyOf('two')]: () => '' });
@@ -221,7 +221,7 @@ describe('a stored object that cannot be read', () => {
       expect(whole.body.metadata.uid).to.equal(two.metadata.uid);
     });
 
-    it('is reported to existing watchers when it breaks and when it is deleted', async () => {
+    it('is reported to existing watches when it is replaced and when it is deleted', async () => {
       await call('POST', notes, newNote('one'));
       await call('POST', notes, newNote('two'));
       const { resourceVersion } = (await call('GET', notes)).body.metadata;
@@ -260,7 +260,7 @@ describe('a stored object that cannot be read', () => {
       expect(await listed()).to.deep.equal(['of-one', 'one']);
     });
 
-    it('a namespace: keeps its objects, refuses new ones, and is emptied when it is deleted', async () => {
+    it('keeps the objects in it and refuses new ones when it is a namespace, which is emptied when it is deleted', async () => {
       const namespaces = '/api/v1/namespaces';
       const inShop = notes.replace('default', 'shop');
       await call('POST', namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
@@ -281,7 +281,7 @@ describe('a stored object that cannot be read', () => {
       expect((await call('GET', `${inShop}/two`)).status).to.equal(404);
     });
 
-    it('a definition: its kind is a 503 until it is replaced; then its objects are served again', async () => {
+    it('makes its kind a 503 when it is a definition; once the definition is replaced, the objects are served again', async () => {
       await call('POST', definitions, definition);
       await eventually(async () => (await call('GET', boxes)).status === 200);
       await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });
@@ -341,7 +341,7 @@ describe('an unreadable change of another replica', () => {
   const namesAt = async ({ client }: ApiServer): Promise<readonly string[]> =>
     (await client.list(note)).items.map(({ metadata }) => metadata.name).sort();
 
-  it('breaks that object at every replica, and no other, until one of them replaces or deletes it', async () => {
+  it('makes only the changed object unreadable, at every replica, until a replica replaces or deletes the object', async () => {
     const [a, b] = replicas as [ApiServer, ApiServer];
     for (const name of ['one', 'two', 'three'])
       await a.client.create(note, newNote(name, {}, { namespace: 'default' }) as ApiObject);

@@ -9,26 +9,30 @@ export interface ConnectionTimes {
   readonly headersMs: number;
   /** The limit for a whole request. */
   readonly requestMs: number;
-  /** The interval at which both are checked. */
+  /** The interval at which both limits are checked. */
   readonly checkMs: number;
 }
 
-/** Shorter than Node's defaults, which check every 30 s and allow 40 s for headers. */
+/**
+ * The time limits by default. They are shorter than those of Node, which checks every 30 s and allows 40 s for headers.
+ */
 export const connectionTimes: ConnectionTimes = { headersMs: 10_000, requestMs: 60_000, checkMs: 1000 };
 
-/** The minimum number of descriptors left for databases, files and plugins. */
+/** The minimum number of file descriptors that are left for databases, files and plugins. */
 const leastReserve = 100;
 
 /**
- * The number of connections that the process can have: seven eighths of its descriptors. undefined where the system
- * does not report them.
+ * Returns the maximum number of connections: seven eighths of the file descriptors of the process; undefined when the
+ * system does not report their number.
  */
 export function defaultMaxConnections(): number | undefined {
   const descriptors = descriptorLimit();
   return descriptors === undefined ? undefined : Math.max(1, descriptors - Math.max(leastReserve, descriptors >> 3));
 }
 
-/** The limit as Linux reports it. Node has already raised its soft limit to the hard one. */
+/**
+ * Returns the limit of file descriptors that Linux reports. Node has already raised its soft limit to the hard limit.
+ */
 function descriptorLimit(): number | undefined {
   try {
     const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

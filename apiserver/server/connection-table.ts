@@ -4,19 +4,20 @@ import { addressBlock } from '../http/request/address-block.ts';
 
 interface Connection {
   readonly key: string;
-  /** The socket on which requests arrive: with TLS, not the socket that was accepted. */
+  /** The socket on which requests arrive. With TLS, this is not the socket that was accepted. */
   socket: Socket;
   /**
-   * The last request's response. undefined before the first request, and from some seconds after the response was sent.
+   * The response to the last request; undefined before the first request, and again some seconds after the response was
+   * sent.
    */
   response: ServerResponse | undefined;
-  /** The number of the last request, counted over all connections. */
+  /** The number of the last request on this connection. Requests are numbered over all connections. */
   order: number;
   /** The client's address, or its network. */
   readonly address: string;
-  /** True once a request has arrived with a valid credential, and for connections that are not limited by address. */
+  /** True once a request with a valid credential has arrived, and for a connection that has no limit by address. */
   isKnown: boolean;
-  /** True when its address had too many unknown connections already. */
+  /** True when the address already has too many connections without a valid credential. */
   isExcess: boolean;
 }
 
@@ -24,7 +25,7 @@ export interface ConnectionLimits {
   readonly maxConnections: number;
   /** The maximum number of connections of one address on which no request with a valid credential has arrived. */
   readonly maxUnknownPerAddress: number;
-  /** True for the address of a proxy, whose connections have many clients. */
+  /** Returns true for the address of a proxy, whose connections have requests of many clients. */
   readonly isProxy: (address: string) => boolean;
 }
 
@@ -38,39 +39,43 @@ const heard: unique symbol = Symbol('the connection on which a request has arriv
 
 declare module 'node:net' {
   interface Socket {
-    /** A property, because each request reads it, and a lookup in a weak map takes several times as long. */
+    /**
+     * The connection of a socket. It is a property of the socket because each request reads it, and a lookup in a
+     * WeakMap takes several times as long.
+     */
     [heard]?: Connection;
   }
 }
 
-/** The number of connections found in one scan, which visits and sorts all of them. */
+/** The maximum number of replaceable connections that one scan keeps. A scan visits and sorts all connections. */
 const foundAtOnce = 64;
 
 /**
- * The connections of a server. Beyond the limit, a new connection replaces the oldest one that has sent no request. If
- * there is none, it replaces the one that has waited longest for its next request (of which a part may have arrived),
- * and otherwise the one whose request has been arriving for longest. So silent or slow clients do not keep others out.
- * A connection whose request is being handled is never replaced. A request costs one lookup and two assignments here;
- * all other work is done when a new connection finds the table full.
+ * The connections of a server. Beyond the limit, a new connection replaces the oldest connection that has sent no
+ * request. If there is none, it replaces the connection that has been idle for longest since its last request (a part
+ * of the next request may have arrived); otherwise, the connection whose present request has been arriving for longest.
+ * So silent or slow clients do not keep others out. A connection whose request is being handled is never replaced. A
+ * request costs one lookup and two assignments in this class. All other work is done only when a new connection arrives
+ * while the table is full.
  */
 export class ConnectionTable {
-  /** True once the server stops: each request is then the last one of its connection, and is refused. */
+  /** True once the server stops. Then each request is refused, and its connection is closed. */
   isStopping = false;
   readonly #limits: ConnectionLimits;
   /**
-   * The open connections, oldest first. The key is that of {@link keyOf}, because TLS has another socket than the
-   * connection below it.
+   * The open connections, oldest first, by {@link keyOf}. The socket cannot be the key, because TLS has another socket
+   * than the connection below it.
    */
   readonly #open = new Map<string, Connection>();
   /** Connections that have sent no request, oldest first. */
   readonly #silent = new Set<Connection>();
   /**
-   * The connections that are replaced next; the last entry is the first to be replaced. Each has the order that it had
-   * when it was found.
+   * The connections that are replaced next, the last entry first. `order` is the order of the connection at the time of
+   * the scan.
    */
   #found: { readonly connection: Connection; readonly order: number }[] = [];
   #requests = 0;
-  /** The number of unknown connections of each address. */
+  /** For each address, the number of connections on which no request with a valid credential has arrived. */
   readonly #unknown = new Map<string, number>();
 
   /** @param limits default: none */
@@ -89,7 +94,10 @@ export class ConnectionTable {
     socket.once('close', () => this.#forget(connection));
   }
 
-  /** Called when the head of a request has arrived. Returns false when its address has too many unknown connections. */
+  /**
+   * Called when the headers of a request have arrived. Returns false when the address has too many connections without
+   * a valid credential.
+   */
   hear(response: ServerResponse): boolean {
     const { socket } = response.req;
     const connection = socket[heard] ?? this.#hearFirst(socket);
@@ -97,7 +105,8 @@ export class ConnectionTable {
     connection.response = response;
     connection.order = this.#requests += 1;
     if (!connection.isExcess) return true;
-    // Other connections of the address may have become known, or closed, since this one was accepted.
+    // Since this connection was accepted, other connections of the address may have been closed, or may have received a
+    // valid credential.
     connection.isExcess = (this.#unknown.get(connection.address) ?? 0) > this.#limits.maxUnknownPerAddress;
     return !connection.isExcess;
   }
@@ -110,7 +119,7 @@ export class ConnectionTable {
     this.#countUnknown(connection.address, -1);
   }
 
-  /** Drops references to responses that were sent; called every few seconds. */
+  /** Drops references to responses that were sent. Called every few seconds. */
   forgetSent(): void {
     for (const connection of this.#open.values()) if (isSent(connection.response)) connection.response = undefined;
   }
@@ -160,7 +169,7 @@ export class ConnectionTable {
   #nextFound(): Connection | undefined {
     for (let found = this.#found.pop(); found !== undefined; found = this.#found.pop()) {
       const { connection, order } = found;
-      // The connection may have been closed, or may have sent another request.
+      // Since the scan, the connection may have been closed, or may have sent another request.
       const isSame = this.#open.get(connection.key) === connection && connection.order === order;
       if (isSame && !isAnswered(connection)) return connection;
     }
@@ -191,8 +200,8 @@ function isSent(response: ServerResponse | undefined): boolean {
 }
 
 /**
- * True while a complete request is being handled. A response without a socket waits behind another one of its
- * connection.
+ * Returns true while a complete request is being handled. A response without a socket waits until an earlier response
+ * on the same connection is sent.
  */
 function isAnswered({ response }: Connection): boolean {
   return response !== undefined && !isSent(response) && (response.socket === null || response.req.complete);

@@ -25,7 +25,7 @@ const Account = modelOf('v1/ServiceAccount', 'serviceaccounts', 'Namespaced');
 interface Replica {
   readonly server: ApiServer;
   readonly store: ReplicaStore;
-  /** The server's warnings and errors. */
+  /** The warnings and errors that the server has logged. */
   readonly complaints: string[];
 }
 
@@ -67,7 +67,7 @@ describe('controllers of the server and concurrent writers', () => {
     return items.map(({ metadata }) => metadata.name).toSorted();
   }
 
-  /** Holds the commits of a replica, starting after the next one. */
+  /** Holds all commits of a replica after the next one. */
   function holdAfterNextCommit(store: ReplicaStore): Gate {
     const held = gate();
     store.afterCommit = async () => {
@@ -90,7 +90,7 @@ describe('controllers of the server and concurrent writers', () => {
       await server.client.create(eventKind, event);
     }
 
-    it('stay when they occur again while they are deleted', async () => {
+    it('stay when they occur again while the server deletes them', async () => {
       const clock = new FakeClock();
       const replica = await start({ clock });
       const { server, store, complaints } = replica;
@@ -111,7 +111,7 @@ describe('controllers of the server and concurrent writers', () => {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('may be deleted by several servers at once [slow]', async () => {
+    it('are deleted without complaints when several servers delete them at the same time [slow]', async () => {
       const clock = new FakeClock();
       const [a, b] = [await start({ clock }), await start({ clock })];
       await createEvent(a, 'once');
@@ -137,7 +137,7 @@ describe('controllers of the server and concurrent writers', () => {
       return { apiVersion, kind, name, uid };
     }
 
-    it('deletes an object even if it is changed all the time', async () => {
+    it('deletes an object even if clients change it all the time', async () => {
       const replica = await start();
       const { client } = replica.server;
       await createNote(replica, 'owned', await createNote(replica, 'owner'));
@@ -164,7 +164,7 @@ describe('controllers of the server and concurrent writers', () => {
       const adopted = client.patch(Note, 'owned', { type: 'merge', patch });
       await eventually(asked.isReached);
       await client.delete(Note, 'owner');
-      // The garbage collector checks the objects in this order.
+      // The garbage collector checks `owned` before `sibling`, so it has checked `owned` once `sibling` is deleted.
       await eventually(async () => !(await namesOf(Note, replica)).includes('sibling'));
       asked.open();
       await adopted;
@@ -192,7 +192,7 @@ describe('controllers of the server and concurrent writers', () => {
       });
     }
 
-    /** Creates the namespace, and waits until no replica is still creating its account. */
+    /** Creates the namespace, and waits until its service account exists and the replicas are idle. */
     async function createNamespace(first: Replica, ...others: readonly Replica[]): Promise<void> {
       await first.server.client.create(Namespace, { metadata: { name: 'short' } });
       for (const replica of [first, ...others]) {
@@ -219,7 +219,10 @@ describe('controllers of the server and concurrent writers', () => {
       return held;
     }
 
-    /** `b` creates a page before it receives the deletion of the namespace; resolves when the namespace is gone. */
+    /**
+     * Lets `b` begin to create a page before it receives the deletion of the namespace, and holds this commit. Resolves
+     * when the namespace is gone.
+     */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
       await createNamespace(a, b);
       await b.server.client.list(Page);
@@ -237,7 +240,7 @@ describe('controllers of the server and concurrent writers', () => {
       };
     }
 
-    it('refuses an object that a lagging server creates in it after its deletion', async () => {
+    it('refuses an object that a lagging server creates in the namespace after its removal', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       const late = await createLate(a, b);
       const failed: unknown = await late.letGo().catch((error: unknown) => error);
@@ -245,7 +248,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal([]);
     });
 
-    it('refuses an object that a lagging server creates in it while it waits for finalizers', async () => {
+    it('refuses an object that a lagging server creates in the namespace while its removal waits for finalizers', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       const finalizers = ['example.com/wait'];
@@ -276,7 +279,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['late']);
     });
 
-    it('leaves the objects of a new namespace with its name, even when their names are those of deleted objects', async () => {
+    it('keeps the objects of a new namespace with the same name, even when they have the names of deleted objects', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       await createPage(a, 'page');
@@ -294,7 +297,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['page']);
     });
 
-    it('may be finalized by several servers at once', async () => {
+    it('is removed without complaints when several servers finalize it at the same time', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       const [here, there] = [holdFinalization(a.store), holdFinalization(b.store)];
@@ -307,7 +310,7 @@ describe('controllers of the server and concurrent writers', () => {
       expect([...a.complaints, ...b.complaints]).to.deep.equal([]);
     });
 
-    it('is deleted however often others change its objects', async () => {
+    it('is removed even if another server keeps changing its objects', async () => {
       const [replica, other] = [await startOnClock(), database.replica()];
       const { server, store } = replica;
       await createNamespace(replica);

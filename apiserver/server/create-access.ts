@@ -19,7 +19,7 @@ import type { Vault } from '../vault/vault.ts';
 import type { Settings } from './api-server-options.ts';
 import { createIdentities } from './create-identities.ts';
 
-/** Decides who sends a request, and whether that user may make it. */
+/** Finds the user of a request, and decides whether the user may make it. */
 export interface Access {
   readonly authenticator: Authenticator;
   readonly authorizer: RbacAuthorizer;
@@ -39,7 +39,10 @@ export interface AccessParts {
   readonly isShared: boolean;
 }
 
-/** Rejects with SettingsFileError when a file of credentials cannot be used. */
+/**
+ * Creates the parts that find users and check their permissions. Rejects with SettingsFileError when a file of
+ * credentials cannot be used.
+ */
 export async function createAccess(settings: Settings, parts: AccessParts): Promise<Access> {
   const { table, revisions, vault } = parts;
   const { serviceDomain, clock, logger } = settings;
@@ -65,7 +68,7 @@ export async function createAccess(settings: Settings, parts: AccessParts): Prom
   return { authenticator, authorizer, accountIssuer, people, administrator, followed: [...followed, people] };
 }
 
-/** Makes the part that signs tokens of service accounts, and knows their users. */
+/** Creates the part that signs the tokens of service accounts, and returns the user of such a token. */
 function createAccountIssuer(
   { serviceAccountIssuer, serviceDomain, clock, uuid }: Settings,
   { table, revisions, vault }: AccessParts,
@@ -80,7 +83,7 @@ function createAccountIssuer(
   });
 }
 
-/** Finds the users of session cookies. */
+/** Returns the part that finds the users of session cookies. */
 function sessionsOf({ trustedProxies }: Settings, people: People): SessionFinder {
   const proxies = new TrustedProxies(trustedProxies);
   const isSecure = (req: IncomingMessage): boolean =>

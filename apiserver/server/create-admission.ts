@@ -31,8 +31,8 @@ import { WebhookPlaces } from '../webhooks/webhook-places.ts';
 import { WebhookReview } from '../webhooks/webhook-review.ts';
 
 /**
- * Returns the rule that quotas add to creations. `registry` is called once writes begin, since the registry itself
- * needs the rule.
+ * Returns the function that counts new objects in quotas. `registry` is called only once writes begin, because the
+ * registry needs this function when it is created.
  */
 export function quotaAdmission(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
@@ -44,7 +44,7 @@ export function quotaAdmission(
   const ledger = new QuotaLedger({ ...settings, isShared, id: settings.uuid(), takeOver });
   return (resource, object) => {
     const quotas = getQuotas();
-    // Most servers have no quota.
+    // Most servers have no quota, so this check comes first.
     if (quotas === undefined || quotas.cache.size === 0) return undefined;
     return ledger.reserve(quotas, resource, object);
   };
@@ -78,7 +78,7 @@ interface ReviewParts {
   readonly metrics: Metrics;
 }
 
-/** Returns the reviews of writes, by admission policies and by the configured webhooks. */
+/** Returns the reviewer of writes, which calls admission policies and the configured webhooks. */
 export function reviews(
   { clock, logger, uuid }: Pick<Settings, 'clock' | 'logger' | 'uuid'>,
   { table, webhooks, authorizer, metrics }: ReviewParts,
@@ -88,7 +88,8 @@ export function reviews(
   const webhook = new WebhookReview({ list: new WebhookList(table), caller, authorizer, namespaces, uuid });
   const policies = new PolicyReview({ list: new PolicyList(table), table, namespaces, authorizer });
   const bindings = table.getterOf(admissionPolicyBindingKind);
-  // A policy that refuses everything must not prevent its own removal. Most servers have no binding at all.
+  // Policies do not cover the kinds of their own group, so that a policy that denies everything can be removed. Most
+  // servers have no binding, so this is checked first.
   const hasPolicies = ({ model: { group } }: Resource): boolean =>
     (bindings()?.cache.size ?? 0) > 0 && group !== admissionPolicyBindingKind.group;
   return {
@@ -102,7 +103,7 @@ export function reviews(
   };
 }
 
-/** Returns the conversions of definitions that have webhooks for them. */
+/** Returns the conversions for definitions whose objects a webhook converts. */
 export function conversionWebhooks(
   { uuid }: Pick<Settings, 'uuid'>,
   webhooks: Webhooks,
@@ -126,8 +127,8 @@ export interface WriteRuleParts {
 }
 
 /**
- * The rules of writes that depend on other objects: definition and namespace must exist, and users grant only
- * permissions that they have.
+ * Returns the rules of writes that depend on other objects: the definition and the namespace must exist, and a user may
+ * grant only permissions that the user has.
  */
 export function writeRules(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,

@@ -4,7 +4,10 @@ import type { GeneratedKind } from '../endpoints/serving/mount.ts';
 import { versionsOfKind } from '../registry/kinds/kind-versions.ts';
 import type { Registration, SchemeManager } from '../registry/kinds/scheme-manager.ts';
 
-/** Refuses a kind and an endpoint with the same path, whichever is registered first. */
+/**
+ * Creates the endpoints of plugins. When a kind and an endpoint have the same path, the one that is registered later is
+ * refused.
+ */
 export function createEndpoints(
   { serviceDomain, logger }: { readonly serviceDomain: string; readonly logger: Logger },
   schemes: SchemeManager,
@@ -17,7 +20,7 @@ export function createEndpoints(
   return endpoints;
 }
 
-/** A kind has a path for each of its versions. */
+/** Returns an entry for each version of a kind, because each version has a path of its own. */
 function kindsOf({ descriptor, owner }: Registration): readonly GeneratedKind[] {
   return versionsOfKind(descriptor).map(({ group, version, plural, kind }) => ({
     group,

@@ -38,7 +38,7 @@ export interface Handlers {
   readonly bodies: BodyCodec;
 }
 
-/** The handlers of requests for objects, with the parts that they share. */
+/** Creates the handlers of requests for objects, and the parts that these handlers share. */
 export function createHandlers(
   settings: Settings,
   parts: Pick<
@@ -67,7 +67,7 @@ export function createHandlers(
 
 type ServedParts = 'resources' | 'memory' | 'proxies' | 'bodies' | 'endpoints' | 'metrics' | 'live' | 'permissions';
 
-/** The sources of responses. */
+/** The parts that produce responses. */
 export interface Served extends Pick<AppParts, ServedParts | 'audit'> {
   readonly table: ResourceTable;
   readonly absent: AbsentKinds;
@@ -77,7 +77,7 @@ export interface Served extends Pick<AppParts, ServedParts | 'audit'> {
   readonly added: Pick<AppParts, 'ready' | 'debug' | 'assets'>;
 }
 
-/** Returns the listener of a server, which does not listen yet. */
+/** Returns the listener of a server. It does not listen yet. */
 export function createListener(settings: Settings, served: Served, keyPair: KeyPair | undefined): HttpListener {
   const { host, hostNames, clock, logger, uuid } = settings;
   const { bodies, table, absent, reader, added, access } = served;
@@ -116,12 +116,12 @@ function limitsOf(settings: Settings, proxies: TrustedProxies): Partial<Connecti
   };
 }
 
-/** The handlers of requests that go through all objects of the database. */
+/** The handlers of requests that read or write all objects of the database. */
 export interface Copies {
   readonly exports: ExportHandler;
   readonly backups: BackupHandler;
   readonly reencryption: ReencryptHandler;
-  /** Cuts off the requests that these handlers are still serving. */
+  /** Aborts the requests that these handlers are still handling. */
   readonly close: () => void;
 }
 

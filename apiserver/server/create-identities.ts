@@ -17,14 +17,17 @@ import { parseTokenFile } from '../identity/tokens/token-file.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Settings } from './api-server-options.ts';
 
-/** All authenticators of a server with these options. */
+/** The authenticators of a server. */
 export interface Identities {
-  /** undefined when the server has no TLS. */
+  /** Authenticates clients by their certificates; undefined when the server has no TLS. */
   readonly certificates: ConnectionAuthenticator | undefined;
-  /** Must be opened before the first request. undefined when there is no administrator file. */
+  /**
+   * The administrator whose token is in a file; undefined when there is no such file. It must be opened before the
+   * first request.
+   */
   readonly administrator: Administrator | undefined;
   readonly tokens: readonly TokenAuthenticator[];
-  /** The foreign issuers at which people log in with a browser. */
+  /** Returns the OpenID Connect issuers at which people log in with a browser. */
   readonly logins: () => readonly LoginProvider[];
   /** The parts that start and stop with the server. */
   readonly followed: readonly Followed[];
@@ -37,7 +40,10 @@ export interface IdentityParts {
   readonly isShared: boolean;
 }
 
-/** Reads the files of credentials. Rejects with SettingsFileError, naming file and line, when one cannot be used. */
+/**
+ * Reads the files of credentials. Rejects with SettingsFileError, which names the file and the line, when a file cannot
+ * be used.
+ */
 export async function createIdentities(settings: Settings, parts: IdentityParts): Promise<Identities> {
   const { accountIssuer } = parts;
   const listed = await tokensOfFile(settings);
@@ -47,7 +53,7 @@ export async function createIdentities(settings: Settings, parts: IdentityParts)
   return {
     certificates: settings.tls === undefined ? undefined : new ClientCertificates(settings.clock),
     administrator,
-    // Signed tokens come first, because their authenticator sees in the first letters that another token is not signed.
+    // The authenticator of signed tokens comes first, because it recognizes other tokens by their first letters.
     tokens: [...signed.tokens, ...own, ...(administrator === undefined ? [] : [administrator]), ...listed.tokens],
     logins: signed.logins,
     followed: [...listed.followed, ...signed.followed],
@@ -75,7 +81,7 @@ async function tokensOfFile({ tokenFile, clock, logger }: Settings): Promise<Par
 type SignedPart = Part & Pick<Identities, 'logins'>;
 
 /**
- * Returns the authenticator of the tokens of service accounts, and of those of the foreign issuers in the file of
+ * Returns the authenticator of signed tokens: those of service accounts, and those of the issuers in the file of
  * `--authentication-config`.
  */
 async function signedTokens(settings: Settings, accountIssuer: AccountIssuer): Promise<SignedPart> {

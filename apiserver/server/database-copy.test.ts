@@ -22,7 +22,10 @@ describe('a copy of a database', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** Copies everything from each database to the next one; returns the digest before and after each step. */
+  /**
+   * Copies all objects from the source to the first database, and from each database to the next one. Returns the
+   * digest of each export.
+   */
   async function moveAlong(...databases: readonly string[]): Promise<readonly string[]> {
     const digests: string[] = [];
     for (const [at, database] of databases.entries()) {
@@ -33,16 +36,16 @@ describe('a copy of a database', () => {
     return digests;
   }
 
-  it('copies SQLite to SQLite, with equal digests', async () => {
+  it('copies SQLite to SQLite, and the exports have equal digests', async () => {
     const digests = await moveAlong(`sqlite:${folder}/a.db`, `sqlite:${folder}/b.db`);
     expect(new Set(digests).size).to.equal(1);
   });
 
-  describeWithMysql('through all databases', () => {
+  describeWithMysql('through PostgreSQL, MySQL and SQLite', () => {
     const postgres = PostgresTestServer.use();
     after(dropDatabases);
 
-    it('has equal digests at each step [slow]', async () => {
+    it('has the same digest after each step [slow]', async () => {
       const { database } = await freshDatabase();
       const digests = await moveAlong(
         await postgres.createDatabase(),
@@ -53,7 +56,7 @@ describe('a copy of a database', () => {
       expect(new Set(digests).size).to.equal(1);
     });
 
-    it('is refused while a server has one of them', async () => {
+    it('is refused while a server uses the source or the target', async () => {
       const url = await postgres.createDatabase();
       const { store } = await postgres.open(url);
       await writeFile(`${folder}/any.ndjson`, await exportOf(source));

@@ -27,39 +27,44 @@ export interface ImportDatabaseOptions {
   /** The path of an export file. */
   readonly file: string;
   /**
-   * The path of an encryption configuration, as for the server that will use the database. It encrypts what the export has in
-   * plain text. Default: `encryption.key` beside the database; without Secrets in plain text, no key is needed.
+   * The path of an encryption configuration, as for the server that will use the database. Its keys encrypt the Secrets
+   * that are in plain text in the export; without such Secrets, no key is needed. Default: the key in `encryption.key`
+   * beside the database.
    */
   readonly encryptionConfig?: string;
   /**
-   * True leaves out the objects that the export holds in encrypted form, so that none of their keys are needed. Default
-   * false.
+   * True: leaves out the objects that are encrypted in the export, so that their keys are not needed. Default false.
    */
   readonly withoutEncrypted?: boolean;
-  /** Called with the number of objects that were read so far in order to be written, and with their total. */
+  /** Called with the number of objects that have been read for writing so far, and with their total number. */
   readonly onProgress?: (objects: number, total: number) => void;
-  /** Stops the import between two pieces of the file. The import is then incomplete, and a second call completes it. */
+  /**
+   * Stops the import after the present piece of the file. The import is then incomplete; a second call completes it.
+   */
   readonly signal?: AbortSignal;
 }
 
 export interface ExportDatabaseOptions {
-  /** True writes Secrets, and the server's own secrets, in plain text. Default: in their stored form. */
+  /**
+   * True: exports Secrets, and the server's own secrets, in plain text. Default false: exports them as they are stored.
+   */
   readonly decrypt?: boolean;
   /** The path of an encryption configuration. Default `encryption.key` beside the database. */
   readonly encryptionConfig?: string;
 }
 
 /**
- * The text of an export of a database (`sqlite:<file>`, `postgres://…`, `mysql://…` or `etcd://…`), whole lines at a time. The
- * database is locked exclusively until the end: rejects with StoreError `locked` while a server has it, with RangeError for an
- * invalid URL, and with EncryptionConfigError when keys to decrypt are missing.
+ * Exports a database (`sqlite:<file>`, `postgres://…`, `mysql://…` or `etcd://…`). Yields the text of the export, in
+ * pieces of whole lines. The database is locked exclusively until the end. Rejects with StoreError `locked` while a
+ * server uses the database, with RangeError for an invalid URL, and with EncryptionConfigError when a key for
+ * decryption is missing.
  */
 export async function* exportDatabase(
   database: string,
   options: ExportDatabaseOptions = {},
 ): AsyncGenerator<string, void, undefined> {
   const location = parseLasting(database);
-  // Opening a missing file would create it.
+  // `access` rejects for a missing file, which would otherwise be created when it is opened.
   if (location.engine === 'sqlite') await access(location.path);
   const { decrypt = false, encryptionConfig } = options;
   const keys = decrypt ? await encryptionOf(encryptionConfig, defaultEncryption(database)) : undefined;
@@ -75,11 +80,11 @@ export async function* exportDatabase(
 }
 
 /**
- * Imports an export into an empty database: reads the whole file before it changes anything, writes the objects, reads
- * them back and compares. Returns the file's manifest, with the objects that the database has by then. Repeat a call that
- * was interrupted; until one has succeeded, no server can use the database. Rejects with ExportFileError, with
- * StoreError (`refused`: not empty, `locked`: in use), with RangeError for an invalid URL, and with EncryptionConfigError for
- * keys that cannot be used.
+ * Imports an export into an empty database. Checks the whole file before it changes anything; then writes the objects,
+ * reads them back and compares them. Returns the manifest of the file, with the number of objects that the database
+ * then has. An interrupted call must be repeated: until a call succeeds, no server can use the database. Rejects with
+ * ExportFileError, with StoreError (`refused`: not empty, `locked`: in use), with RangeError for an invalid URL, and
+ * with EncryptionConfigError for keys that cannot be used.
  */
 export async function importDatabase(options: ImportDatabaseOptions): Promise<ExportManifest & ExportSummary> {
   const { database, encryptionConfig } = options;
@@ -143,7 +148,7 @@ async function* counted(
   }
 }
 
-/** Reads the objects of the file that are imported. */
+/** Yields the objects of the file that are imported. */
 async function* objectsOf(
   { file, signal, withoutEncrypted = false }: ImportDatabaseOptions,
   reader: ExportReader,

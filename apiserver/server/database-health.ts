@@ -5,16 +5,24 @@ import { storeErrorCodeOf } from '../store/store-error.ts';
 import type { Store } from '../store/store.ts';
 import { toError } from '../base/to-error.ts';
 
-/** A failure is remembered for this long, or until the next success: only another attempt can show that it is over. */
+/**
+ * The time for which a failure is reported, unless an attempt succeeds earlier. Without further attempts, nothing else
+ * would show that the database works again.
+ */
 const memoryMs = 10_000;
 
-/** Failures that last until the process is restarted. After `newer`, the package has to be updated first. */
+/**
+ * The failures that last until the process is restarted. For `newer`, the package must be updated before the restart.
+ */
 const lasting: ReadonlySet<unknown> = new Set(['crashed', 'diverged', 'corrupt', 'newer']);
 
-/** `follow` reads the changes of other writers, which may fail forever although the database's revision can be read. */
+/**
+ * The kind of an access to the database. `follow` means to read the changes of other writers; this may keep failing
+ * while the database's revision can be read.
+ */
 type Use = 'read' | 'follow' | 'write';
 
-/** Keeps the problem of the last read or write of the database. */
+/** Remembers the problems of the last accesses to the database, and reports them in health checks. */
 export class DatabaseHealth implements HealthCheck {
   readonly name = 'database';
   readonly #clock: Clock;
@@ -30,8 +38,8 @@ export class DatabaseHealth implements HealthCheck {
   }
 
   /**
-   * Reports the result of a use; `error` is undefined after a success. Errors that only the request itself causes are
-   * ignored.
+   * Records the result of an access; `error` is undefined after a success. Ignores errors that only the request itself
+   * has caused.
    */
   report(what: Use, error: unknown): void {
     if (error === undefined) {
@@ -51,14 +59,16 @@ export class DatabaseHealth implements HealthCheck {
     return present.length === 0 ? undefined : present.map(({ problem }) => problem).join('; ');
   }
 
-  /** A check of the database that reports only problems that need a restart. */
+  /** A health check that reports only problems that last until a restart. */
   get lasting(): HealthCheck {
     const check = (): string | undefined => [...this.#failures.values()].find(({ isLasting }) => isLasting)?.problem;
     return { name: this.name, check };
   }
 }
 
-/** Upper bounds in seconds. An fsync takes from a tenth of a millisecond to tens of milliseconds. */
+/**
+ * The upper bounds of the histogram, in seconds. An fsync takes from a tenth of a millisecond to tens of milliseconds.
+ */
 const commitBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 interface CommitMetrics {
@@ -84,7 +94,7 @@ function commitMetrics(metrics: Metrics): CommitMetrics {
   };
 }
 
-/** Wraps the store so that its commits are counted and measured, and their failures reported. */
+/** Makes the store count and measure its commits, and report their failures. */
 export function measureCommits(
   store: Store,
   { metrics, clock, health }: { readonly metrics: Metrics; readonly clock: Clock; readonly health: DatabaseHealth },

@@ -61,7 +61,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     fetch(server.url + path, { ...init, headers: { 'content-type': 'application/json' } });
   const isServed = async (server: ApiServer): Promise<boolean> => (await send(server, widgets)).status === 200;
 
-  it('wait while the database fails, and are neither refused nor deleted', async () => {
+  it('are neither refused nor deleted while the database fails', async () => {
     const [first] = servers as [ApiServer, ApiServer];
     const path = `${definitions}/${name}`;
     let failures = 0;
@@ -114,8 +114,8 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  for (const hears of ['step by step', 'when they are gone'])
-    it(`refuse objects of a lagging server, which learns of their deletion ${hears}`, async () => {
+  for (const hears of ['step by step', 'only once they are gone'])
+    it(`refuse an object of a lagging server that receives their deletion ${hears}`, async () => {
       const [first, second] = servers as [ApiServer, ApiServer];
       const [, store] = stores as [ReplicaStore, ReplicaStore];
       const path = `${definitions}/${name}`;
@@ -135,7 +135,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       await eventually(async () => (await send(first, path)).status === 404);
       store.isDeaf = false;
       store.hear(await store.currentRevision());
-      // The write waits for its own commit at first, but not for long.
+      // The follower waits for the held commit of this server at first, but only for some milliseconds.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;
@@ -150,7 +150,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       expect(items).to.deep.equal([]);
     });
 
-  it('are deleted once finalizers are gone, though a lagging server tries to create an object meanwhile', async () => {
+  it('are deleted once finalizers are removed, even if a lagging server tries to create an object meanwhile', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;
@@ -191,7 +191,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     }
   });
 
-  it('delete no objects of the next definition of the same name', async () => {
+  it('do not delete the objects of the next definition with the same name', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const [, store] = stores as [ReplicaStore, ReplicaStore];
     const path = `${definitions}/${name}`;
@@ -216,7 +216,8 @@ describe('CustomResourceDefinitions and replicas', () => {
     store.isDeaf = true;
     await send(first, path, { method: 'DELETE' });
     await eventually(async () => (await send(first, path)).status === 404);
-    // Reads from memory: another read would wait for changes while the clock stands still, and their reading waits for the clock.
+    // These requests read from memory. Any other read would wait for changes, and the follower that reads them waits
+    // for the clock.
     const hears = (what: () => Promise<boolean>): Promise<boolean> =>
       eventually(async () => {
         store.hear(await store.currentRevision());

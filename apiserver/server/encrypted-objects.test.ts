@@ -51,7 +51,7 @@ describe('an encrypted object whose bytes were changed', () => {
     return { status: answer.status, text: await answer.text() };
   }
 
-  /** Changes the stored bytes of objects while the server is stopped. */
+  /** Stops the server, and changes the stored bytes of objects. */
   async function tamper(
     change: (bytesOf: (name: string) => Buffer, write: (name: string, data: Uint8Array) => void) => void,
   ): Promise<void> {
@@ -68,7 +68,7 @@ describe('an encrypted object whose bytes were changed', () => {
     database.close();
   }
 
-  it('is a 500 that names the key, and everything else is served', async () => {
+  it('gets a 500 that names the key, and all other objects are served', async () => {
     await tamper((bytesOf, write) => {
       const changed = bytesOf('changed');
       changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);
@@ -94,7 +94,7 @@ describe('an encrypted object whose bytes were changed', () => {
       expect((await answerOf(name)).text).to.include(Buffer.from(name).toString('base64'));
   });
 
-  it('is served again with the right key, when another key of that name was tried [slow]', async () => {
+  it('is served again with the right key, after a start with another key of the same name [slow]', async () => {
     await server.stop();
     await start('wrong');
     const { status, text } = await answerOf('right');

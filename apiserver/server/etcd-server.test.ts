@@ -21,10 +21,10 @@ describe('etcd', () => {
     return () => etcd.store(url);
   };
 
-  describe('below a server that restarts', () => describeServer(async () => etcd.freshUrl()));
+  describe('as the database of a server that restarts', () => describeServer(async () => etcd.freshUrl()));
   describeVault('etcd', newDatabase);
   describeSharedVault('etcd', newDatabase);
-  describe('below a ResourceQuota of two servers [slow]', () => describeQuota(newDatabase));
+  describe('as the database of two servers with a ResourceQuota [slow]', () => describeQuota(newDatabase));
   describe('in a snapshot', () => describeSnapshots(() => etcd.open()));
 
   describe('in a copy', () => {
@@ -41,7 +41,7 @@ describe('etcd', () => {
       return join(folder, file);
     };
 
-    it('copies SQLite to etcd and back, with equal digests, and is refused while a server uses the database [slow]', async () => {
+    it('gets a copy of SQLite with the same digest, is copied back, and refuses a copy while a server uses it [slow]', async () => {
       const store = createSqliteStore({ path: `${folder}/source.db` });
       await store.open();
       await written(store, ...exampleObjects());

@@ -12,7 +12,7 @@ const Event = defineModel({
 });
 
 describe('a server that cannot start', () => {
-  it('leaves nothing running, even if the database gave it work', async () => {
+  it('leaves no timers, even if stored objects gave its controllers work', async () => {
     const database = new SharedDatabase();
     const running = await startOn(database.replica(), { port: 0 });
     const involvedObject = { namespace: 'default' };

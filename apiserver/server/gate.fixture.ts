@@ -1,4 +1,4 @@
-/** A call that waits until the gate is opened. */
+/** A gate at which calls of `hold` wait until `open` is called. */
 export interface Gate {
   readonly hold: () => Promise<void>;
   readonly open: () => void;
@@ -20,7 +20,7 @@ export function gate(): Gate {
   return made;
 }
 
-/** Opens all gates that a failed test has left closed. */
+/** Opens the gates that a failed test has left closed. */
 export function openGates(): void {
   for (const { open } of gates.splice(0)) open();
 }

@@ -48,7 +48,7 @@ describe('a write that needs permissions, while another replica withdraws them',
     rules,
   });
 
-  it('is checked against what is stored when it is committed', async () => {
+  it('is checked at its commit against the permissions that are stored at that time', async () => {
     const read = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
     const write = { verbs: ['create'], apiGroups: [group], resources: ['clusterroles'] };
     for (const [name, rule] of Object.entries({ reader: read, writer: write })) {

@@ -9,7 +9,7 @@ import { connectionTimes, defaultMaxConnections } from './connection-limits.ts';
 import { ConnectionTable } from './connection-table.ts';
 import { HttpListener } from './http-listener.ts';
 
-/** The real time, because Node's own limits use it. */
+/** These times are short, because Node's own limits use the real time. */
 const times = { headersMs: 100, requestMs: 200, checkMs: 20 };
 const address = { host: '127.0.0.1', port: 0, insecure: false };
 const whole = 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n';
@@ -34,7 +34,7 @@ describe('connections of a server', () => {
     await listener.close();
   });
 
-  /** Opens a connection of a client that never closes its side by itself. */
+  /** Opens a connection whose client does not close its side when the server closes the connection. */
   async function open(text = ''): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(listener.url).port), allowHalfOpen: true });
     socket.on('error', () => undefined);
@@ -50,7 +50,7 @@ describe('connections of a server', () => {
     'half of a body': 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf',
   };
   for (const [what, text] of Object.entries(slow))
-    it(`get a 408, and are closed when the client does not close them: ${what}`, async () => {
+    it(`get a 408 for ${what}, and are closed even if the client does not close them`, async () => {
       listener = new HttpListener(() => undefined, { clock: (clock = new FakeClock()), times });
       sockets = [];
       await listener.listen(address);
@@ -59,17 +59,17 @@ describe('connections of a server', () => {
       expect(String(answer)).to.match(/^HTTP\/1\.1 408 /);
       await eventually(async () => {
         await clock.advance(2000);
-        // Writing to a closed connection causes a reset.
+        // A write to a connection that the server has closed causes a reset.
         socket.write('x');
         return socket.destroyed;
       });
     });
 
-  it('have 10 s for headers and 60 s for a request, checked every second', () => {
+  it('have 10 s for the headers and 60 s for a whole request, which is checked every second', () => {
     expect(connectionTimes).to.deep.equal({ headersMs: 10_000, requestMs: 60_000, checkMs: 1000 });
   });
 
-  it('are replaced, the oldest first, while they have sent no request', async () => {
+  it('are replaced, the oldest first, when they have sent no request', async () => {
     await start(4);
     const silent = [];
     for (let index = 0; index < 4; index += 1) silent.push(await open());
@@ -80,7 +80,7 @@ describe('connections of a server', () => {
     await first;
   });
 
-  it('are replaced while they wait for their next request', async () => {
+  it('are replaced when they are idle after a request', async () => {
     await start(2);
     for (let index = 0; index < 5; index += 1) {
       const socket = await open(whole);
@@ -89,7 +89,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are replaced while the body of their request is still arriving', async () => {
+  it('are replaced when the body of their request is still arriving', async () => {
     clock = new FakeClock();
     sockets = [];
     listener = new HttpListener((request, response) => request.resume().once('end', () => response.end('ok')), {
@@ -111,7 +111,7 @@ describe('connections of a server', () => {
       await once(socket, 'data');
       idle.push(socket);
     }
-    // The first connection is no longer the one that has waited longest.
+    // After another request, the first connection is no longer the one that has been idle for longest.
     idle[0]?.write(whole);
     await once(idle[0] as Socket, 'data');
     const closed = once(idle[1] as Socket, 'end');
@@ -120,7 +120,7 @@ describe('connections of a server', () => {
     expect(idle.map(({ readableEnded }) => readableEnded)).to.deep.equal([false, true, false]);
   });
 
-  it('are replaced while a part of their next request has arrived', async () => {
+  it('are replaced when only a part of their next request has arrived', async () => {
     await start(4);
     for (let index = 0; index < 4; index += 1) {
       const socket = await open(whole);
@@ -131,7 +131,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('are replaced after being idle for a while, and keep nothing of the last request', async () => {
+  it('are replaced after some seconds without a request, when the last response is forgotten', async () => {
     await start(2);
     for (let index = 0; index < 2; index += 1) await once(await open(whole), 'data');
     await clock.advance(5000);
@@ -141,7 +141,7 @@ describe('connections of a server', () => {
     }
   });
 
-  it('are not replaced while a request waits behind one that is being handled', async () => {
+  it('are not replaced while a request is handled, even if a part of a second one has arrived', async () => {
     let asked = 0;
     const half = 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf';
     listener = new HttpListener(() => (asked += 1), {
@@ -157,7 +157,7 @@ describe('connections of a server', () => {
     first.destroy();
   });
 
-  it('are not replaced while their request is handled: the new one is closed', async () => {
+  it('are not replaced while their requests are handled: a new connection is closed instead', async () => {
     let asked = 0;
     listener = new HttpListener(() => (asked += 1), {
       clock: (clock = new FakeClock()),
@@ -175,15 +175,15 @@ describe('connections of a server', () => {
   });
 });
 
-describe('requests that wait behind another one on their connections', () => {
-  it('share one limit of memory, by which the sizes of their heads are counted [slow]', async () => {
+describe('requests that wait behind another request on their connection', () => {
+  it('share one memory limit for all connections, which counts the sizes of their headers [slow]', async () => {
     const responses: ServerResponse[] = [];
     const listener = new HttpListener((_, response) => responses.push(response), { clock: new FakeClock() });
     await listener.listen(address);
     const long = `GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(15_000)}\r\n\r\n`;
     let closed = 0;
     const sockets = [];
-    // The server reads from a connection until 512 KiB are queued: 128 connections make 64 MiB.
+    // The server reads from a connection until 512 KiB are queued, so 128 connections reach the limit of 64 MiB.
     for (let index = 0; index < 150; index += 1) {
       const socket = connect({ host: '127.0.0.1', port: Number(new URL(listener.url).port) });
       socket.on('error', () => undefined).on('close', () => (closed += 1));
@@ -199,8 +199,8 @@ describe('requests that wait behind another one on their connections', () => {
   });
 });
 
-describe('the default limit of connections of a server', () => {
-  it('is below the number of descriptors of the process, where the system reports it', () => {
+describe('the default maximum number of connections', () => {
+  it('is below the number of file descriptors of the process, if the system reports it', () => {
     const most = defaultMaxConnections();
     if (process.platform === 'linux') expect(most).to.be.a('number').and.be.at.least(1);
     else expect(most).to.equal(undefined);

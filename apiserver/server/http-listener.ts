@@ -20,24 +20,24 @@ import { RequestTurns } from './request-turns.ts';
 import { StalledReaders } from './stalled-readers.ts';
 
 /**
- * The time that a connection may wait for its next request. It is longer than the time for which clients and proxies
- * keep their connections, as in Kubernetes: the server must not close first, since a request may be on its way. With
- * Node's default of 5 s, a polling client would get a reset.
+ * The time for which a connection may be idle between requests. As in Kubernetes, it is longer than the time for which
+ * clients and proxies keep connections. The server must not close a connection first, because a request may be on its
+ * way. With Node's default of 5 s, a polling client would get a reset.
  */
 const keepAliveTimeoutMs = 90_000;
 
-/** A connection whose TLS handshake takes longer is ended. */
+/** The maximum time of a TLS handshake. A connection whose handshake takes longer is closed. */
 const handshakeTimeoutMs = 10_000;
 
 /** The interval at which connections are checked. */
 const lookMs = 5000;
 
-/** The time that running requests have once the server stops. */
+/** The time that running requests have to end once the server stops. */
 const drainMs = 10_000;
 
 /**
- * Once the server stops, a connection that is silent for this time is closed: a request on its way still gets a
- * response.
+ * The time after which an idle connection is closed once the server stops, so that a request that is on its way still
+ * gets a response.
  */
 const silentMs = 100;
 
@@ -47,22 +47,19 @@ export interface ListenOptions {
   readonly insecure: boolean;
 }
 
-/** A private key, and its certificate followed by the intermediate ones. PEM. */
+/** A private key, and its certificate followed by the intermediate certificates, as PEM. */
 export interface KeyPair {
   readonly key: string;
   readonly cert: string;
-  /**
-   * PEM of the authorities whose certificates of clients are accepted. If absent, clients are not asked for a
-   * certificate.
-   */
+  /** The authorities whose client certificates are accepted, as PEM. If absent, the server requests no certificates. */
   readonly clientAuthorities?: string | undefined;
 }
 
 export interface ListenerOptions {
-  /** HTTPS if given, otherwise plain HTTP. */
+  /** If given, the listener serves HTTPS; otherwise, plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
-  /** Default: a table without limits. */
+  /** The table of connections. Default: a table without limits. */
   readonly connections?: ConnectionTable;
   /** The time limits of connections. Default: 10 s for headers, and 60 s for a whole request. */
   readonly times?: ConnectionTimes;
@@ -70,7 +67,7 @@ export interface ListenerOptions {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** The socket side of the server: limits, malformed requests, and an orderly end. */
+/** Listens for connections: enforces limits, refuses malformed requests, and closes connections in order. */
 export class HttpListener {
   readonly #server: HttpServer | HttpsServer;
   readonly #tls: HttpsServer | undefined;
@@ -98,7 +95,8 @@ export class HttpListener {
   }
 
   /**
-   * Calls the handler for each request, but not before the previous request on the same connection has its response.
+   * Returns a handler that handles the requests on one connection one after the other: each starts when the previous
+   * response was sent.
    */
   #inTurn(handler: Handler, clock: Clock): Handler {
     const turns = new RequestTurns();
@@ -112,7 +110,7 @@ export class HttpListener {
       if (!this.#connections.hear(response)) return refuseUnknown(response);
       const { url = '' } = request;
       if (url.charCodeAt(0) !== slash && url !== '*') toOriginForm(request, url);
-      // Without a socket, the response is queued behind another one of the connection.
+      // A response without a socket is queued behind an earlier response on the same connection.
       if (response.socket !== null) return arrivals.run(handle, request, response);
       return turns.wait(response, () => arrivals.run(handle, request, response));
     };
@@ -123,8 +121,8 @@ export class HttpListener {
   }
 
   /**
-   * Rejects when the address is taken, and when plain HTTP would listen on an address other than a loopback one without
-   * `insecure`.
+   * Listens on an address. Rejects when the address is in use, and for plain HTTP on any other than a loopback address
+   * without `insecure`.
    */
   async listen({ host, port, insecure }: ListenOptions): Promise<void> {
     if (!isLoopback(host) && this.#tls === undefined && !insecure) {
@@ -150,22 +148,29 @@ export class HttpListener {
     this.#connections.forgetSent();
   }
 
-  /** Sets the certificate for new connections. Throws for a pair that cannot be used, and always for plain HTTP. */
+  /**
+   * Sets the key and the certificate for new connections. Throws for a pair that cannot be used, and always for plain
+   * HTTP.
+   */
   showKeyPair({ key, cert, clientAuthorities }: KeyPair): void {
     if (this.#tls === undefined) throw new Error('plain HTTP has no certificate');
     this.#tls.setSecureContext({ ...secureOptions, key, cert, ...clientOptions(clientAuthorities) });
   }
 
-  /** Responds to requests with 503 from now on, each as the last one of its connection. */
+  /** From now on, responds to each request with 503, and closes its connection. */
   refuse(): void {
     this.#connections.isStopping = true;
   }
 
-  /** Accepts no more connections, and resolves when the last one is closed; those that stay open are cut off. */
+  /**
+   * Accepts no more connections, and resolves when the last connection is closed. After 10 s, closes the connections
+   * that are still open.
+   */
   async close(): Promise<void> {
     if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    // Node closes idle connections, except those whose response is being sent and those that never sent a request.
+    // Node closes idle connections itself, except those whose response is still being sent, and those that have never
+    // sent a request.
     this.#server.keepAliveTimeout = silentMs;
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.setTimeout(silentMs);
     const timer = setTimeout(() => this.#server.closeAllConnections(), drainMs);
@@ -176,7 +181,7 @@ export class HttpListener {
 }
 
 /**
- * Refuses the request of an address that has too many connections without a valid credential, and ends its connection.
+ * Refuses a request when its address has too many connections without a valid credential, and closes the connection.
  */
 function refuseUnknown(response: ServerResponse): void {
   const message = 'too many connections without a credential from one address, please try again later';
@@ -195,7 +200,7 @@ function refuseUnknown(response: ServerResponse): void {
 const fixedOptions = {
   maxHeaderSize,
   keepAliveTimeout: keepAliveTimeoutMs,
-  // The origin guard refuses a request without Host, and responds with a Status.
+  // The origin guard refuses a request without Host with a Status, so Node need not refuse it.
   requireHostHeader: false,
   IncomingMessage: ServedRequest,
 } as const;
@@ -205,7 +210,7 @@ function timeOptions({ headersMs, requestMs, checkMs }: ConnectionTimes): Server
 }
 
 /**
- * The suites of TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325); all suites of TLS 1.3 have both.
+ * The cipher suites: all of TLS 1.3, and those of TLS 1.2 with forward secrecy and authenticated encryption (RFC 9325).
  */
 const ciphers = [
   'TLS_AES_256_GCM_SHA384',
@@ -222,9 +227,9 @@ const ciphers = [
 const secureOptions = { minVersion: 'TLSv1.2', ciphers } as const;
 
 /**
- * The options with which a server asks clients for a certificate. It accepts connections with a certificate that it cannot
- * verify: their requests may have another credential, and otherwise get a response that says why. Without `ca`, Node would
- * accept every authority that it knows, so no certificate is asked for.
+ * Returns the options with which a server requests client certificates. A connection with a certificate that the server
+ * cannot verify is accepted: its requests may have another credential, and otherwise get a response with the reason.
+ * Without `ca`, Node would accept every authority that it knows, so the server then requests no certificates.
  */
 function clientOptions(ca: string | undefined): TlsServerOptions {
   return ca === undefined ? {} : { ca, requestCert: true, rejectUnauthorized: false };
@@ -237,8 +242,8 @@ function createHttpsServer(answer: Handler, keyPair: KeyPair, options: ServerOpt
   const server = createTlsServer({ ...options, ...connectionOptions, ...secure }, answer);
   const message = 'client sent an HTTP request to an HTTPS server';
   const refusal = malformedResponse({ line: '400 Bad Request', code: 400, reason: 'BadRequest', message });
-  // Uses the system's clock, as all of Node's own limits do: connections happen in real time, whatever clock a server
-  // has.
+  // The system's clock is used, as for Node's own limits: connections take real time, even if a test gives the server
+  // another clock.
   refusePlainHttp(server, { refusal, timeoutMs: handshakeTimeoutMs, clock: systemClock });
   return server;
 }
@@ -246,8 +251,9 @@ function createHttpsServer(answer: Handler, keyPair: KeyPair, options: ServerOpt
 const slash = 0x2f;
 
 /**
- * Brings an absolute target (`GET http://host/path`, as to a proxy) into the form `/path?query`, and moves its host into the Host
- * header (RFC 9112, 3.2.2). A target that is no URL leaves an empty Host, which is refused.
+ * Changes an absolute target (`GET http://host/path`, as for a proxy) into `/path?query`, and puts its host into the
+ * Host header (RFC 9112, 3.2.2). For a target that is not a valid URL, the Host header becomes empty, and the request
+ * is refused.
  */
 function toOriginForm(request: IncomingMessage, target: string): void {
   const [, host = '', path = ''] = /^https?:\/\/([^/?#@\\]+)([/?].*)?$/i.exec(target) ?? [];

@@ -7,7 +7,7 @@ const apiGroup = 'rbac.authorization.k8s.io';
 const rbac = `/apis/${apiGroup}/v1`;
 const accounts = '/api/v1/namespaces/default/serviceaccounts';
 
-describe('the permission to impersonate, on replicas that receive no notice of changes', () => {
+describe('the permission to impersonate, on replicas that receive no hints of changes', () => {
   let database: SharedDatabase;
   let servers: readonly [ApiServer, ApiServer];
 
@@ -31,7 +31,7 @@ describe('the permission to impersonate, on replicas that receive no notice of c
     return { status: response.status, body: (await response.json()) as Received['body'] };
   }
 
-  it('is decided by what any replica has acknowledged before the request', async () => {
+  it('depends on all writes that any replica acknowledged before the request', async () => {
     await send(0, accounts, { method: 'POST', body: { metadata: { name: 'robot' } } });
     const { body } = await send(0, `${accounts}/robot/token`, { method: 'POST', body: { spec: {} } });
     const token = body.status?.token ?? '';

@@ -103,12 +103,12 @@ describe('building the indexes of a kind', () => {
     };
     await add('small', 10);
     const before = await open();
-    // The object has 400 KB, of which one step reads 16 KB.
+    // The object has 400 KB, and one step reads 16 KB.
     await add('large', 200_000);
     expect(await open()).to.be.above(before + 20);
   });
 
-  it('yields to other work while the first label selector, and the first sort by many values, build an index [slow]', async () => {
+  it('yields to other work while the first list with a label selector, and the first with a sort, build an index [slow]', async () => {
     const model = thingModel(() => undefined);
     server.schemeManager.register(model);
     await server.whenReady(model);
@@ -123,13 +123,15 @@ describe('building the indexes of a kind', () => {
     const totals: (number | undefined)[] = [];
     const list = async (options: ListOptions): Promise<unknown> =>
       totals.push((await server.client.list(model, { limit: 1, ...options })).total);
-    // The 3,000 objects are visited, sorted and loaded in at least this many steps. Then all indexes are built.
+    // To visit, sort and load the 3,000 objects takes at least this many steps. After these two lists, all indexes are
+    // built.
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1' }))).to.be.above(15);
     expect(await turnsOf(() => list({ sort: 'tags,desc' }))).to.be.above(15);
     expect(await turnsOf(() => list({ labelSelector: 'app=app-1', sort: 'tags,desc' }))).to.be.below(5);
     expect(totals).to.deep.equal([objects / 3, objects, objects / 3]);
 
-    // A watch starts with the matches of its own index, and misses no change that arrives meanwhile.
+    // A watch starts with the matching objects of an index that it builds, and receives the changes that happen
+    // meanwhile.
     server.schemeManager.unregister(model, 'service');
     server.schemeManager.register(model);
     await server.whenReady(model);
@@ -145,7 +147,7 @@ describe('building the indexes of a kind', () => {
     await late;
   });
 
-  it('lets garbage collection decide once it knows all objects of a large kind [slow]', async () => {
+  it('lets garbage collection delete objects only once it knows all objects of a large kind [slow]', async () => {
     const model = thingModel(() => undefined);
     const owners: ModelDescriptor = defineModel({
       gvk: 'things.example.com/v1/Owner',

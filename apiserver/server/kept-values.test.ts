@@ -13,7 +13,7 @@ import type { ApiServer } from './api-server.ts';
 const things = '/apis/things.example.com/v1/things';
 const objects = 1500;
 
-/** The objects whose values a start computes again to compare them. */
+/** The number of objects whose values a start computes again to compare them with the kept values. */
 const sample = 1000;
 
 type Thing = ApiObject & { readonly spec: { readonly tag: string } };
@@ -26,7 +26,7 @@ const plain: ModelDescriptor = defineModel({
   indexes: ['spec.tag'],
 });
 
-/** A kind with an index whose calls are counted. */
+/** Returns a kind with an index function whose calls are counted. */
 function thingModel({ definition, compute }: { definition?: string; compute: Compute }): ModelDescriptor {
   const indexFunc: IndexAttribute = {
     multiValued: false,
@@ -112,7 +112,7 @@ describe('index values that are kept for the next start', () => {
         void logged.push({ level, fields: { ...fields }, message });
     const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') } as Logger;
     const encryptionConfig = join(folder, 'keys.yaml');
-    // A start after a kill has only what is kept in the database.
+    // A start after a kill has no snapshots, only the values that are kept in the database.
     await rm(`${path()}-snapshots`, { recursive: true, force: true });
     server = await startApiServer({ database: `sqlite:${path()}`, port: 0, encryptionConfig, logger, clock });
   }
@@ -190,7 +190,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3));
   });
 
-  it('are correct when objects change afterwards: the next start computes the values of those objects', async () => {
+  it('are correct after objects have changed: the next start computes the values of the changed objects', async () => {
     await start();
     calls = 0;
     await running().client.update({
@@ -206,13 +206,14 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('new')).to.deep.equal(['thing-3']);
   });
 
-  it('are saved by a running server, once there are 10,000 changes', async () => {
+  it('are saved by a running server after 10,000 changes', async () => {
     const fake = new FakeClock();
     clock = fake;
     await start();
     await createThings(objects, objects + 10_000);
     await fake.advance(30_000);
-    // The files that a killed process leaves behind; they are copied, because the server has the original for itself.
+    // The copy has the files that a killed process would leave behind. The original cannot be opened, because the
+    // server has locked it.
     const copy = path('killed');
     await eventually(async () => {
       await copyFile(path(), copy);
@@ -221,7 +222,7 @@ describe('index values that are kept for the next start', () => {
     });
   });
 
-  it('are saved when their kind is unregistered, as those of plugins are before a stop', async () => {
+  it('are saved when their kind is unregistered, which happens to the kinds of plugins before a stop', async () => {
     await start({ definition: 'tag 3' });
     expect(calls).to.equal(objects);
     running().schemeManager.unregister(plain, 'service');
@@ -235,7 +236,7 @@ describe('index values that are kept for the next start', () => {
   it('are all computed when the definition of an index differs', async () => {
     await start({ definition: 'tag 2', compute: (thing) => `2-${tagOf(thing)}` });
     expect(calls).to.equal(objects);
-    expect(reasons()).to.deep.equal(['it is of other indexes, or of another version of the program']);
+    expect(reasons()).to.deep.equal(['it was written for other indexes, or by another version of the program']);
     expect(await namesWith('2-tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3));
     await stop();
     expect(await keptBytes()).to.have.length(1);
@@ -247,7 +248,7 @@ describe('index values that are kept for the next start', () => {
       return data;
     },
     'it has the wrong length': (data) => data.subarray(0, data.length / 2),
-    'it has another form': (data) => {
+    'it has another format': (data) => {
       data.writeUInt32LE(0x6b657001);
       return data;
     },
@@ -284,7 +285,7 @@ describe('index values that are kept for the next start', () => {
     expect((await fetch(`${running().url}${things}/thing-10`)).status).to.equal(500);
   });
 
-  it('are all computed, and the index is named, when the sample shows other values', async () => {
+  it('are all computed when the values of the sample differ, and the log names the index', async () => {
     await start({ compute: (thing) => `other-${tagOf(thing)}` });
     expect(calls).to.equal(sample + objects);
     const [error, ...others] = logged.filter(({ level }) => level === 'error');
@@ -300,7 +301,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept for an index that is a function; the function is reported when its results vary', async () => {
+  it('are not kept for an index that is a function, which is reported when its results vary', async () => {
     await start();
     await stop();
     logged = [];
@@ -327,7 +328,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal(expectedNames((at) => at % 7 === 3));
   });
 
-  it('are encrypted as their objects are', async () => {
+  it('are encrypted if their objects are encrypted', async () => {
     expect(Buffer.concat([...(await keptBytes())]).includes('tag-3')).to.equal(true);
     await writeFile(join(folder, 'keys.yaml'), keyFile(['things.things.example.com']), { mode: 0o600 });
     await start();

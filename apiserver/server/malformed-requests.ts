@@ -4,15 +4,16 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, StatusReason } from '@homeostat/controller-runtime/api';
 import { maxHeaderSize } from './connection-limits.ts';
 
-/** The time that a client has to read the refusal and to close its side. */
+/** The time that a client has to read the response and to close its side of the connection. */
 const lingerMs = 2000;
 
 /**
- * Refuses requests that are not valid HTTP, or that take too long to arrive, with a Status where it can be written, and
- * closes the connection. The clock limits how long the client may keep it open.
+ * Refuses requests that are not valid HTTP, or that take too long to arrive: responds with a Status if the socket can
+ * be written, and closes the connection. `clock` measures the time that the client has to close its side.
  */
 export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {
-  // An error that cut off a response arrives here as well, with any code. Only errors of HTTP get a response.
+  // This also receives errors that ended the connection during a response, with any code. Only errors in the HTTP of a
+  // request get a response.
   const code = String(error.code);
   const isHttp = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!socket.writable || !isHttp || (socket instanceof Socket && socket.bytesWritten > 0)) {
@@ -20,15 +21,15 @@ export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, cl
     return;
   }
   socket.end(malformedResponse(malformedAnswer(code)));
-  // Closing at once with unread data would reset the connection and lose the response.
+  // If the server closed the connection immediately, unread data would reset it, and the response would be lost.
   const timer = clock.setTimeout(() => socket.destroy(), lingerMs);
   timer.unref?.();
   socket.once('close', () => clock.clearTimeout(timer));
 }
 
-/** A complete HTTP response, after which the connection is closed. */
+/** Returns the text of a complete HTTP response, after which the connection is closed. */
 export function malformedResponse({ line, code, reason, message }: MalformedAnswer): string {
-  // Kubernetes has no reason for two of these codes; the Status still has the code of its response.
+  // Kubernetes has no reason for two of these codes, so the code of the Status is set separately.
   const status = JSON.stringify({ ...new ApiError(reason, message).toStatus(), code });
   const headers = [
     'Content-Type: application/json',

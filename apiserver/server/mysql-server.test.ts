@@ -2,7 +2,7 @@ import { describeWithMysql, dropDatabases, freshDatabase, mysqlAuthority } from 
 import { describeServer } from './server-restart.fixture.ts';
 
 describeWithMysql('An API server on MySQL', () => {
-  // This hook runs after those of the tests below, so the server has stopped by then.
+  // This hook runs after the hooks of the suites below, so the server has stopped before the databases are dropped.
   after(dropDatabases);
   describe('that restarts', () =>
     describeServer(async () => `mysql:${mysqlAuthority}/${(await freshDatabase()).database}`));

@@ -25,11 +25,11 @@ export interface StorageParts {
   readonly processes: number;
   readonly health: DatabaseHealth;
   readonly metrics: Metrics;
-  /** The kinds; undefined before the table exists. */
+  /** Returns the table of the served kinds; undefined before it exists. */
   readonly table: () => ResourceTable | undefined;
 }
 
-/** The open store, with the parts that keep memory equal to it. */
+/** The open store, and the parts that keep memory equal to the store. */
 export interface OpenedStorage {
   readonly epoch: string;
   readonly log: UnservedLog;
@@ -37,12 +37,12 @@ export interface OpenedStorage {
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
   readonly memory: MemoryLimit;
-  /** Set when other processes write to the database as well. */
+  /** Reads the changes of other processes; undefined when no other process writes to the database. */
   readonly follower: Follower | undefined;
   readonly vault: StoreVault;
 }
 
-/** Returns the revision of the last commit of any process, and reports how reading it went. */
+/** Returns the revision of the last commit of any process. Reports to `health` whether the read succeeded. */
 async function latestRevision(store: Store, health: DatabaseHealth): Promise<number> {
   try {
     const revision = await store.currentRevision();
@@ -57,12 +57,13 @@ async function latestRevision(store: Store, health: DatabaseHealth): Promise<num
 /** Opens the store, and reads its history. */
 export async function openStorage(parts: StorageParts): Promise<OpenedStorage> {
   const { store, clock, logger, retention, health } = parts;
-  // The memory of the process changes in the system's time, also when a test moves another clock by days.
+  // The memory of the process changes in real time, even when a test advances another clock by days, so it is measured
+  // with the system's clock.
   const measured = { meter: processMemory(parts.processes), clock: systemClock };
   const memory = new MemoryLimit({ ...measured, logger, onFull: () => void compactor.compact() });
   const opened = await store.open();
   await refuseUnfinishedImport(store);
-  // The ages of logged changes are unknown after a restart, so the newest part of the log is kept for watchers.
+  // The ages of the changes in the log are unknown after a restart, so the newest changes are kept for watches.
   const floor = Math.max(opened.compactRevision, opened.revision - retention.minChanges);
   const vault = await StoreVault.read(store);
   const log = new UnservedLog(floor, vault.kindNumber);

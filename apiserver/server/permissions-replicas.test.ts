@@ -55,11 +55,11 @@ describe('permissions of replicas on one database', () => {
       subjects: [{ apiGroup, kind: 'User', name: 'ada' }],
     });
 
-  /** A request by ada to the other replica. */
+  /** Sends a request of the user ada to the second replica. */
   const ask = async (path: string): Promise<Response> =>
     fetch(`${running[1]?.server.url}${path}`, { headers: { 'Impersonate-User': 'ada', 'Impersonate-Group': 'staff' } });
 
-  it('are known to the next request to another replica, even one that receives no notice of changes', async () => {
+  it('apply to the next request to another replica, even if it receives no hints of changes', async () => {
     for (const isDeaf of [false, true]) {
       for (const { store } of running) store.isDeaf = isDeaf;
       expect((await ask(namespaces)).status).to.equal(403);
@@ -71,7 +71,7 @@ describe('permissions of replicas on one database', () => {
     }
   });
 
-  it('end the watches at another replica when they are withdrawn', async () => {
+  it('end the watches of a user at another replica when they are withdrawn', async () => {
     await grant();
     const response = await ask(`${namespaces}?watch=true`);
     expect(response.status).to.equal(200);
@@ -82,7 +82,7 @@ describe('permissions of replicas on one database', () => {
     expect(last).to.include('User \\"ada\\" cannot watch resource \\"namespaces\\"');
   });
 
-  it('decide by what is known while the database cannot be asked', async () => {
+  it('are decided with the roles in memory while the database cannot be read', async () => {
     await grant();
     expect((await ask(`${namespaces}?resourceVersion=0`)).status).to.equal(200);
     const [, second] = running;

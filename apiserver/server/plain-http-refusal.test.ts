@@ -22,7 +22,10 @@ describe('plain HTTP to an HTTPS server', () => {
 
   after((done) => void server.close(done));
 
-  /** Returns everything that the server sends until it closes the connection; `onText` is called as it grows. */
+  /**
+   * Returns the text that the server sends until it closes the connection. Calls `onText` with the text so far, each
+   * time data arrives.
+   */
   async function exchange(begin: (socket: Socket) => void, onText: (text: string) => void = () => {}): Promise<string> {
     const { port } = server.address() as AddressInfo;
     return new Promise((resolve) => {
@@ -39,13 +42,13 @@ describe('plain HTTP to an HTTPS server', () => {
       expect(await exchange((socket) => socket.write(`${method} / HTTP/1.1\r\nHost: x\r\n\r\n`))).to.equal(refusal);
     });
 
-  it('gets a response when it comes byte by byte, and when it has a body', async () => {
+  it('gets a response when it arrives byte by byte, and when it has a body', async () => {
     expect(await exchange((socket) => socket.write('G'))).to.equal(refusal);
     const body = `POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1_000_000)}`;
     expect(await exchange((socket) => socket.write(body))).to.equal(refusal);
   });
 
-  it('does not keep the connection of a client that sends forever, or never closes', async () => {
+  it('is disconnected when the client sends forever, or never closes its side', async () => {
     const answer = await exchange(
       (socket) => {
         socket.write('POST / HTTP/1.1\r\n');
@@ -57,7 +60,7 @@ describe('plain HTTP to an HTTPS server', () => {
     expect(answer).to.equal(refusal);
   });
 
-  it('is expected for a limited time: a client that sends nothing, or half a handshake, is disconnected', async () => {
+  it('gets no response when the client sends nothing or half a handshake, but the connection is closed after a time', async () => {
     const silent = exchange(() => undefined);
     await eventually(() => clock.pendingTimers > 0);
     await clock.advance(timeoutMs);

@@ -9,16 +9,16 @@ export interface PlainHttpRefusal {
   /** A complete HTTP response. */
   readonly refusal: string;
   /**
-   * The time within which a connection has to start TLS. A client that sent plain HTTP has the same time to read the
-   * response and close.
+   * The time within which a connection must start TLS. A client that has sent plain HTTP has the same time to read the
+   * response and to close the connection.
    */
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
 /**
- * Responds to plain HTTP on an HTTPS server, which would otherwise close the connection without a word. Checks the
- * first bytes of each connection before TLS sees them.
+ * Responds to plain HTTP on an HTTPS server. Without this, the server would close the connection without a response.
+ * Checks the first byte of each connection before TLS reads it.
  */
 export function refusePlainHttp(server: Server, { refusal, timeoutMs, clock }: PlainHttpRefusal): void {
   const listeners = server.listeners('connection');
@@ -29,14 +29,15 @@ export function refusePlainHttp(server: Server, { refusal, timeoutMs, clock }: P
   server.on('connection', (socket: Socket) => {
     const timer = clock.setTimeout(() => socket.destroy(), timeoutMs);
     socket.once('close', () => clock.clearTimeout(timer));
-    // An error closes the connection; nothing else has to be done.
+    // An error closes the connection, so the listener has nothing to do.
     socket.on('error', () => undefined);
     socket.once('readable', () => {
       const head: unknown = socket.read();
       if (!(head instanceof Buffer) || head[0] !== handshakeRecord) {
         if (head === null) socket.end();
         else socket.end(refusal);
-        // Closing with unread data would reset the connection and lose the response.
+        // Data that arrives later is read and dropped: unread data would reset the connection when it is closed, and
+        // the response would be lost.
         socket.resume();
         return;
       }

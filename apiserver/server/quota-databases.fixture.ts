@@ -14,7 +14,7 @@ const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
 const Quota = resourceQuotaKind as unknown as ModelDescriptor<ResourceQuotaObject>;
 const most = 10;
 
-/** Two servers, on one database that `newDatabase` makes. */
+/** Adds the tests of quotas for two servers on one database, which `newDatabase` creates. */
 export function describeQuota(newDatabase: () => Promise<() => Store>): void {
   let servers: readonly [ApiServer, ApiServer];
 
@@ -23,7 +23,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     servers = [await startOn(storeOf(), { port: 0 }), await startOn(storeOf(), { port: 0 })];
     const spec = { hard: { 'count/configmaps': most } };
     await servers[0].client.create(Quota, { metadata: { name: 'few', namespace }, spec });
-    // Each server knows of the quota once it has read it.
+    // After these reads, each server has the quota in memory.
     for (const { client } of servers) await client.get(Quota, 'few', { namespace });
   });
 
@@ -59,7 +59,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     return items.map(({ metadata }) => metadata.name);
   }
 
-  it('lets exactly ten of forty objects be created when both servers create at once, and ten more once these are deleted', async () => {
+  it('lets exactly ten of forty objects be created when both servers create objects at the same time, and ten more once these are deleted', async () => {
     for (let round = 0; round < 5; round += 1) {
       expectTen(await createAll(`round${round}`), await names());
       expect(await names(1)).to.have.members(await names());
@@ -70,7 +70,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     await eventually(async () => expect(await used()).to.equal('0'));
   });
 
-  it('lets one server use the place of an object that the other deletes, at once', async () => {
+  it('lets a server create an object as soon as the other server has deleted one', async () => {
     expectTen(await createAll('x'), await names());
     for (let round = 0; round < 10; round += 1) {
       expect(await create(round, 'too-many')).to.equal(403);
@@ -80,7 +80,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     expect(await names()).to.have.length(most);
   });
 
-  it('counts each of many concurrent deletions and creations, and is never exceeded', async () => {
+  it('is never exceeded by many concurrent deletions and creations, and counts each of them', async () => {
     await createAll('x');
     const first = await names();
     const [statuses] = await Promise.all([
@@ -96,7 +96,7 @@ export function describeQuota(newDatabase: () => Promise<() => Store>): void {
     expect(await names()).to.have.length(most);
   });
 
-  it('refuses with a reason that names the quota, at a server that has created nothing', async () => {
+  it('refuses a creation at a server that has created nothing, with a reason that names the quota', async () => {
     for (let index = 0; index < most; index += 1) expect(await create(0, `x-${index}`)).to.equal(201);
     const metadata = { name: 'too-many', namespace };
     const refused: unknown = await servers[1].client

@@ -38,16 +38,16 @@ describe('a ResourceQuota, where several servers create objects', function () {
       metadata: { name: 'few', namespace },
       spec,
     });
-    // Each server knows of the quota once it has read it.
+    // After these reads, each server has the quota in memory.
     for (const server of servers) await server.client.get(Quota, 'few', { namespace });
   }
 
-  /** Creates an object, and returns why that was refused. */
+  /** Creates an object. Returns the reason if the creation is refused. */
   async function create(server: ApiServer, name: string): Promise<string | undefined> {
     return server.client.create(configMapKind, { metadata: { name, namespace } }).then(() => undefined, reasonOf);
   }
 
-  it('lets them create exactly as many objects together as the quota allows, and refuses the others as forbidden', async () => {
+  it('lets the servers together create exactly as many objects as it allows, and refuses the others as forbidden', async () => {
     await setQuota(25);
     const outcomes = await Promise.all(
       servers.flatMap((server, at) =>
@@ -60,7 +60,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(new Set(outcomes)).to.deep.equal(new Set([undefined, 'Forbidden']));
   });
 
-  it('lets a server create again what another one has deleted, at once', async () => {
+  it('lets a server create an object as soon as another server has deleted one', async () => {
     await setQuota(1);
     for (let round = 0; round < 6; round += 1) {
       const [creator, deleter] = [servers[round % 3], servers[(round + 1) % 3]] as [ApiServer, ApiServer];
@@ -70,7 +70,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     }
   });
 
-  it('is not exceeded by a server whose memory is behind the others', async () => {
+  it('is not exceeded by a server whose memory is behind the other servers', async () => {
     await setQuota(2);
     const [ahead, behind] = servers as [ApiServer, ApiServer];
     expect(await create(behind, 'a')).to.equal(undefined);
@@ -80,7 +80,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(behind, 'c')).to.equal('Forbidden');
   });
 
-  it('makes a creation wait longer for its turn after each turn that it has lost', async () => {
+  it('makes a creation wait longer before each further takeover, when another server has taken over before its commit', async () => {
     const share = 0.41;
     const [firstMs, ...laterMs] = [30, 60, 120, 240].map((ms) => share * ms);
     const waitsMs: number[] = [];
@@ -107,7 +107,7 @@ describe('a ResourceQuota, where several servers create objects', function () {
     expect(await create(server, 'late')).to.equal(undefined);
     const turns = waitsMs.filter((ms) => ms === firstMs || laterMs.includes(ms));
     expect(turns).to.deep.equal([firstMs, ...laterMs]);
-    // The creation has succeeded: the next turn is taken as soon as the first one.
+    // The last creation has succeeded, so the next takeover waits no longer than the first one.
     waitsMs.length = 0;
     await create(other, 'again');
     expect(await create(server, 'once-more')).to.equal(undefined);

@@ -22,7 +22,7 @@ const Note = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'string' } } },
 }) as unknown as ModelDescriptor<Note>;
 
-/** The state of a key, as its writer knows it. */
+/** The state of an object as its only writer knows it. */
 interface Known {
   /** The revision of the last acknowledged state; undefined when the object is absent. */
   revision: number | undefined;
@@ -31,7 +31,7 @@ interface Known {
   deletions: number;
 }
 
-/** Delays every exchange of a replica with its database, and makes some of them fail. */
+/** Delays every call of a replica to the database, and makes some calls fail. */
 function disturb(store: ReplicaStore, random: () => number): void {
   const pass = async (most: number): Promise<void> => {
     for (let turns = Math.floor(random() * most); turns > 0; turns -= 1) {
@@ -92,7 +92,7 @@ class Writer {
         known.revision = revisionOf(await client.patch(Note, name, { type: 'merge', patch }));
       }
     } catch (error) {
-      // The outcome is unknown; it is looked up, as a client would.
+      // The outcome of the write is unknown, so the object is read, as a client would do.
       if ((error as { reason?: unknown }).reason !== 'Timeout') throw error;
       const stored = await client.get(Note, name).catch(absent);
       known.revision = stored === undefined ? undefined : revisionOf(stored);
@@ -109,7 +109,7 @@ function revisionOf({ metadata }: ApiObject): number {
   return Number(metadata.resourceVersion);
 }
 
-/** Reads other writers' keys, and compares the results with the writes that were acknowledged before the read. */
+/** Reads the objects of all writers, and compares them with the writes that were acknowledged before the read. */
 async function readAround(server: ApiServer, writers: readonly Writer[], isOver: () => boolean): Promise<number> {
   const keys = writers.flatMap(({ known }) => [...known]);
   let reads = 0;
@@ -126,7 +126,10 @@ async function readAround(server: ApiServer, writers: readonly Writer[], isOver:
   return reads;
 }
 
-/** Follows a kind like an informer: it resumes, and lists again when its position is gone. */
+/**
+ * Follows a kind like an informer: resumes a watch that has ended, and lists again when the history no longer has its
+ * position.
+ */
 class Watcher {
   readonly objects = new Map<string, number>();
   last = 0;
@@ -186,7 +189,7 @@ async function runSchedule(seed: number): Promise<{ readonly reads: number; read
   try {
     for (let at = 0; at < replicaCount; at += 1) {
       const store = database.replica();
-      // The first replica compacts history that others may still have to read.
+      // The first replica compacts history that the other replicas may still have to read.
       const retention = at === 0 ? { retention: { maxBytes: 3_000 } } : {};
       const server = await startOn(store, { port: 0, ...retention });
       servers.push(server);
@@ -227,7 +230,7 @@ async function runSchedule(seed: number): Promise<{ readonly reads: number; read
 }
 
 describe('replicas whose database is slow, sends no hints and fails at random', () => {
-  it('agree with each other, with what was acknowledged, and with what their watchers saw [slow]', async () => {
+  it('agree with each other, with the acknowledged writes, and with the events of their watches [slow]', async () => {
     let relists = 0;
     for (let seed = 1; seed <= 6; seed += 1) {
       try {

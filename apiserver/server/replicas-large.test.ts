@@ -16,7 +16,7 @@ interface Person extends ApiObject {
   readonly spec: { readonly email: string; readonly age: number };
 }
 
-/** A kind with a unique index whose function records its calls. */
+/** Returns a kind with a unique index whose function records its calls. */
 function personModel(onCall: () => void = () => undefined): ModelDescriptor<Person> {
   const base = defineModel({
     gvk: 'people.example.com/v1/Person',
@@ -37,7 +37,7 @@ function personModel(onCall: () => void = () => undefined): ModelDescriptor<Pers
 
 const Person = personModel();
 
-describe('a replica with a large kind that has lost its history', () => {
+describe('a replica with a large kind, which has missed changes that are compacted', () => {
   oneStepPerTurn();
 
   let database: SharedDatabase;
@@ -69,7 +69,7 @@ describe('a replica with a large kind that has lost its history', () => {
       await Promise.all(Array.from({ length: Math.min(500, count - from) }, (_, at) => work(from + at)));
   };
 
-  it('reads it again, and reports the differences, some hundred objects in each turn [slow]', async () => {
+  it('reads the kind again, and reports the differences, some hundred objects in each turn of the event loop [slow]', async () => {
     const a = await start(Person, { retention: { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 } });
     await inBatches(objects, (at) =>
       a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),
@@ -110,13 +110,13 @@ describe('a replica with a large kind that has lost its history', () => {
     expect(items[0]?.spec.age).to.equal(2);
     expect(calls).to.be.within(objects, objects + 1000);
     expect(most).to.be.at.most(200);
-    expect(turns, 'turns in which the new state is made').to.be.above(40);
+    expect(turns, 'turns of the event loop in which the new state is computed').to.be.above(40);
     await eventually(() => updated.size === objects);
     abort.abort();
     await run;
   });
 
-  it('applies many changes of other replicas, some hundred in each turn', async () => {
+  it('applies many changes of other replicas, some hundred in each turn of the event loop', async () => {
     const a = await start(Person);
     await inBatches(objects, (at) =>
       a.server.client.create(Person, { metadata: { name: `p${at}` }, spec: { email: `${at}`, age: 1 } }),

@@ -44,7 +44,7 @@ const note = (name: string, text = name): Pick<Note, 'spec'> & { metadata: { nam
   spec: { text },
 });
 
-describe('the parts of a replica together', () => {
+describe('the parts of a replica at critical moments', () => {
   let database: SharedDatabase;
   const running: Replica[] = [];
 
@@ -77,12 +77,12 @@ describe('the parts of a replica together', () => {
     return items.map(({ metadata }) => metadata.name).sort();
   };
 
-  /** Compacts all changes up to now, as another replica may. */
+  /** Compacts all changes so far, as another replica may do. */
   async function forget({ store }: Replica): Promise<void> {
     while ((await store.compact(await store.currentRevision(), 1000)) > 0);
   }
 
-  describe('reading everything again', () => {
+  describe('a complete read after compaction', () => {
     it('is retried when the database fails meanwhile', async () => {
       const [a, b] = [await start(), await start()];
       b.store.isDeaf = true;
@@ -105,7 +105,7 @@ describe('the parts of a replica together', () => {
       expect(unheard).to.deep.equal([]);
     });
 
-    it('does not undo the writes of this replica in memory', async () => {
+    it('does not undo writes of the same replica in memory', async () => {
       const [a, b] = [await start(), await start()];
       const told: string[] = [];
       const informer = b.server.client.informer(Note);
@@ -137,7 +137,7 @@ describe('the parts of a replica together', () => {
       await run;
     });
 
-    it('reports an object that was deleted and created again as two, so that the first one’s dependents are deleted', async () => {
+    it('reports an object that was deleted and created again as two objects, so that the dependents of the first are deleted', async () => {
       const [a, b] = [await begin(), await start()];
       const owner = await b.server.client.create(Note, note('owner'));
       const { apiVersion, kind } = owner;
@@ -153,7 +153,10 @@ describe('the parts of a replica together', () => {
     });
   });
 
-  /** Replaces the object in the store, and not through a server, so that no garbage collection notices it. */
+  /**
+   * Deletes the object and creates it again with another uid, directly in the store, so that no server's garbage
+   * collector notices it.
+   */
   async function replaceOwner(store: ReplicaStore, uid: string): Promise<void> {
     const changes = await database.replica().changes(0, 100);
     const { key, kind, data, revision } = changes.find((change) => change.key.endsWith('/owner')) as Change;
@@ -163,7 +166,7 @@ describe('the parts of a replica together', () => {
     expect(created.outcomes).to.have.nested.property('[0].revision');
   }
 
-  it('no hint is lost that arrives while a wrong hint is compared with the database', async () => {
+  it('handles a hint that arrives while an earlier, wrong hint is compared with the database', async () => {
     const clock = new FakeClock();
     const a = await start();
     const b = await start({ clock });
@@ -191,7 +194,7 @@ describe('the parts of a replica together', () => {
   describe('a watch that waits for memory', () => {
     const url = (server: ApiServer): string => `${server.url}/apis/notes.example.com/v1/notes?watch=true`;
 
-    it('ends when its kind is unregistered meanwhile', async () => {
+    it('ends when its kind is unregistered during the wait', async () => {
       const { server, store } = await start();
       const asked = gate();
       store.beforeRevision = asked.hold;
@@ -210,7 +213,7 @@ describe('the parts of a replica together', () => {
       expect(outcome).to.equal('Expired');
     });
 
-    it('gets a 410 over HTTP when its kind is unregistered meanwhile', async () => {
+    it('gets a 410 over HTTP when its kind is unregistered during the wait', async () => {
       const { server, store } = await start();
       const asked = gate();
       store.beforeRevision = asked.hold;
@@ -224,7 +227,7 @@ describe('the parts of a replica together', () => {
       expect([response.status, reason]).to.deep.equal([410, 'Expired']);
     });
 
-    it('is not kept when its client has disconnected meanwhile', async () => {
+    it('is dropped when its client disconnects during the wait', async () => {
       const { server, store } = await start({ maxWatches: 1 });
       const asked = gate();
       store.beforeRevision = asked.hold;
@@ -243,7 +246,7 @@ describe('the parts of a replica together', () => {
       expect(status).to.equal(200);
     });
 
-    it('is refused when the server drains meanwhile, and does not delay it', async () => {
+    it('is refused when the server drains during the wait, and does not delay the drain', async () => {
       const { server, store } = await start();
       const asked = gate();
       store.beforeRevision = asked.hold;
@@ -260,7 +263,7 @@ describe('the parts of a replica together', () => {
     });
   });
 
-  it('a read fails when its kind was unregistered while it waited, instead of returning old objects', async () => {
+  it('refuses a read whose kind is unregistered during the wait, instead of returning old objects', async () => {
     const [a, b] = [await start(), await start()];
     await a.server.client.create(Note, note('ann'));
     await namesAt(b);
@@ -281,14 +284,14 @@ describe('the parts of a replica together', () => {
       });
       b.store.beforeRevision = free;
       asked.open();
-      // The kind may be served again, as in this test; NotFound would mean that its objects are gone.
+      // NotFound would mean that the objects are gone, but the kind may be served again, as in this test.
       expect(await outcome).to.equal('ServiceUnavailable');
       b.server.schemeManager.register(Note);
       await b.server.whenReady(Note);
     }
   });
 
-  it('a server stops though garbage collection waits for changes that cannot be read', async () => {
+  it('stops a server even while its garbage collector waits for changes that cannot be read', async () => {
     const [a, b] = [await start(), await start()];
     b.server.schemeManager.unregister(Note, serviceOwner);
     const owner = await a.server.client.create(Note, note('owner'));
@@ -310,7 +313,7 @@ describe('the parts of a replica together', () => {
     running.splice(running.indexOf(a), 1);
   });
 
-  it('a kind that opens while history is compacted is read again, completely', async () => {
+  it('reads a kind again completely when history is compacted while the kind opens', async () => {
     const a = await start();
     const b = await begin({ retention: { minAgeMs: 0, minChanges: 1, maxBytes: 1_000 } });
     b.server.schemeManager.register(Other);
@@ -327,7 +330,7 @@ describe('the parts of a replica together', () => {
     expect(await namesAt(b)).to.deep.equal(names);
   });
 
-  it('a server whose memory cannot follow is not live, even if it can read the revision of the others', async () => {
+  it('reports a server as not live when it cannot read changes, even if it can read the revision of the database', async () => {
     const clock = new FakeClock();
     const [a, b] = [await start(), await start({ clock })];
     b.store.beforeChanges = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
@@ -347,7 +350,7 @@ describe('the parts of a replica together', () => {
     expect(await live()).to.equal(503);
   });
 
-  it('several writes that are refused because another replica has other unique indexes read those indexes once', async () => {
+  it('reads the unique indexes of another replica only once when several writes are refused because of them', async () => {
     const a = await start();
     const base = Note as ModelDescriptor;
     const indexFunc = simpleAttribute(Note, ({ spec }) => spec.text);
@@ -367,7 +370,7 @@ describe('the parts of a replica together', () => {
     expect(looks).to.equal(1);
   });
 
-  it('a kind opens however long memory takes to reach the revision', async () => {
+  it('opens a kind however long memory takes to reach the revision', async () => {
     const clock = new FakeClock();
     const a = await start();
     const b = await begin({ clock });

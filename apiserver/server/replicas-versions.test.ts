@@ -17,7 +17,7 @@ const text = defineModel({
   schema: { type: 'object', properties: { extent: { type: 'string' } } } as const,
 });
 
-/** The previous release stores v1, and already knows v2. */
+/** The model of the previous release, which stores v1 and already knows v2. */
 const before = defineVersions(text, [
   {
     model: number,
@@ -67,7 +67,7 @@ describe('replicas that store a kind in different versions', () => {
     }
   });
 
-  it('lose no update of each other, and send watchers both in the requested version', async () => {
+  it('overwrite no update of each other, and send watches both updates in the requested version', async () => {
     const created = await old.client.create(text, { metadata: { name: 'a' }, extent: '3 mm' });
     const seen = await young.client.get(number, 'a');
     await old.client.update({ ...created, extent: '5 mm' });

@@ -84,7 +84,7 @@ describe('replicas on one database', () => {
   const namesAt = async ({ server }: Replica): Promise<string[]> =>
     (await server.client.list(Person)).items.map(({ metadata }) => metadata.name).sort();
 
-  /** The events of a watcher, in short; it ends with the server. */
+  /** Starts a watch, which ends when the server stops. Returns a short text for each event. */
   function follow({ server }: Replica): { readonly seen: string[]; readonly ended: Promise<unknown> } {
     const seen: string[] = [];
     const watch: AsyncIterable<WatchEvent<Person>> = server.client.watch(Person, { resourceVersion: '' });
@@ -97,7 +97,7 @@ describe('replicas on one database', () => {
     return { seen, ended: read().catch(reasonOf) };
   }
 
-  it('read writes acknowledged by another, by get and by list, without receiving hints of them', async () => {
+  it('return the acknowledged writes of another replica in gets and lists, without hints of these writes', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     for (let at = 0; at < 20; at += 1) {
@@ -107,7 +107,7 @@ describe('replicas on one database', () => {
     }
   });
 
-  it('serve a read of any version at once from memory, and wait for a version that was seen elsewhere', async () => {
+  it('serve a read of resourceVersion 0 from memory, and let a read of a given resourceVersion wait for it', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     const { metadata } = await a.server.client.create(Person, person('ann'));
@@ -118,7 +118,7 @@ describe('replicas on one database', () => {
     expect(seen.metadata.resourceVersion).to.equal(resourceVersion);
   });
 
-  it('send their watchers each change of every replica once, in one order', async () => {
+  it('send each change of any replica to their watches once, in the same order', async () => {
     const replicas = [await start(), await start(), await start()];
     const followed = replicas.map(follow);
     const writes = replicas.map(async ({ server }, number) => {
@@ -143,7 +143,7 @@ describe('replicas on one database', () => {
     expect(listed[2]).to.deep.equal(listed[0]);
   });
 
-  it('decide by the stored state, not by memory', async () => {
+  it('decide writes with the stored state, even if memory is behind', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     const created = await a.server.client.create(Person, person('ann'));
@@ -152,7 +152,7 @@ describe('replicas on one database', () => {
     expect(await failing(b.server.client.update({ ...created, spec: { ...created.spec, age: 2 } }))).to.equal(
       'Conflict',
     );
-    // This changes nothing compared with memory, but it changes the stored state.
+    // Compared with the state in memory, this patch changes nothing; but it changes the stored state.
     const patch = { type: 'merge', patch: { spec: { age: null } } } as const;
     expect((await b.server.client.patch(Person, 'ann', patch)).spec).to.not.have.property('age');
     await a.server.client.patch(Person, 'ann', { type: 'merge', patch: { spec: { age: 3 } } });
@@ -172,7 +172,7 @@ describe('replicas on one database', () => {
     );
   });
 
-  it('let one of many objects take a unique value, at whichever replica', async () => {
+  it('let only one of many objects take a unique value, whichever replica creates it', async () => {
     const replicas = [await start(), await start(), await start()];
     const outcomes = await Promise.all(
       Array.from({ length: 30 }, (_, at) => {
@@ -186,7 +186,7 @@ describe('replicas on one database', () => {
     expect(first).to.have.lengthOf(1);
   });
 
-  it('give out a unique value that memory still shows as taken', async () => {
+  it('let an object take a unique value that memory still shows as taken', async () => {
     const [a, b] = [await start(), await start()];
     await a.server.client.create(Person, person('ann', 'x@example.com'));
     expect(await namesAt(b)).to.deep.equal(['ann']);
@@ -196,7 +196,7 @@ describe('replicas on one database', () => {
     expect(await namesAt(a)).to.deep.equal(['bob']);
   });
 
-  it('open a kind while another one writes to it, and miss nothing', async () => {
+  it('open a kind while another replica writes to it, and miss no change', async () => {
     const a = await start();
     let isOver = false;
     const writer = async (number: number): Promise<void> => {
@@ -227,7 +227,7 @@ describe('replicas on one database', () => {
     expect([...held].sort()).to.deep.equal(atA);
   });
 
-  it('see writes between the reading of a kind and its opening', async () => {
+  it('receive the writes of other replicas between the read of a kind and its opening', async () => {
     const a = await start();
     await a.server.client.create(Person, person('ann'));
     await a.server.client.create(Person, person('bob'));
@@ -247,7 +247,7 @@ describe('replicas on one database', () => {
     expect(await failing(server.client.create(Person, person('dan', 'ann@example.com')))).to.equal('Invalid');
   });
 
-  it('keep, and later compact, what others write to a kind that they have unregistered', async () => {
+  it('receive the writes of another replica to a kind that is unregistered, when they register it again', async () => {
     const [a, b] = [await start(), await start()];
     b.server.schemeManager.unregister(Person, serviceOwner);
     await a.server.client.create(Person, person('ann'));
@@ -259,7 +259,7 @@ describe('replicas on one database', () => {
     await eventually(() => seen.length === 2);
   });
 
-  it('continue a list that another one started', async () => {
+  it('continue a list that another replica started', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     for (const name of ['ann', 'bob', 'cora']) await a.server.client.create(Person, person(name));
@@ -273,7 +273,7 @@ describe('replicas on one database', () => {
   describe('too far behind', () => {
     const retention = { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 };
 
-    it('read everything again: watchers get a 410, informers the differences', async () => {
+    it('read everything again; watches get a 410, and informers get the differences', async () => {
       const a = await start({ retention });
       const b = await start();
       for (const name of ['stays', 'goes', 'changes']) await a.server.client.create(Person, person(name));
@@ -323,7 +323,7 @@ describe('replicas on one database', () => {
     });
   });
 
-  it('start on a history that is longer than their retention', async () => {
+  it('start even if the history is longer than their retention', async () => {
     const a = await start();
     for (let at = 0; at < 100; at += 1) await a.server.client.create(Person, person(`p-${at}`));
     const b = await start({ retention: { maxBytes: 4_000 } });
@@ -333,7 +333,7 @@ describe('replicas on one database', () => {
   });
 
   describe('with different unique indexes', () => {
-    it('refuse writes with the reason, while everything else continues', async () => {
+    it('refuse writes with a reason, and continue to serve everything else', async () => {
       const old = await start();
       await old.server.client.create(Person, { metadata: { name: 'ann' }, spec: { email: 'a', age: 1 } });
       const next = await start({}, personModel(['email', 'age']));
@@ -345,7 +345,7 @@ describe('replicas on one database', () => {
       expect(await namesAt(old)).to.deep.equal(['ann', 'bob']);
     });
 
-    it('write again when the indexes match again', async () => {
+    it('accept writes again when the indexes are the same again', async () => {
       const first = await start();
       const other = await start({}, personModel(['email', 'age']));
       other.server.schemeManager.unregister(Person, serviceOwner);
@@ -358,7 +358,7 @@ describe('replicas on one database', () => {
   describe('when the database fails', () => {
     const lost = new StoreError('io', 'the connection was lost');
 
-    it('show a write with an unknown outcome once, when it is stored', async () => {
+    it('report a write with an unknown outcome exactly once if it is stored', async () => {
       const [a, b] = [await start(), await start()];
       const watched = [follow(a), follow(b)];
       a.store.afterCommit = async () => {
@@ -372,7 +372,7 @@ describe('replicas on one database', () => {
       expect(await failing(a.server.client.create(Person, person('ann')))).to.equal('AlreadyExists');
     });
 
-    it('report a failing database, serve reads that memory satisfies, and recover by themselves', async () => {
+    it('report the failure in health checks, serve reads from memory, and recover by themselves', async () => {
       const clock = new FakeClock();
       const { server, store } = await start({ clock });
       await server.client.create(Person, person('ann'));
@@ -391,7 +391,7 @@ describe('replicas on one database', () => {
       expect(await ready()).to.equal('ok');
     });
 
-    it('are not live when only a restart would help', async () => {
+    it('are not live when only a restart can help', async () => {
       const { server, store } = await start();
       store.beforeCommit = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
       expect(await failing(server.client.create(Person, person('ann')))).to.equal('ServiceUnavailable');
@@ -420,7 +420,7 @@ describe('replicas on one database', () => {
       expect(await namesAt(b)).to.deep.equal(['ann']);
     });
 
-    it('read the changes of other replicas again after a failure, and lose none', async () => {
+    it('read the changes of other replicas again after a failure, and miss none', async () => {
       const a = await start();
       const b = await start();
       const { seen } = follow(b);

@@ -1,34 +1,44 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The memory of the requests queued on one connection; beyond it the server stops reading from the connection. */
+/**
+ * The maximum memory of the requests that are queued on one connection. Beyond it, the server stops reading from the
+ * connection.
+ */
 const maxBytesOfConnection = 512 * 1024;
 
-/** The memory of the requests queued on all connections; beyond it the connection that adds more is closed. */
+/**
+ * The maximum memory of the requests that are queued on all connections. Beyond it, a connection on which another
+ * request arrives is closed.
+ */
 const maxBytesInAll = 64 * 1024 * 1024;
 
-/** The memory of a request besides its head. */
+/** The memory of a request in addition to its headers. */
 const bytesOfRequest = 4096;
 
-/** The memory of a header's name or value besides its characters. */
+/** The memory of the name or value of a header in addition to its characters. */
 const bytesOfText = 32;
 
 /**
- * Queues requests that arrive behind another one on their connection (HTTP pipelining). Each starts when the response
- * before it has been sent. If all started at once, a few kilobytes of requests would make gigabytes of responses.
+ * Queues requests that arrive before an earlier request on the same connection has its response (HTTP pipelining). Each
+ * request starts when the previous response was sent. If all started immediately, a few kilobytes of requests could
+ * cause gigabytes of responses.
  */
 export class RequestTurns {
   /** The bytes of queued requests, by connection. */
   readonly #waiting = new WeakMap<Socket, number>();
   #inAll = 0;
 
-  /** Calls `begin` when it is the response's turn; never if the connection is closed before. */
+  /**
+   * Calls `begin` when all earlier responses on the connection were sent; never if the connection is closed before
+   * that.
+   */
   wait(response: ServerResponse, begin: () => void): void {
     const { socket } = response.req;
     const bytes = sizeOf(response.req);
     const assign = response.assignSocket.bind(response);
     this.#add(socket, bytes);
-    // Node calls this when the response before it has been sent; there is no other signal.
+    // Node calls `assignSocket` when the previous response was sent. It has no other signal for this.
     response.assignSocket = (assigned) => {
       assign(assigned);
       this.#remove(socket, bytes);
@@ -54,9 +64,9 @@ export class RequestTurns {
     if (before > maxBytesOfConnection && after <= maxBytesOfConnection) socket.resume();
   }
 
-  /** Adds two listeners per connection, however many requests are queued on it. */
+  /** Adds two listeners to a connection, however many requests are queued on it. */
   #follow(socket: Socket): void {
-    // Node resumes reading after each request that it has read, and after each response.
+    // Node resumes reading after each request and each response, so the connection is paused again.
     socket.on('resume', () => {
       if ((this.#waiting.get(socket) ?? 0) > maxBytesOfConnection) socket.pause();
     });

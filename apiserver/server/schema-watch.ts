@@ -3,7 +3,10 @@ import { PeriodicTask } from '../base/periodic-task.ts';
 import type { Store } from '../store/store.ts';
 import { storeErrorCodeOf } from '../store/store-error.ts';
 
-/** The time that a server without writes may take to notice that a newer program has upgraded its database. */
+/**
+ * The interval of the checks. A server without writes notices within this time that a newer program has upgraded its
+ * database.
+ */
 const intervalMs = 2_000;
 
 export interface SchemaWatchParts {
@@ -13,7 +16,7 @@ export interface SchemaWatchParts {
   readonly onNewer: (error: unknown) => void;
 }
 
-/** Checks at intervals whether the database still has this program's tables. */
+/** Checks at intervals that the database still has the tables of this version of the program. */
 export class SchemaWatch {
   readonly #parts: SchemaWatchParts;
   readonly #checks: PeriodicTask;
@@ -36,7 +39,7 @@ export class SchemaWatch {
     try {
       await this.#parts.store.checkSchema();
     } catch (error) {
-      // Reads and writes report all other failures.
+      // All other failures are reported when requests read or write.
       if (storeErrorCodeOf(error) !== 'newer') return;
       void this.#checks.stop();
       this.#parts.onNewer(error);

@@ -10,7 +10,9 @@ export interface MeasuredParts {
   readonly memory: MemoryLimit;
 }
 
-/** Adds metrics of stored objects and watches for each served kind. They are sampled at each scrape. */
+/**
+ * Adds the metrics of stored objects and watches for each served kind, and of memory. They are sampled at each scrape.
+ */
 export function sampleServer(metrics: Metrics, { table, watches, memory }: MeasuredParts): void {
   const objects = {
     name: 'apiserver_storage_objects',

@@ -65,29 +65,29 @@ import { SchemaWatch } from './schema-watch.ts';
 import { sampleServer } from './server-metrics.ts';
 
 /**
- * The part that handles requests. Its class is not used here, because the declaration of the class has types of koa,
- * which are not published.
+ * A part that handles requests. The type is not the class of the part, because the declaration of the class needs types
+ * of koa, which are not published.
  */
 interface Closable {
   close(): void;
 }
 
 /**
- * The part that ends open requests. Its class is not used here, because its declaration has types of koa, which are not
- * published.
+ * The part that ends open requests. The type is not the class of the part, because the declaration of the class needs
+ * types of koa, which are not published.
  */
 interface OpenRequests {
   endOf(selects: (user: UserInfo) => boolean): void;
 }
 
-/** The connected parts of a server. */
+/** The parts of a server, which are connected to each other. */
 export interface Parts {
   readonly store: EncryptedStore;
   readonly commits: GroupCommit;
   readonly compactor: Compactor;
   readonly memory: MemoryLimit;
   readonly keeper: ValueKeeper;
-  /** Set when other processes write to the database as well. */
+  /** Reads the changes of other processes; undefined when no other process writes to the database. */
   readonly follower: Follower | undefined;
   readonly collector: GarbageCollector;
   readonly namespaces: NamespaceController;
@@ -113,16 +113,16 @@ export interface Parts {
   readonly permissions: OpenRequests;
   readonly metrics: Metrics;
   readonly listener: HttpListener;
-  /** The additional parts of a server with TLS. */
+  /** The additional parts of a server with TLS; undefined without TLS. */
   readonly secure: SecureParts | undefined;
   readonly access: Access;
-  /** undefined when requests are not audited. */
+  /** The log of requests; undefined when requests are not audited. */
   readonly audit: AuditTrail | undefined;
-  /** Parts that are added while the server runs. */
+  /** The checks, pages and files that are added while the server runs. */
   readonly added: { readonly ready: HealthCheck[]; readonly debug: DebugPage[]; readonly assets: AssetTable };
 }
 
-/** Opens the built-in kinds and the other stored kinds, listens, and starts the parts that run beside the requests. */
+/** Opens the built-in kinds and the other stored kinds, listens, and starts the parts that run in the background. */
 export async function beginServing(parts: Parts, settings: Settings): Promise<void> {
   await openBuiltinKinds({ ...parts, ...settings });
   await parts.roles.open();
@@ -142,7 +142,7 @@ export async function beginServing(parts: Parts, settings: Settings): Promise<vo
   parts.policies.start();
 }
 
-/** Creates the parts of a server, and connects them. Opens the store; no other part runs yet. */
+/** Creates the parts of a server, and connects them. Opens the store, but starts no other part. */
 export async function wireServer(settings: Settings, store: EncryptedStore): Promise<Parts> {
   const { clock, logger, random, serviceDomain } = settings;
   const health = new DatabaseHealth(clock);
@@ -200,10 +200,12 @@ export async function wireServer(settings: Settings, store: EncryptedStore): Pro
   return { ...writing, ...shared, ...guarding, keeper, watches, schemes, clients, listener };
 }
 
-/** Index values that another version of this package or of Node.js computed are not used. */
+/**
+ * The name of the program in kept index values. Values of another version of this package or of Node.js are not used.
+ */
 const program = `homeostat ${homeostatVersion}, node ${process.version}`;
 
-/** The served kinds, and the part that stores the values of their indexes. */
+/** Creates the table of the served kinds, and the part that stores the values of their indexes. */
 function createTable(
   settings: Settings,
   parts: Pick<OpenedStorage, 'log' | 'revisions' | 'memory'> & Pick<Parts, 'store' | 'schemes'>,
@@ -239,8 +241,8 @@ function createSnapshots(
 }
 
 /**
- * Asks the collector for the dependents of objects. It is passed as a function, because the collector is made after the
- * parts that ask.
+ * Returns functions that ask the garbage collector for the dependents of objects. The collector is passed as a
+ * function, because it is created later than the parts that ask.
  */
 function dependentsOf(collector: () => GarbageCollector): KnownDependents {
   return { areComplete: () => collector().knowsAll, of: (uid) => collector().dependentsOf(uid) };
@@ -255,7 +257,7 @@ function addedParts(
   return { ready: [health, ...readyChecks], debug: [stuck], assets: new AssetTable() };
 }
 
-/** The registry with the rules of this server. */
+/** Creates the registry with the rules of this server. */
 function createRegistry(
   settings: Settings,
   parts: Pick<OpenedStorage, 'commits' | 'revisions' | 'memory' | 'vault'> &
@@ -284,7 +286,7 @@ type Controllers = Pick<
   'collector' | 'namespaces' | 'events' | 'runs' | 'definitions' | 'roles' | 'quotas' | 'policies'
 >;
 
-/** The parts that change stored objects by themselves. */
+/** Creates the parts that change stored objects by themselves. */
 function createControllers(
   settings: Settings,
   parts: Pick<OpenedStorage, 'log' | 'revisions' | 'vault'> &

@@ -20,7 +20,7 @@ interface Note {
   readonly metadata: { readonly name: string; readonly resourceVersion: string };
 }
 
-/** The names of the objects in a watch's first events; then the watch ends. */
+/** Returns the types and object names of the first events of a watch, and then ends the watch. */
 async function watched(url: string, count: number): Promise<string[]> {
   const abort = new AbortController();
   const { body } = await fetch(url, { signal: abort.signal });
@@ -40,12 +40,12 @@ async function watched(url: string, count: number): Promise<string[]> {
   return names;
 }
 
-/** `newDatabase` makes an empty database, and returns its URL. */
+/** Adds the tests of a server that restarts. `newDatabase` creates an empty database, and returns its URL. */
 export function describeServer(newDatabase: () => Promise<string>): void {
   let database: string;
   let server: ApiServer;
 
-  // Nothing is running when the tests are skipped.
+  // When the tests are skipped, no server is running, so there is nothing to stop.
   let stop = async (): Promise<void> => undefined;
 
   const start = async (): Promise<void> => {
@@ -71,7 +71,7 @@ export function describeServer(newDatabase: () => Promise<string>): void {
 
   after(() => stop());
 
-  it('keeps objects, unique values and history across a restart, and a watch resumes', async () => {
+  it('keeps objects, unique values and history across a restart, so that a watch can resume', async () => {
     const first = (await (await create('one', 'a')).json()) as Note;
     expect((await create('two', 'b')).status).to.equal(201);
     await server.stop();

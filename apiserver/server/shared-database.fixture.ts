@@ -7,8 +7,8 @@ import type { ApiServer } from './api-server.ts';
 import type { ApiServerOptions } from './api-server-options.ts';
 
 /**
- * One database in memory for any number of stores. Tests run replicas on it in one process, and can let exact calls
- * fail.
+ * A database in memory for any number of stores. Tests run several replicas on it in one process, and can make single
+ * calls fail.
  */
 export class SharedDatabase {
   readonly #store: SqliteStore = createSqliteStore({ memory: true });
@@ -34,7 +34,7 @@ export class SharedDatabase {
   }
 }
 
-/** Starts a server on a database. Once it is ready, it receives no notice of changes of other servers. */
+/** Starts a server on a database. Once the server is ready, it receives no hints of changes by other servers. */
 export async function startDeaf(database: SharedDatabase, options: Partial<ApiServerOptions>): Promise<ApiServer> {
   const store = database.replica();
   const server = await startOn(store, { port: 0, ...options });
@@ -48,8 +48,8 @@ export class ReplicaStore implements Store {
   /** True when the store receives no hints. */
   isDeaf = false;
   /**
-   * Called before a read of changes, as each of the hooks below is called at its moment. The call of the store waits
-   * for the promise, or fails with its error.
+   * Called before a read of changes. Each hook below is called before or after the call in its name. The call of the
+   * store waits for the promise of the hook, or fails with its error.
    */
   beforeChanges: () => Promise<void> = async () => undefined;
   beforeCommit: (batch: readonly Operation[]) => Promise<void> = async () => undefined;

@@ -12,7 +12,7 @@ import type { ApiServer } from './api-server.ts';
 
 const objects = 1200;
 
-/** The objects whose values a start computes again to compare them. */
+/** The number of objects whose values a start computes again to compare them with the kept values. */
 const sample = 1000;
 
 const path = '/apis/things.example.com/v1/things';
@@ -32,7 +32,7 @@ interface Options {
   readonly definition?: string;
   readonly compute?: Compute;
   readonly retention?: Partial<Retention>;
-  /** The resources that are encrypted. */
+  /** The resources whose objects are encrypted. */
   readonly encrypted?: readonly string[];
 }
 
@@ -62,7 +62,7 @@ describe('a start from snapshots', () => {
   const database = (name = 'test'): string => join(folder, `${name}.db`);
   const snapshots = (name = 'test'): string => `${database(name)}-snapshots`;
 
-  /** Returns the model, which has an index whose calls are counted, and a unique index. */
+  /** Returns a model with an index whose calls are counted, and a unique index. */
   function thingModel({ definition = 'tag 1', compute = ({ spec }) => spec.tag }: Options): ModelDescriptor {
     const attribute = (name: string, valueOf: Compute): IndexAttribute => ({
       multiValued: false,
@@ -120,7 +120,7 @@ describe('a start from snapshots', () => {
     }
   }
 
-  /** Some changes of another kind. */
+  /** Changes objects of another kind. */
   async function createMaps(name: string): Promise<void> {
     for (let at = 0; at < 5; at += 1) {
       const response = await fetch(`${running().url}/api/v1/namespaces/default/configmaps`, {
@@ -138,7 +138,7 @@ describe('a start from snapshots', () => {
     opened.close();
   }
 
-  /** Removes the values that the database keeps, so that only a snapshot can save their computation. */
+  /** Deletes the index values that the database keeps, so that a start without a snapshot must compute them. */
   function forgetKept(): Promise<void> {
     return inDatabase('DELETE FROM kept');
   }
@@ -198,7 +198,7 @@ describe('a start from snapshots', () => {
 
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('computes no values except those of a sample, with nothing kept in the database', async () => {
+  it('computes only the values of a sample when the database has no kept values', async () => {
     await forgetKept();
     await start();
     expect(reasons).to.deep.equal([]);
@@ -206,7 +206,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('serves writes as before: names and unique values are taken, versions are checked, and deleted objects are gone', async () => {
+  it('handles writes as before: knows taken names and unique values, checks versions, and has no deleted objects', async () => {
     await start();
     const { client } = running();
     const outcome = (work: Promise<unknown>): Promise<unknown> =>
@@ -234,7 +234,8 @@ describe('a start from snapshots', () => {
     expect(await namesWith('new')).to.deep.equal(['thing-7']);
   });
 
-  it('applies the changes that a killed server made after the snapshot', async () => {
+  /** Makes changes, and leaves the files as a process does that is killed after them. */
+  async function changeAndKill(): Promise<void> {
     await start();
     await running().client.delete(plain, 'thing-10');
     await running().client.update({
@@ -242,7 +243,6 @@ describe('a start from snapshots', () => {
       spec: { tag: 'new', code: 'code-3' },
     } as ApiObject);
     await createThings(objects, objects + 3);
-    // A killed process leaves this behind.
     await rm(snapshots('killed'), { recursive: true, force: true });
     await cp(database(), database('killed'));
     await cp(`${database()}-wal`, `${database('killed')}-wal`);
@@ -250,26 +250,34 @@ describe('a start from snapshots', () => {
     await stop();
     await copyDatabase('killed', 'test');
     await cp(`${database('killed')}-wal`, `${database()}-wal`);
-    await start();
-    expect(reasons).to.deep.equal([]);
+  }
+
+  async function expectChanges(): Promise<void> {
     const created = [objects, objects + 1, objects + 2].filter((at) => at % 7 === 3).map((at) => `thing-${at}`);
     const before = expectedNames((at) => at % 7 === 3 && at !== 10 && at !== 3);
     expect(await namesWith('tag-3')).to.deep.equal([...before, ...created].sort());
     expect(await namesWith('new')).to.deep.equal(['thing-3']);
     expect((await get('')).items).to.have.length(objects + 2);
+  }
+
+  it('applies the changes that a killed server made after the snapshot', async () => {
+    await changeAndKill();
+    await start();
+    expect(reasons).to.deep.equal([]);
+    await expectChanges();
     await stop();
     await start();
     expect((await get('')).items).to.have.length(objects + 2);
   });
 
-  it('leaves files that only their owner can read, and none for a kind with few objects', async () => {
+  it('writes files that only their owner can read, but no file for a kind with few objects', async () => {
     expect(await readdir(snapshots())).to.have.length(1);
     if (process.platform === 'win32') return;
     expect((await stat(snapshots())).mode & 0o777).to.equal(0o700);
     expect((await stat(await snapshotFile())).mode & 0o777).to.equal(0o600);
   });
 
-  it('leaves a file as it is while its kind does not change, whatever other kinds do', async () => {
+  it('does not write a file again while its kind does not change, even if other kinds change', async () => {
     const { ino, mtimeMs } = await stat(await snapshotFile());
     for (let round = 0; round < 3; round += 1) {
       await start({ retention: { minChanges: 3 } });
@@ -284,7 +292,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('finds the file of a kind that was unregistered during the stop, as the kinds of plugins are', async () => {
+  it('uses the file of a kind that was unregistered during the stop, which happens to the kinds of plugins', async () => {
     const { ino } = await stat(await snapshotFile());
     await start();
     await createThings(objects, objects + 1);
@@ -298,7 +306,7 @@ describe('a start from snapshots', () => {
     expect((await get('')).items).to.have.length(objects + 1);
   });
 
-  it('keeps the file of a kind that is not served, as long as the file can be used', async () => {
+  it('keeps the file of a kind that is not served while a later start may use it', async () => {
     await startWithoutKind({});
     await createMaps('map');
     await stop();
@@ -318,15 +326,15 @@ describe('a start from snapshots', () => {
       'a checksum is wrong',
       (file) => change(file, (bytes) => flip(bytes, footerStart(bytes) + 20)),
     ],
-    'the form is another one': [
-      'it is not complete, or has another form',
+    'its format has another number': [
+      'it is not complete, or has another format',
       (file) => change(file, (bytes) => flip(bytes, bytes.length - 12)),
     ],
     'the length of the footer is wrong': [
       'it has the wrong length',
       (file) => change(file, (bytes) => void bytes.writeUInt32LE(0xffffffff, bytes.length - 8)),
     ],
-    'it is cut off': ['it is not complete, or has another form', (file) => truncate(file, 5000)],
+    'it is cut off': ['it is not complete, or has another format', (file) => truncate(file, 5000)],
     'a part in the middle is missing': [
       'it has the wrong length',
       async (file) => {
@@ -334,7 +342,7 @@ describe('a start from snapshots', () => {
         await writeFile(file, Buffer.concat([bytes.subarray(0, 1000), bytes.subarray(2000)]));
       },
     ],
-    'its hashes are those of another function': [
+    'its names were hashed with another function': [
       'its names are not found by their hashes',
       async (file) => {
         const bytes = await readFile(file);
@@ -348,7 +356,7 @@ describe('a start from snapshots', () => {
     'it is empty': ['it is too short', (file) => truncate(file, 0)],
   };
   for (const [at, [title, [reason, damage]]] of Object.entries(damages).entries()) {
-    it(`reads the database, and says why, when ${title}${at === 0 ? '' : ' [slow]'}`, async () => {
+    it(`reads the database, and logs the reason, when ${title}${at === 0 ? '' : ' [slow]'}`, async () => {
       await damage(await snapshotFile());
       await start();
       expect(reasons).to.deep.equal([reason]);
@@ -360,7 +368,7 @@ describe('a start from snapshots', () => {
     });
   }
 
-  it('reads the database, and says why, when the file cannot be opened', async function () {
+  it('reads the database, and logs the reason, when the file cannot be opened', async function () {
     if (process.platform === 'win32') this.skipBecause('Windows allows symbolic links to administrators only');
     const file = await snapshotFile();
     await rm(file);
@@ -381,27 +389,27 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('never uses the file of another state of the database, for example after a copy was restored', async () => {
+  it('does not use a file that belongs to another state of the database, for example after a copy was restored', async () => {
     await start();
     await running().client.delete(plain, 'thing-10');
     await stop();
-    // The database is set back, and the file stays.
+    // The database gets an earlier state, and the file stays.
     await cp(database('saved'), database());
     await start();
-    expect(reasons).to.deep.equal(['it is not of the last stop of this database']);
+    expect(reasons).to.deep.equal(['it was not written at the last stop of this database']);
     await expectThings();
   });
 
-  it('never uses the file of another database', async () => {
+  it('does not use the file of another database', async () => {
     await rm(database());
     await start();
-    expect(reasons).to.deep.equal(['it is not of the last stop of this database']);
+    expect(reasons).to.deep.equal(['it was not written at the last stop of this database']);
     expect((await get('')).items).to.deep.equal([]);
     await stop();
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
   });
 
-  it('never uses the file with a restored backup', async () => {
+  it('does not use the file when a backup was restored', async () => {
     await start();
     const backup = await fetch(`${running().url}/backup`);
     expect(backup.status).to.equal(200);
@@ -409,11 +417,11 @@ describe('a start from snapshots', () => {
     await stop();
     await writeFile(database(), bytes);
     await start();
-    expect(reasons).to.deep.equal(['it is not of the last stop of this database']);
+    expect(reasons).to.deep.equal(['it was not written at the last stop of this database']);
     await expectThings();
   });
 
-  it('reads the database when some later changes are not in the log', async () => {
+  it('reads the database when the log lacks changes that are later than the file', async () => {
     await startWithoutKind({});
     await createMaps('map');
     await stop();
@@ -422,19 +430,32 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
+  it('reads the database when the index function fails for a change after the snapshot', async () => {
+    await changeAndKill();
+    let hasFailed = false;
+    const compute: Compute = ({ spec }) => {
+      if (spec.tag !== 'new' || hasFailed) return spec.tag;
+      hasFailed = true;
+      throw new Error('not yet');
+    };
+    await start({ compute });
+    expect(reasons).to.deep.equal(['a later change cannot be read']);
+    await expectChanges();
+  });
+
   it('computes all values when the definition of an index differs', async () => {
     await start({ definition: 'tag 2', compute: ({ spec }) => `2-${spec.tag}` });
-    expect(reasons).to.deep.equal(['it is of other indexes, or of another version of the program']);
+    expect(reasons).to.deep.equal(['it was written for other indexes, or by another version of the program']);
     await expectThings('2-');
   });
 
-  it('computes all values when the sample shows other values', async () => {
+  it('computes all values when the values of the sample differ', async () => {
     await start({ compute: ({ spec }) => `other-${spec.tag}` });
     expect(reasons).to.deep.equal(['it differs from computed values in spec.tag']);
     await expectThings('other-');
   });
 
-  it('has no file of a kind whose objects are encrypted, and deletes an older one', async () => {
+  it('has no file for a kind whose objects are encrypted, and deletes an older file', async () => {
     const file = await snapshotFile();
     expect((await readFile(file)).includes('tag-3')).to.equal(true);
     await start({ encrypted: ['things.things.example.com'] });
@@ -445,14 +466,14 @@ describe('a start from snapshots', () => {
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
   });
 
-  it('has no file of a kind that is not served, once its objects are encrypted', async () => {
+  it('deletes the file of a kind that is not served when its objects are encrypted', async () => {
     await startWithoutKind({ encrypted: ['things.things.example.com'] });
     const response = await fetch(`${running().url}/reencrypt`, { method: 'POST' });
     expect(await response.text()).to.match(/"done":true/);
     expect(await readdir(snapshots())).to.deep.equal([]);
   });
 
-  it('does not keep the server from stopping when the file cannot be written', async () => {
+  it('stops even if the file cannot be written', async () => {
     await rm(snapshots(), { recursive: true });
     await writeFile(snapshots(), '');
     await start();

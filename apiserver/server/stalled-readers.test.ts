@@ -5,8 +5,8 @@ import { StalledReaders } from './stalled-readers.ts';
 const KiB = 1024;
 
 /**
- * A connection that takes exactly the bytes that its client reads. Over HTTP, reading becomes visible only in steps of
- * some megabytes, because of the system's buffers.
+ * A connection that accepts exactly as many bytes as its client reads. On a real connection, the server would see the
+ * reads only in steps of some megabytes, because of the system's buffers.
  */
 class Connection {
   bytesWritten = 100_000 * KiB;
@@ -29,8 +29,8 @@ class Connection {
 
 describe('a connection on which a response waits', () => {
   /**
-   * Returns the number of seconds after which the connection is closed, up to ten minutes; undefined when it stays
-   * open.
+   * Returns the number of seconds after which the connection is closed; undefined when it is still open after ten
+   * minutes.
    */
   async function closedAfter(bytesOf: (seconds: number) => number): Promise<number | undefined> {
     const connection = new Connection();
@@ -52,7 +52,7 @@ describe('a connection on which a response waits', () => {
     expect(await closedAfter((seconds) => (seconds < 200 ? 512 * KiB : 1))).to.equal(260);
   });
 
-  it('stays open while its client reads 512 KiB a minute, evenly or at once', async () => {
+  it('stays open while its client reads 512 KiB in each minute, evenly or all at one time', async () => {
     expect(await closedAfter(() => (512 * KiB) / 11)).to.equal(undefined);
     expect(await closedAfter((seconds) => (seconds % 55 === 0 ? 512 * KiB : 0))).to.equal(undefined);
   });

@@ -2,25 +2,25 @@ import type { Socket } from 'node:net';
 import type { Clock } from '@homeostat/controller-runtime/api';
 
 /**
- * A connection whose client reads less than this within the time below, while more is waiting for it, is closed. That
- * is 9 KiB/s, less than any link on which a program is usable. Otherwise a client that reads a byte a minute would keep
- * its response in memory for years.
+ * The minimum number of bytes that a client must read within {@link withinMs} while more bytes wait for it. Otherwise
+ * its connection is closed. The limit is 9 KiB/s, which is slower than any usable link. Without it, a client that reads
+ * a byte a minute would keep its response in memory for years.
  */
 const leastBytes = 512 * 1024;
 const withinMs = 60_000;
 
 interface Progress {
-  /** The number of bytes that the system has accepted. */
+  /** The number of bytes that the operating system has accepted from the server. */
   readonly taken: number;
   readonly sinceMs: number;
 }
 
-/** The parts of a socket that are used. */
+/** The members of a socket that {@link StalledReaders} uses. */
 type Written = Pick<Socket, 'writableLength' | 'bytesWritten' | 'destroy'>;
 
 /**
- * Closes connections whose clients read nothing, or very slowly, so that responses and watches do not stay in memory
- * for them.
+ * Closes connections whose clients read nothing or very slowly, so that their responses and watches do not stay in
+ * memory.
  */
 export class StalledReaders {
   readonly #sockets: Iterable<Written>;

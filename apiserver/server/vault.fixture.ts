@@ -21,7 +21,7 @@ export function encryptionWith(...names: readonly string[]): OpenEncryption {
   return () => Promise.resolve(encryption);
 }
 
-/** A vault on an open database, as a server has it. */
+/** A vault on an open database, with the parts that a server gives it. */
 export class VaultUnderTest {
   readonly vault: Vault;
   readonly #store: Store;
@@ -60,10 +60,10 @@ export class VaultUnderTest {
   }
 }
 
-/** Makes a new database; returns a function that opens a store on it, and returns the same database each time. */
+/** Creates a database. Returns a function that opens stores on this database. */
 export type NewDatabase = () => Promise<() => Store>;
 
-/** The tests of vaults that every database has to pass. */
+/** Adds the tests of vaults that every database has to pass. */
 export function describeVault(database: string, newDatabase: NewDatabase, lasts = true): void {
   describe(`the vault on ${database}`, () => {
     const opened: VaultUnderTest[] = [];
@@ -96,7 +96,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
       ]);
     });
 
-    it('stores only the first of many values that are put at once if there is none', async () => {
+    it('stores only the first of many values that are put concurrently on the condition that there is none', async () => {
       const { vault } = await open((await newDatabase())());
       const won = await Promise.all([1, 2, 3, 4].map((value) => vault.put('key', value, { ifAbsent: true })));
       expect(won.filter(Boolean)).to.have.length(1);
@@ -107,7 +107,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
 
     if (!lasts) return;
 
-    it('has all values after a restart', async () => {
+    it('has all values after a restart, and can change them', async () => {
       const store = await newDatabase();
       const before = await open(store());
       await before.vault.put('kept', { n: 1 });
@@ -122,7 +122,7 @@ export function describeVault(database: string, newDatabase: NewDatabase, lasts 
   });
 }
 
-/** The tests of vaults on databases that several servers share. */
+/** Adds the tests of vaults on databases that several servers share. */
 export function describeSharedVault(database: string, newDatabase: NewDatabase): void {
   describe(`the vault of two servers on ${database}`, () => {
     let one: VaultUnderTest;
@@ -138,7 +138,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       await two.close();
     });
 
-    it('is the same on both, at once after reach', async () => {
+    it('has the same values on both servers as soon as `reach` resolves', async () => {
       await one.vault.put('a', 1);
       await two.vault.reach();
       expect(two.vault.get('a')).to.equal(1);
@@ -149,7 +149,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       expect(one.vault.get('a')).to.equal(undefined);
     });
 
-    it('calls the listeners of both for each change, with and without the history', async () => {
+    it('calls the listeners on both servers for each change, with and without the history', async () => {
       const told: string[] = [];
       const end = two.vault.onChange((name) => told.push(`${name}=${String(two.vault.get(name))}`));
       await one.vault.put('a', 1);
@@ -163,7 +163,7 @@ export function describeSharedVault(database: string, newDatabase: NewDatabase):
       expect(told).to.have.length(3);
     });
 
-    it('stores one of the values that both put if there is none', async () => {
+    it('stores only one value when both servers put one on the condition that there is none', async () => {
       const puts = [one, two, one, two].map(({ vault }, index) => vault.put('key', index, { ifAbsent: true }));
       const won = await Promise.all(puts);
       expect(won.filter(Boolean)).to.have.length(1);

@@ -52,7 +52,7 @@ describeWithMysql('on MySQL or MariaDB', () => {
 });
 
 describe('the vault', () => {
-  it('refuses names and values that it could not keep', async () => {
+  it('refuses invalid names and values', async () => {
     const under = await VaultUnderTest.open(createSqliteStore({ memory: true }));
     const { vault } = under;
     const failure = async (name: string, value: unknown): Promise<unknown> =>
@@ -91,7 +91,7 @@ describe('the vault', () => {
     expect(inFiles()).not.to.include('planted');
   });
 
-  it('overwrites nothing that it cannot decrypt', async () => {
+  it('overwrites no value that it cannot decrypt', async () => {
     const path = newFile();
     const before = await VaultUnderTest.open(createSqliteStore({ path }));
     await before.vault.put('signing/a', 'key');
@@ -113,7 +113,7 @@ describe('the vault', () => {
     await again.close();
   });
 
-  it('follows a server whose history it has missed', async () => {
+  it('receives the values of another server when it has missed the history', async () => {
     const database = new SharedDatabase();
     const [store, deaf] = [database.replica(), database.replica()];
     const writer = await VaultUnderTest.open(store);

@@ -15,7 +15,7 @@ const plain = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { tag: { type: 'string' } } } } },
 }) as unknown as ModelDescriptor<Thing>;
 
-/** A worker with an index of its own, which counts the objects that it computes values for. */
+/** A worker with an index of its own. It records the objects for which it computes index values. */
 class Worker {
   computed: string[] = [];
   readonly #server: ApiServer;
@@ -89,7 +89,7 @@ describe('a change by another worker of the same database', () => {
     expect(await other.client.get(plain, 'b')).to.deep.equal(await writer.client.get(plain, 'b'));
   });
 
-  it('is applied with values that this worker computes while the definition of the writer’s index is another one', async () => {
+  it('is applied with values that this worker computes when the index of the writer has another definition', async () => {
     const [writer, other] = await start({ definition: 'tag 1' }, { definition: 'tag 2', suffix: '-2' });
     await changeThings(writer);
     expect(await other.namesWith('one-2')).to.deep.equal(['a']);

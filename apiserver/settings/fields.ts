@@ -1,11 +1,14 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 
-/** A file of settings that cannot be used. The message names file and line, and repeats no value that may be secret. */
+/**
+ * An error for a file of settings that cannot be used. The message names the file and the line, and contains no value
+ * that may be secret.
+ */
 export class SettingsFileError extends Error {
   override readonly name = 'SettingsFileError';
 }
 
-/** Finds the places of fields in a file. */
+/** The path of a file, and the lines of its fields. */
 export interface FieldPlaces {
   readonly path: string;
   readonly lineOf: (field: string) => number;
@@ -24,8 +27,8 @@ export class SettingsFields {
   }
 
   /**
-   * Returns this.
-   * @throws SettingsFileError for keys that are not among `known`, so that a misspelt key cannot leave a check out
+   * Checks the keys of the mapping, and returns the mapping itself. @throws SettingsFileError for a key that is not in
+   * `known`, because a misspelt key could disable a check
    */
   withKeys(known: readonly string[]): this {
     for (const name of Object.keys(this.#values)) {
@@ -58,7 +61,7 @@ export class SettingsFields {
     return this.#refuse(name, 'must be true or false');
   }
 
-  /** Returns no item for an absent list. */
+  /** Returns a list of texts; an empty list when the field is absent. */
   texts(name: string, { mayBeEmpty = false }: { readonly mayBeEmpty?: boolean } = {}): readonly string[] {
     return this.#list(name).map((value, index) => {
       if (typeof value === 'string' && (mayBeEmpty || value !== '')) return value;
@@ -66,7 +69,7 @@ export class SettingsFields {
     });
   }
 
-  /** Returns no item for an absent list. */
+  /** Returns a list of mappings; an empty list when the field is absent. */
   items(name: string): readonly SettingsFields[] {
     return this.#list(name).map((value, index) => this.#mapping(`${name}[${index}]`, value));
   }
@@ -76,12 +79,12 @@ export class SettingsFields {
     return value === undefined ? undefined : this.#mapping(name, value);
   }
 
-  /** Returns a mapping that must be there. */
+  /** Returns a mapping. @throws SettingsFileError when it is absent */
   mapping(name: string): SettingsFields {
     return this.#mapping(name, this.#value(name));
   }
 
-  /** Returns the error about one of the fields, or, for the name '', about the mapping itself. */
+  /** Returns the error about a field of this mapping. The name '' means the mapping itself. */
   mistake(name: string, message: string): SettingsFileError {
     const field = this.#path(name);
     const { path, lineOf } = this.#places;

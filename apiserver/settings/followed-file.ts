@@ -2,7 +2,9 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../base/periodic-task.ts';
 import type { SettingsText } from './settings-file.ts';
 
-/** The interval at which a file is read: a token that is removed from it is refused at most a minute later. */
+/**
+ * The interval at which a file is read again. A token that is removed from the file is refused at most a minute later.
+ */
 const intervalMs = 60_000;
 
 export interface FollowedFileParts {
@@ -12,18 +14,18 @@ export interface FollowedFileParts {
   readonly logger: Logger;
   /** Rejects when the file cannot be read. */
   readonly read: (path: string) => Promise<SettingsText>;
-  /** Called with each new content. Throws, and changes nothing, when it cannot be used. */
+  /** Called with each new content of the file. Throws, and changes nothing, when the content cannot be used. */
   readonly apply: (file: SettingsText) => void;
 }
 
-/** A part that is started with the server, and stopped with it. */
+/** A part that starts and stops with the server. */
 export interface Followed {
   start(): void;
-  /** Resolves when no work is under way any more. */
+  /** Resolves when no work is running any more. */
   stop(): Promise<void>;
 }
 
-/** Reads a file again every minute. If it cannot be used, it logs that and keeps the last content. */
+/** Reads a file again every minute. If the new content cannot be used, logs this and keeps the last content. */
 export class FollowedFile implements Followed {
   readonly #parts: FollowedFileParts;
   readonly #looks: PeriodicTask;

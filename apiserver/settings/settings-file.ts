@@ -3,7 +3,7 @@ import { readYamlDocuments } from '../decode/yaml-documents.ts';
 import { readPrivate } from '../tls/private-file.ts';
 import { SettingsFields, SettingsFileError } from './fields.ts';
 
-/** People write these files by hand, so they need little depth. */
+/** The limits of a file of settings. People write these files by hand, so they need little depth. */
 const limits = { maxDepth: 32 } as const;
 
 export interface SettingsText {
@@ -12,8 +12,9 @@ export interface SettingsText {
 }
 
 /**
- * Reads a file of settings about credentials. Rejects with SettingsFileError when it is absent, too large, or
- * when others than its owner have access to it; root's group may read it, so that a secret can be mounted.
+ * Reads a file of settings about credentials. Rejects with SettingsFileError when the file is absent or too large, or
+ * when users other than its owner have access to it. The group of root may read the file, so that a secret can be
+ * mounted.
  */
 export async function readSettingsText(path: string): Promise<SettingsText> {
   try {
@@ -25,8 +26,8 @@ export async function readSettingsText(path: string): Promise<SettingsText> {
 }
 
 /**
- * Reads a file that holds one secret, and perhaps the end of its line. Rejects as {@link readSettingsText} does, and
- * for an empty secret.
+ * Reads a file that contains one secret, with or without a line break after it. Rejects as {@link readSettingsText}
+ * does, and when the secret is empty.
  */
 export async function readSecret(path: string): Promise<string> {
   const { text } = await readSettingsText(path);
@@ -36,13 +37,13 @@ export async function readSecret(path: string): Promise<string> {
 }
 
 /**
- * Parses the one YAML document of a file of settings.
- * @throws SettingsFileError that names file and line
+ * Parses a file of settings, which must be a single YAML document. @throws SettingsFileError, which names the file and
+ * the line
  */
 export function parseSettings({ path, text }: SettingsText): SettingsFields {
   const [document, ...others] = readYamlDocuments(text, limits);
   if (document === undefined) throw new SettingsFileError(`${path}: is empty`);
-  // The parser quotes the wrong text, which may be a misplaced secret.
+  // The message of the parser quotes the wrong text. It may be a secret in the wrong place, so the quote is removed.
   if ('message' in document) {
     throw new SettingsFileError(`${path}:${document.line}: ${document.message.replaceAll(/".*"/gs, '"…"')}`);
   }

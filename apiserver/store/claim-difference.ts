@@ -3,7 +3,7 @@ import { storedClaimValue } from './claim-value.ts';
 import type { Claim, StoredClaim } from './store.ts';
 
 export interface ClaimDifference {
-  /** Claims to insert, or to give to another holder. */
+  /** The claims to insert, or to change to another holder. */
   readonly set: readonly StoredClaim[];
   readonly drop: readonly StoredClaim[];
 }
@@ -11,7 +11,9 @@ export interface ClaimDifference {
 /** The number of claims that are compared in one step, which takes about two milliseconds. */
 const comparedPerStep = 2_000;
 
-/** The changes that turn the stored claims of a kind into the wanted ones. Wanted claims are distinct. */
+/**
+ * Computes the changes that turn the stored claims of a kind into the wanted ones. Each wanted claim occurs only once.
+ */
 export function* claimDifference(
   stored: readonly StoredClaim[],
   wanted: readonly { readonly claim: Claim; readonly key: string }[],
@@ -29,7 +31,7 @@ export function* claimDifference(
     if (stale.get(id)?.key !== key) set.push(row);
     stale.delete(id);
   }
-  // A claim that goes to another holder is in `set`, which overwrites its row. So its row need not be dropped.
+  // A claim with a new holder is in `set`, which overwrites its row, so the row need not be dropped.
   return { set, drop: [...stale.values()] };
 }
 
@@ -42,14 +44,14 @@ interface ColumnsOfClaims {
   readonly keys: readonly string[];
 }
 
-/** Parts of bounded length; each is made on demand. */
+/** Yields the parts of a list, each with at most `length` items. Each part is copied only on demand. */
 export function* claimPartsOf<T>(items: readonly T[], length: number): Generator<readonly T[], void, undefined> {
   for (let from = 0; from < items.length; from += length) yield items.slice(from, from + length);
 }
 
 /**
- * Returns the columns for statements that take arrays. Each column is bounded, however many claims there are, and is
- * made on demand.
+ * Yields claims as columns, for statements with array parameters. Each column has a bounded length, however many claims
+ * there are, and is created only on demand.
  */
 export function* columnsOfClaims(claims: readonly StoredClaim[]): Generator<ColumnsOfClaims, void, undefined> {
   for (const part of claimPartsOf(claims, claimsPerStatement)) {

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 
-/** The length in characters of a value above which its hash is stored instead, so that index entries stay small. */
+/**
+ * The maximum number of characters of a value that is stored as it is. For a longer value, its hash is stored, so that
+ * index entries stay small.
+ */
 const maxPlainValueLength = 200;
 
 /**
- * The content of `uniq` for a claimed value, in every SQL dialect. Besides long values, these are hashed: values with a
- * NUL, which a database may cut or refuse, and values with lone surrogates, which UTF-8 would make equal. The first
- * character keeps a plain value from being mistaken for a hash.
+ * Returns the text that is stored in the column `uniq` for a claimed value, in every SQL database. The text is a hash
+ * for a long value, for a value with a NUL, which a database may cut or refuse, and for a value with lone surrogates,
+ * which would all become equal in UTF-8. The first character distinguishes plain values from hashes.
  */
 export function storedClaimValue(value: string): string {
   if (value.length <= maxPlainValueLength && !/[\0\p{Surrogate}]/u.test(value)) return `=${value}`;

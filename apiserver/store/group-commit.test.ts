@@ -7,19 +7,22 @@ import { StoreError } from './store-error.ts';
 
 interface Commit {
   readonly keys: readonly string[];
-  /** Finishes the commit: all operations are written, except for keys in `outcomes`. */
+  /** Finishes the commit: each operation is written, unless `outcomes` has another outcome for its key. */
   finish(outcomes?: Readonly<Record<string, Outcome>>): Promise<void>;
   fail(error: Error): Promise<void>;
 }
 
-/** Waits until a commit at the end of this turn, and its consequences in the next, have happened. */
+/**
+ * Waits until a commit that starts at the end of the present turn of the event loop has happened, and its effects in
+ * the next turns.
+ */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const operation = (key: string, rest: Partial<Operation> = {}): Operation => ({ op: 'create', key, kind: 1, ...rest });
 
-/** A store whose commits the test finishes. */
+/** Returns a store whose commits the test finishes. */
 function manualStore(): { readonly store: Store; readonly commits: Commit[] } {
   const commits: Commit[] = [];
   let revision = 0;
@@ -49,7 +52,7 @@ function setUp(options: Partial<GroupCommitOptions> = {}): {
   return { group: new GroupCommit(store, { onError: (error) => errors.push(error), ...options }), commits, errors };
 }
 
-/** Finishes this commit and all later ones; resolves when nothing is queued any more. */
+/** Finishes this commit and all later ones. Resolves when no operation is queued any more. */
 async function finishFrom(
   first: number,
   { group, commits }: { readonly group: GroupCommit; readonly commits: readonly Commit[] },
@@ -67,7 +70,7 @@ async function finishFrom(
 const keysOf = (commits: readonly Commit[]): unknown => commits.map(({ keys }) => keys);
 
 describe('GroupCommit batches', () => {
-  it('commits at once when idle, then everything that has arrived meanwhile, one batch at a time', async () => {
+  it('commits immediately when idle; then, in one batch, all operations that have arrived during the commit', async () => {
     const { group, commits } = setUp();
     for (const key of ['/a', '/b']) void group.submit(operation(key));
     await settled();
@@ -83,7 +86,7 @@ describe('GroupCommit batches', () => {
     expect([group.isIdle(), commits.length]).to.deep.equal([true, 2]);
   });
 
-  it('observes the limits of operations and bytes, and commits a large operation alone', async () => {
+  it('limits the operations and the bytes of a batch, and commits a large operation alone', async () => {
     const { group, commits } = setUp({ maxOperations: 3, maxBytes: 100 });
     const sizes = { '/a': 10, '/b': 10, '/c': 10, '/d': 60, '/e': 41, '/f': 500, '/g': 1 };
     for (const [key, size] of Object.entries(sizes)) void group.submit(operation(key, { data: new Uint8Array(size) }));
@@ -94,7 +97,7 @@ describe('GroupCommit batches', () => {
     expect(keysOf(commits)).to.deep.equal([['/a', '/b', '/c'], ['/d'], ['/e'], ['/f'], ['/g']]);
   });
 
-  it('puts operations on one key into batches of their own, in order', async () => {
+  it('puts operations on the same key into different batches, in order', async () => {
     const { group, commits } = setUp();
     const done: string[] = [];
     for (const [at, key] of ['/a', '/a', '/b', '/a', '/b'].entries()) {
@@ -108,7 +111,7 @@ describe('GroupCommit batches', () => {
     expect(done).to.deep.equal(['/a0', '/b2', '/a1', '/b4', '/a3']);
   });
 
-  it('keeps the order of a key for operations that come while an earlier one still waits', async () => {
+  it('keeps the order of operations on a key, even if one arrives while an earlier one is still queued', async () => {
     const { group, commits } = setUp({ maxOperations: 2 });
     for (const key of ['/a', '/b', '/c', '/d', '/a']) void group.submit(operation(key));
     await settled();
@@ -118,7 +121,7 @@ describe('GroupCommit batches', () => {
     expect(keysOf(commits)).to.deep.equal([['/a', '/b'], ['/c', '/d'], ['/a'], ['/a']]);
   });
 
-  it('never lets two operations that touch one claim share a batch, whatever else they touch', async () => {
+  it('puts two operations that add or remove the same claim into different batches', async () => {
     const { group, commits } = setUp();
     const unique = (...values: string[]): Partial<Operation> => {
       return { unique: { add: [[1, values[0] ?? '']], remove: values.slice(1).map((value) => [1, value]) } };
@@ -135,7 +138,7 @@ describe('GroupCommit batches', () => {
     expect(keysOf(commits)).to.deep.equal([['/a', '/d', '/e'], ['/b'], ['/c']]);
   });
 
-  it('never batches an operation that requires a claim with one that changes it, and keeps their order', async () => {
+  it('puts an operation that requires a claim and one that changes it into different batches, in order', async () => {
     const { group, commits } = setUp();
     const claim = { kind: 2, claim: [1, 'x'] } as const;
     const requires = [{ kind: 2, claim: [1, 'y'] }, claim] as const;
@@ -153,7 +156,7 @@ describe('GroupCommit batches', () => {
     expect(group.isIdle()).to.equal(true);
   });
 
-  it('starves no key: a hot key delays only its own operations', async () => {
+  it('delays only the operations on a key that has many operations, not those on other keys', async () => {
     const { group, commits } = setUp({ maxOperations: 2 });
     for (let at = 0; at < 5; at += 1) void group.submit(operation('/hot'));
     for (const key of ['/a', '/b', '/c']) void group.submit(operation(key));
@@ -165,7 +168,7 @@ describe('GroupCommit batches', () => {
     expect(commits.flatMap(({ keys }) => keys)).to.have.lengthOf(8);
   });
 
-  it('yields to other work, however fast the store and the writers are', async () => {
+  it('yields to other work, even if the store and the writers are fast', async () => {
     let commits = 0;
     const commit = async (batch: readonly Operation[]): Promise<Committed> => {
       commits += 1;
@@ -185,7 +188,7 @@ describe('GroupCommit batches', () => {
     expect(commits).to.be.within(2, 20);
   });
 
-  it('commits the next batch while the responses of the last one are sent, and no batch has more than half of all writers', async () => {
+  it('commits the next batch while the responses of the last one are sent, and puts at most half of all writers into a batch', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];
     for (let at = 0; at < 100; at += 1) void group.submit(operation(`/${at}`)).then(() => told.push('answered'));
@@ -200,7 +203,7 @@ describe('GroupCommit batches', () => {
     expect([told.length, group.isIdle()]).to.deep.equal([100, true]);
   });
 
-  it('sends all queued operations at once to a store with other writers', async () => {
+  it('puts all queued operations into one batch when other processes write to the store', async () => {
     const { store, commits } = manualStore();
     const onError = (error: unknown): void => expect.fail(String(error));
     const group = new GroupCommit({ ...store, isShared: true }, { onError, follow: async () => undefined });
@@ -228,7 +231,7 @@ describe('GroupCommit batches', () => {
 });
 
 describe('GroupCommit outcomes', () => {
-  it('applies all of a batch in revision order before any promise of it resolves', async () => {
+  it('applies all operations of a batch in the order of revisions, before any of their promises resolves', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];
     for (const key of ['/a', '/b', '/c', '/d']) {
@@ -248,7 +251,7 @@ describe('GroupCommit outcomes', () => {
     ]);
   });
 
-  it('settles at most 16 operations of a large batch in a turn, after all of it is applied', async () => {
+  it('settles at most 16 operations of a large batch in each turn of the event loop, after all of them are applied', async () => {
     const { group, commits } = setUp();
     let applied = 0;
     let settledNow = 0;
@@ -277,7 +280,7 @@ describe('GroupCommit outcomes', () => {
     expect(applied).to.equal(401);
   });
 
-  it('settles the refused operations of a large batch in the turns of the written ones, and in one turn if there are no others', async () => {
+  it('settles the refused operations of a large batch in the same turns as the written ones, and in one turn if all are refused', async () => {
     const { group, commits } = setUp();
     for (const written of [0, 20]) {
       const conflicts: Record<string, Outcome> = {};
@@ -304,7 +307,7 @@ describe('GroupCommit outcomes', () => {
     }
   });
 
-  it('settles batches in their order, however many turns each takes', async () => {
+  it('settles batches in their order, however many turns of the event loop each takes', async () => {
     const { group, commits } = setUp();
     const told: string[] = [];
     const keys = Array.from({ length: 100 }, (_, at) => `/${at}`);
@@ -316,7 +319,7 @@ describe('GroupCommit outcomes', () => {
     expect(told).to.deep.equal(order);
   });
 
-  it('reports an apply that throws, and calls the others', async () => {
+  it('reports an error of an apply function, and calls the others', async () => {
     const { group, commits, errors } = setUp();
     const applied: number[] = [];
     const broken = new Error('broken');
@@ -329,7 +332,7 @@ describe('GroupCommit outcomes', () => {
     expect([await first, applied, errors]).to.deep.equal([{ revision: 1 }, [2], [broken]]);
   });
 
-  it('rejects a batch with an unknown outcome, never retries it, and continues', async () => {
+  it('rejects a batch with an unknown outcome, does not retry it, and continues', async () => {
     const { group, commits } = setUp();
     const lost = ['/a', '/b'].map((key) => group.submit(operation(key)).catch((reason: unknown) => reason));
     const next = group.submit(operation('/a'));
@@ -381,13 +384,13 @@ describe('GroupCommit outcomes', () => {
     expect(commits).to.have.lengthOf(3);
   });
 
-  it('halves a refused batch until the one operation at fault fails alone', async () => {
+  it('halves a refused batch until only the operation that causes the refusal fails', async () => {
     const store = createSqliteStore({ memory: true });
     await store.open();
     const group = new GroupCommit(store, { onError: (error) => expect.fail(String(error)) });
     const applied: number[] = [];
     const submitted = Array.from({ length: 9 }, (_, at) => {
-      // SQLite refuses an operation without data.
+      // SQLite refuses a batch in which an operation has no data.
       const data = at === 5 ? {} : { data: new Uint8Array([at]) };
       return group.submit(operation(`/${at}`, data), (revision) => applied.push(revision));
     });
@@ -398,7 +401,7 @@ describe('GroupCommit outcomes', () => {
     await store.close();
   });
 
-  it('applies a batch before the rest of a refused one behind it', async () => {
+  it('applies a batch before it commits the halves of the refused batch after it', async () => {
     const applied: string[] = [];
     let commits = 0;
     const commit = async (batch: readonly Operation[]): Promise<Committed> => {
@@ -415,7 +418,7 @@ describe('GroupCommit outcomes', () => {
     expect(applied).to.deep.equal(keys);
   });
 
-  it('drains, and accepts nothing more once it is closed', async () => {
+  it('commits the queued operations when it is drained, and accepts no more once it is closed', async () => {
     const { group, commits } = setUp();
     await group.drain();
     void group.submit(operation('/a'));

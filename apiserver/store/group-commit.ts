@@ -6,20 +6,23 @@ import { StoreError, storeErrorCodeOf } from './store-error.ts';
 
 export interface GroupCommitOptions {
   /**
-   * The maximum number of operations in one batch; default: the store's own limit, or 1,000: more did not make a store
-   * faster.
+   * The maximum number of operations in one batch. Default: the store's own limit, or 1,000, because no store became
+   * faster with more.
    */
   readonly maxOperations?: number;
-  /** The maximum bytes of data in a batch of several operations; default: the store's own limit, or 4 MB. */
+  /** The maximum number of bytes of data in a batch of several operations. Default: the store's own limit, or 4 MB. */
   readonly maxBytes?: number;
   /**
-   * The maximum number of queued operations, besides the batch in flight; default 10,000. Beyond it `submit` rejects
-   * with 429.
+   * The maximum number of queued operations, without the batch in flight. Beyond it, `submit` rejects with 429. Default
+   * 10,000.
    */
   readonly maxQueued?: number;
   /** Called with an error that `apply` threw; the write itself is stored. */
   readonly onError: (error: unknown) => void;
-  /** Brings memory to the revision before a batch, which is then applied. Only a store with other writers has it. */
+  /**
+   * Resolves when memory has the revision before a batch, so that the batch can be applied. It is set only when other
+   * processes write to the store.
+   */
   readonly follow?: (before: number) => Promise<void>;
   /** Called when nothing is queued or running any more. */
   readonly onIdle?: () => void;
@@ -29,29 +32,33 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
-/** A batch of this many operations starts before the end of the turn, if starting costs the store nothing. */
+/**
+ * The number of operations with which a batch starts before the end of the turn of the event loop, unless each start
+ * costs the store much.
+ */
 const enough = 32;
 
 /**
- * The maximum number of batches that are written but whose results are not delivered yet, besides the one that is being
- * written.
+ * The maximum number of batches that are written, but whose results are not delivered yet. One more batch may be in
+ * flight.
  */
 const maxUnanswered = 2;
 
 /**
- * The number of operations of a larger batch that are settled in one turn. Each settled operation sends its response,
- * and starts the request that waits for its place, while Node.js accepts only one connection in a turn. Beside 2,000
- * clients that write, a new connection waited (median) for 2,500 ms when a whole batch was settled in one turn, for 54
- * ms with 64 operations in a turn, and for 14 ms with 16. A turn costs 1 µs.
+ * The number of operations of a larger batch that are settled in one turn of the event loop. Each settled operation
+ * causes work: its response is sent, and a request that has waited for it starts. Meanwhile Node.js accepts only one
+ * connection in each turn. With 2,000 clients that write, the median time until a new connection was accepted was 2,500
+ * ms when a whole batch was settled in one turn, 54 ms with 64 operations in a turn, and 14 ms with 16. A turn costs 1
+ * µs.
  */
 const maxSettled = 16;
 
-/** An operation, and the functions for its result. Either `settle` or `fail` is called, once. */
+/** An operation, and the functions that receive its result. Exactly one of `settle` and `fail` is called, once. */
 export interface Submission {
   readonly operation: Operation;
   /**
-   * Called when the operation is durable, in revision order over all operations, before any operation of the batch is
-   * settled. Not called for a conflict.
+   * Called when the operation is durable, before any operation of the batch is settled. The calls for all operations
+   * are in the order of revisions. Not called for a conflict.
    */
   apply(revision: number): void;
   settle(outcome: Outcome): void;
@@ -61,46 +68,52 @@ export interface Submission {
 /** A submission in the queue, or in a batch. */
 interface Entry {
   readonly submission: Submission;
-  /** The key and the claims, which no other operation of the same batch may touch. */
+  /** The key and the changed claims of the operation. No other operation of the same batch may have one of them. */
   readonly tokens: readonly string[];
-  /** Claims that other operations of the batch may require, but not change. */
+  /**
+   * The claims that the operation requires. Other operations of the batch may require them as well, but not change
+   * them.
+   */
   required: readonly Requirement[];
-  /** Operations that were submitted later and touch one of these tokens. */
+  /** The operations that were submitted later, and that have one of these tokens. */
   successors: Entry[] | undefined;
-  /** The number of earlier operations that this one waits for. */
+  /** The number of earlier operations for which this one waits. */
   blockers: number;
 }
 
-/** A claim, and the unsettled operations that were submitted since its last change and require it. */
+/**
+ * A required claim, and the number of unsettled operations that require it and were submitted after its last change.
+ */
 interface Requirement {
   readonly claim: string;
   requiring: number;
-  /** Operations that change the claim once nothing requires it any more. */
+  /** The operations that change the claim. They wait until no unsettled operation requires it. */
   readonly waiting: Entry[];
 }
 
 /**
- * Combines the writes that arrive during a commit into the next one. There is no timer: when idle, it commits at once.
- * Operations on one key or one claim are committed in the order of their submission, each in its own batch.
+ * Combines the writes that arrive during a commit into the next commit. There is no timer: when no commit is running, a
+ * write is committed immediately. Operations on the same key or claim are committed in the order of their submission,
+ * each in another batch.
  */
 export class GroupCommit {
   readonly #store: CommittingStore;
   /**
-   * A batch of this size need not wait for more operations. A database server gets all queued operations in one batch,
-   * because there a transaction costs as much as 20 to 30 operations, the disk may be slow, and transactions of other
-   * replicas come in between.
+   * The number of operations with which a batch need not wait for more. For a database server it is unlimited, so that
+   * all queued operations are in one batch: there a transaction costs as much as 20 to 30 operations, the disk may be
+   * slow, and transactions of other replicas come in between.
    */
   readonly #enough: number;
   readonly #options: GroupCommitOptions &
     Required<Pick<GroupCommitOptions, 'maxOperations' | 'maxBytes' | 'maxQueued'>>;
-  /** The last unsettled operation for each token. */
+  /** For each token, the last unsettled operation that has it. */
   readonly #tails = new Map<string, Entry>();
   readonly #requirements = new Map<string, Requirement>();
   readonly #ready: Entry[] = [];
   #queued = 0;
-  /** The number of operations that the store is working on. */
+  /** The number of operations in the batch that the store is writing. */
   #inFlight = 0;
-  /** The number of batches that are durable and whose results wait to be delivered. */
+  /** The number of batches that are durable, but whose results are not delivered yet. */
   #unanswered = 0;
   /** Resolves when the results of the previous batches are delivered. */
   #answered: Promise<void> = Promise.resolve();
@@ -115,18 +128,19 @@ export class GroupCommit {
   }
 
   /**
-   * Resolves once the operation is durable, or with its conflict. `apply` is called before that, in revision order over
-   * all operations, before the promise of any operation of the batch resolves. Rejects with ApiError TooManyRequests
-   * when the queue is full, and with StoreError when the store fails: `refused` is always this operation's own fault.
-   * After `unknown` the operation may be written, now or later, and `apply` is not called.
+   * Commits an operation. Resolves when the operation is durable, or with its conflict. Before any promise of the batch
+   * resolves, calls `apply` for each durable operation, in the order of revisions over all operations. Rejects with
+   * ApiError TooManyRequests when the queue is full, and with StoreError when the store fails. With the code `refused`,
+   * this operation itself is the cause. With `unknown`, the operation may have been written, or may be written later,
+   * and `apply` is not called.
    */
   submit(operation: Operation, apply: (revision: number) => void = () => undefined): Promise<Outcome> {
     return new Promise((settle, fail) => this.begin({ operation, apply, settle, fail }));
   }
 
   /**
-   * Submits an operation like {@link submit}, for a caller that keeps its parts itself. This makes the fewest objects
-   * for each write.
+   * Submits an operation like {@link submit}, but with functions of the caller instead of a promise, so that fewer
+   * objects are allocated for each write.
    */
   begin(submission: Submission): void {
     if (this.#isClosed) return submission.fail(new StoreError('closed', 'no more writes are accepted'));
@@ -149,7 +163,7 @@ export class GroupCommit {
     this.#sendReady(this.#ready.length >= this.#enough);
   }
 
-  /** True while the store works on a batch, or results of a batch are not delivered yet. */
+  /** Returns true while the store is writing a batch, or the results of a batch are not delivered yet. */
   isCommitting(): boolean {
     return this.#inFlight + this.#unanswered > 0;
   }
@@ -158,7 +172,7 @@ export class GroupCommit {
     return this.#inFlight + this.#unanswered + this.#queued === 0;
   }
 
-  /** Resolves at the next moment when nothing is queued or in flight. */
+  /** Resolves as soon as no operation is queued or in flight. */
   drain(): Promise<void> {
     if (this.isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#drained.push(resolve));
@@ -194,11 +208,12 @@ export class GroupCommit {
   }
 
   /**
-   * Sends a batch, if anything is ready and the store may get one: one batch is in flight at a time, and the results of at most
-   * two are not delivered yet. So a replica that lags behind other writers is not flooded by its own writes. Unless `isNow`, it
-   * is sent at the end of the turn: all requests that were read in the turn then share the commit and one message to the
-   * store. A tenth of the time of a creation over HTTP went into messages about one or two operations. `answered`
-   * operations get their results now; their callers are likely to submit as many again.
+   * Sends a batch to the store, if operations are ready and the limits allow it: one batch may be in flight, and the
+   * results of at most two batches may be undelivered, so that a replica whose memory lags behind is not flooded by its
+   * own writes. Unless `isNow` is true, the batch is sent at the end of the turn of the event loop. So all requests
+   * that were read in the turn share one commit and one message to the store; messages with one or two operations took
+   * a tenth of the time of a creation over HTTP. `answered` is the number of operations whose results are being
+   * delivered: their callers will probably submit as many again.
    */
   #sendReady(isNow: boolean, answered = 0): void {
     if (this.#ready.length === 0 || this.#inFlight > 0 || this.#unanswered >= maxUnanswered) return;
@@ -223,21 +238,24 @@ export class GroupCommit {
       return this.#onFailed(batch, error);
     }
     this.#inFlight = 0;
-    // A small batch is settled at once: the writes that follow its few responses wait for the end of the turn anyway,
-    // so there is no next batch to send before.
+    // A small batch is settled immediately, because there is no next batch to send first: the writes that follow its
+    // few responses wait for the end of the turn anyway.
     const isSmall = batch.length < enough && this.#ready.length === 0 && this.#unanswered === 0;
     if (isSmall && this.#options.follow === undefined) {
       this.#answer(batch, committed.outcomes);
       return this.#goOn();
     }
     this.#unanswered += 1;
-    // The store works on the next batch while the results of this one are delivered (256 creations: 20k/s instead of
-    // 14k/s).
+    // The store writes the next batch while the results of this one are delivered (with 256 concurrent creations:
+    // 20,000/s instead of 14,000/s).
     this.#sendReady(true, batch.length);
     this.#answered = this.#answerInTurn(batch, committed, isSmall ? undefined : nextTurn());
   }
 
-  /** With many writers, takes at most half of them: the results of the other half are delivered while these commit. */
+  /**
+   * Takes operations for a batch. With many writers, a batch has at most half of their operations, so that results of
+   * the other half are delivered during its commit.
+   */
   #takeBatch(share: number): Entry[] {
     const { maxOperations, maxBytes } = this.#options;
     const limit = Math.min(maxOperations, share);
@@ -248,21 +266,22 @@ export class GroupCommit {
       if (size > maxBytes && count > 0) break;
     }
     this.#queued -= count;
-    // This moves the pointers of the remaining entries, of which there are at most 10,000.
+    // `splice` moves the remaining pointers, which are at most 10,000.
     return this.#ready.splice(0, count);
   }
 
   async #answerInTurn(batch: readonly Entry[], { before, outcomes }: Committed, turn?: Promise<void>): Promise<void> {
     await this.#answered;
-    // Continues in another turn. A fast store has its next response ready by now, so without this no other work would
-    // run.
+    // This continues in another turn of the event loop. A fast store may already have its next response, so otherwise
+    // no other work would run.
     if (turn !== undefined) await turn;
     await this.#options.follow?.(before);
     this.#apply(batch, outcomes);
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refused operations do not count. Most callers try again, and read the state once for all attempts of a turn.
+      // Refused operations are not counted: most of their callers try again, and read the state only once for all
+      // attempts in a turn.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;
@@ -275,7 +294,7 @@ export class GroupCommit {
   }
 
   async #onFailed(batch: readonly Entry[], error: unknown): Promise<void> {
-    // Waits for the batches before it, which may still wait for their turn: revisions are applied in order.
+    // Revisions are applied in order, so this waits until the results of the previous batches are delivered.
     await this.#answered;
     await this.#fail(batch, error);
     this.#inFlight = 0;
@@ -283,8 +302,8 @@ export class GroupCommit {
   }
 
   /**
-   * Handles a batch that failed as a whole. One refused operation fails the batch; halving finds it in a few
-   * commits.
+   * Handles a batch that has failed as a whole. If a single refused operation is the cause, halving the batch finds it
+   * in a few commits.
    */
   async #fail(batch: readonly Entry[], error: unknown): Promise<void> {
     if (batch.length > 1 && storeErrorCodeOf(error) === 'refused') {
@@ -320,7 +339,7 @@ export class GroupCommit {
     for (const resolve of this.#drained.splice(0)) resolve();
   }
 
-  /** Applies the operations that were written, in the order of revisions, and releases the entries that wait for the batch. */
+  /** Applies the written operations, in the order of revisions, and releases the entries that wait for this batch. */
   #apply(batch: readonly Entry[], outcomes: readonly Outcome[]): void {
     for (const position of inOrder(outcomes)) {
       const outcome = outcomes[position];
@@ -357,7 +376,7 @@ const noEntries: readonly Entry[] = [];
 const noRequirements: readonly Requirement[] = [];
 const noOutcomes: readonly Outcome[] = [];
 
-/** Returns true for an operation that was written. */
+/** Delivers the result of an operation. Returns true when it was written. */
 function settleEntry({ submission }: Entry, outcome: Outcome | undefined): boolean {
   if (outcome) submission.settle(outcome);
   else submission.fail(new StoreError('crashed', 'the store gave no outcome'));
@@ -365,8 +384,8 @@ function settleEntry({ submission }: Entry, outcome: Outcome | undefined): boole
 }
 
 /**
- * Returns the positions of the written operations, in the order of their revisions. With most stores this is the order
- * of the operations.
+ * Returns the positions of the written operations, in the order of their revisions. In most stores, this is also the
+ * order of the operations.
  */
 function inOrder(outcomes: readonly Outcome[]): readonly number[] {
   const positions: number[] = [];
@@ -383,7 +402,7 @@ function inOrder(outcomes: readonly Outcome[]): readonly number[] {
   return isSorted ? positions : positions.sort((a, b) => (revisions[a] ?? 0) - (revisions[b] ?? 0));
 }
 
-/** Makes the entry wait until the other one is settled. */
+/** Makes an entry wait until an earlier one is settled. */
 function block(entry: Entry, before: Entry): void {
   (before.successors ??= []).push(entry);
   entry.blockers += 1;

@@ -1,28 +1,33 @@
 import { checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
 
-/** The parts of a kind in keys and in the store's names: all its versions are the same objects. */
+/**
+ * The names of a kind that keys contain. The version is not one of them, because all versions of a kind have the same
+ * objects.
+ */
 export interface StoredKind {
   readonly group: string;
   readonly plural: string;
 }
 
-/** The length of the databases' key columns. */
+/** The maximum number of bytes of a key: the length of the key columns in databases. */
 const maxKeyBytes = 700;
 
-/** The prefix of a kind's keys; it ends in a slash, since a plural may be the prefix of another. */
+/**
+ * Returns the prefix of the keys of a kind. It ends with a slash, because a plural may be the prefix of another plural.
+ */
 export function keyPrefixOf({ group, plural }: StoredKind): string {
   return `/registry/${group}/${plural}/`;
 }
 
-/** The prefix of kinds among the store's names. */
+/** The prefix of the names that the store has for kinds. */
 export const kindNamePrefix = 'kind:';
 
-/** The name under which the store numbers a kind. */
+/** Returns the name of a kind, for which the store has a number. */
 export function kindNameOf({ group, plural }: StoredKind): string {
   return `${kindNamePrefix}${group}/${plural}`;
 }
 
-/** The kind that a key belongs to; undefined when it is not the key of an object. */
+/** Returns the kind to which a key belongs; undefined when it is not the key of an object. */
 export function kindOfKey(key: string): StoredKind | undefined {
   const [root, registry, group = '', plural = '', ...names] = key.split('/');
   if (root !== '' || registry !== 'registry' || names.length < 1 || names.length > 2) return undefined;
@@ -32,7 +37,7 @@ export function kindOfKey(key: string): StoredKind | undefined {
   return domains.every((domain) => checkDnsSubdomain(domain).length === 0) ? { group, plural } : undefined;
 }
 
-/** The namespace in an object's key; undefined when it has none. */
+/** Returns the namespace in the key of an object; undefined when the object has none. */
 export function namespaceOfKey(key: string): string | undefined {
   const [, , , , namespace, name] = key.split('/');
   return name === undefined ? undefined : namespace;

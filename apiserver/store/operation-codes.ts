@@ -1,10 +1,10 @@
 import type { Outcome } from './store.ts';
 
-/** The codes of operations in `log.op`, in every dialect. */
+/** The codes of operations in the column `log.op`, in every SQL database. */
 export const operationCodes = { create: 0, update: 1, delete: 2 } as const;
 export const operationNames = ['create', 'update', 'delete'] as const;
 
-/** The codes by which a batch's result distinguishes conflicts from revisions. */
+/** The codes of conflicts in the result of a batch. They are negative, so that they differ from revisions. */
 export const conflictCodes = {
   revision: -1,
   exists: -2,
@@ -12,7 +12,7 @@ export const conflictCodes = {
   unique: -4,
   generation: -5,
   requires: -6,
-  /** A newer program has upgraded the tables: this code is set for all operations of the batch. */
+  /** A newer program has upgraded the tables. All operations of a batch then have this code. */
   newer: -7,
 } as const;
 
@@ -26,8 +26,8 @@ const conflicts: ReadonlyMap<number, Conflict> = new Map<number, Conflict>([
 ]);
 
 /**
- * Returns the outcome for a revision or a conflict's code. For a lost claim, it says only that the claim has a
- * holder, whose key is stored elsewhere.
+ * Returns the outcome for a revision or for the code of a conflict. For a claim that another object holds, the outcome
+ * lacks the key of that object.
  */
 export function outcomeOfCode(code: number): Outcome {
   if (code >= 0) return { revision: code };

@@ -1,7 +1,8 @@
 import type { Claim, Operation, RequiredClaim } from './store.ts';
 
 /**
- * Returns the tokens of an operation: its key, which starts with a slash, and its claims, which start with a number.
+ * Returns the tokens of an operation: texts for its key, which starts with a slash, and for its changed claims, which
+ * start with a number. Operations with a common token must not be in one batch.
  */
 export function tokensOf({ key, kind, unique }: Operation): readonly string[] {
   if (!unique) return [key];

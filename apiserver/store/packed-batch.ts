@@ -4,23 +4,23 @@ import type { PackedNotes } from './packed-notes.ts';
 import type { Claim, Committed, Operation, Outcome, RequiredClaim } from './store.ts';
 
 /**
- * `numbers` has for each operation: op, kind, expect (NaN for none), length of the data (-1 for none), and generation
- * (-1 for none).
+ * A batch as columns, for messages between threads or processes. `numbers` has for each operation: op, kind, expect
+ * (NaN for none), the length of the data (-1 for none), and the generation (-1 for none).
  */
 export interface PackedBatch {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
-  /** Views, because node:v8 copies an ArrayBuffer of a message, and not a view. */
+  /** The data of all operations. This is a view, because node:v8 copies an ArrayBuffer in a message, but not a view. */
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The unique values by the positions of their operations; absent when no operation has any. */
+  /** The changes of unique values, with the positions of their operations; absent when no operation has any. */
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];
-  /** The required claims: for each one, the positions of the operations that require it. */
+  /** The required claims, and the positions of the operations that require each of them. */
   readonly required?: readonly (readonly [requires: RequiredClaim, positions: readonly number[]])[];
-  /** Absent when there are no notes, and when notes are not passed on. */
+  /** The notes of the operations; absent when there are none, or when notes are not passed on. */
   readonly notes?: PackedNotes | undefined;
 }
 
-/** `codes` has the revision of each operation, or a number below zero for a conflict. */
+/** The outcomes of a batch. `codes` has the revision of each operation, or a negative number for a conflict. */
 export interface PackedOutcomes {
   readonly before: number;
   readonly codes: Float64Array;
@@ -42,7 +42,7 @@ export function packBatch(batch: readonly Operation[]): PackedBatch {
   const required = new Map<RequiredClaim, number[]>();
   let total = 0;
   for (const { data } of batch) total += data?.byteLength ?? 0;
-  // Never an empty buffer: node:sqlite of Node 22 binds a view of an empty buffer as NULL.
+  // The buffer is never empty, because node:sqlite of Node 22 binds a view of an empty buffer as NULL.
   const bytes = new Uint8Array(Math.max(total, 1));
   let offset = 0;
   for (const [position, operation] of batch.entries()) {
@@ -81,7 +81,10 @@ export function unpackOutcomes({ codes, unique }: PackedOutcomes): readonly Outc
   return outcomes;
 }
 
-/** Operations whose data are views into the batch's buffer. Throws TypeError for an unknown operation. */
+/**
+ * Returns the operations of a batch. Their data are views into the batch's buffer. Throws TypeError for an unknown
+ * operation.
+ */
 export function unpackBatch({ keys, numbers, bytes, unique, required = [], notes }: PackedBatch): Operation[] {
   const requiredAt: RequiredClaim[][] = [];
   for (const [claim, positions] of required) {

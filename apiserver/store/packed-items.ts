@@ -1,26 +1,26 @@
 import type { Steps } from '../turns/steps.ts';
 
 /**
- * Items as JSON, some thousands in each part. One structured clone of all items as objects would block the thread for
- * as long as all parts together.
+ * Items as JSON, some thousands in each part. A structured clone of all items would block the thread for as long as the
+ * work on all parts takes together.
  */
 export type PackedItems = readonly Uint8Array<ArrayBuffer>[];
 
-/** The number of claims in one part, which takes one to two milliseconds. */
+/** The number of items in one part, which takes one to two milliseconds. */
 const itemsPerPart = 2_000;
 
-/** Packs items into parts, one in each step. */
+/** Packs items into parts, one part in each step. */
 export function* packItems(items: readonly unknown[]): Steps<PackedItems> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   for (let from = 0; from < items.length; from += itemsPerPart) {
     yield;
-    // Separate memory, which can be transferred.
+    // TextEncoder allocates separate memory, which can be transferred.
     parts.push(new TextEncoder().encode(JSON.stringify(items.slice(from, from + itemsPerPart))));
   }
   return parts;
 }
 
-/** Returns the items of the parts, of one part in each step. */
+/** Returns the items of all parts; unpacks one part in each step. */
 export function* unpackItems<Item>(parts: PackedItems): Steps<readonly Item[]> {
   const items: Item[] = [];
   for (const part of parts) {

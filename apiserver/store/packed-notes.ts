@@ -1,11 +1,11 @@
-/** Notes by the position of their operation or change. */
+/** The notes of operations or changes, in the order of these. */
 export interface PackedNotes {
-  /** 0: none. */
+  /** The length of each note; 0 when there is none. */
   readonly lengths: Uint32Array;
   readonly bytes: Uint8Array;
 }
 
-/** Returns undefined when there are none. */
+/** Packs the notes of operations or changes. Returns undefined when there are none. */
 export function packNotes(noted: readonly { readonly note?: Uint8Array | undefined }[]): PackedNotes | undefined {
   let total = 0;
   for (const { note } of noted) total += note?.length ?? 0;
@@ -22,7 +22,7 @@ export function packNotes(noted: readonly { readonly note?: Uint8Array | undefin
   return { lengths, bytes };
 }
 
-/** Notes that are views into the packed bytes, by position. */
+/** Returns the notes by position. They are views into the packed bytes. */
 export function unpackNotes(packed: PackedNotes | undefined): readonly (Uint8Array | undefined)[] | undefined {
   if (packed === undefined) return undefined;
   const { lengths, bytes } = packed;

@@ -4,8 +4,8 @@ import type { PackedNotes } from './packed-notes.ts';
 import type { Change, Row, Store } from './store.ts';
 
 /**
- * `numbers` has for each row: revision, op, kind, length of the data, and length and revision of the previous row (-1
- * for none).
+ * A page of rows as columns. `numbers` has for each row: revision, op, kind, the length of the data, and the length and
+ * the revision of the previous state (-1 for none).
  */
 export interface PackedPage {
   readonly keys: readonly string[];
@@ -17,20 +17,20 @@ export interface PackedPage {
   readonly notes?: PackedNotes | undefined;
 }
 
-/** A store that can return changes without making an object of each. */
+/** A store that can return changes as pages, without an object for each change. */
 export interface PagedStore extends Store {
-  /** Resolves as {@link Store.changes}, in pages. */
+  /** Resolves with the changes of {@link Store.changes}, as pages. */
   changePages(after: number, limit: number): Promise<readonly PackedPage[]>;
 }
 
-/** The maximum number of rows of a page, which may end earlier because of its bytes. */
+/** The maximum number of rows of a page. A page may have fewer rows because of their bytes. */
 export const maxPageRows = 1000;
 
 const pageStride = 6;
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** A row to pack; in a scan it has no op, kind or previous. */
+/** A row to pack. A row of a scan has no `op`, `kind` or `previous`. */
 export interface StoredRow {
   readonly key: string;
   readonly revision: number;
@@ -62,7 +62,7 @@ export function packPage(rows: readonly StoredRow[], isLast: boolean): PackedPag
   return { keys, numbers, bytes, isLast };
 }
 
-/** Rows that are views into the page's buffer. */
+/** Returns the rows of a page. Their data are views into the page's buffer. */
 export function unpackRows({ keys, numbers, bytes }: PackedPage): Row[] {
   const rows: Row[] = [];
   let offset = 0;
@@ -75,13 +75,14 @@ export function unpackRows({ keys, numbers, bytes }: PackedPage): Row[] {
   return rows;
 }
 
-/** Changes that are views into the page's buffer. */
+/** Returns the changes of a page. Their data are views into the page's buffer. */
 export function unpackChanges({ keys, numbers, bytes, notes }: PackedPage): Change[] {
   const changes: Change[] = [];
   const noted = unpackNotes(notes);
   let offset = 0;
   let at = 0;
-  // Numbers are read one by one: an iterator over a part of them costs as much as all the rest.
+  // The numbers are read one by one, because an iterator over some of them would cost as much as the rest of this
+  // function.
   for (const key of keys) {
     const revision = numbers[at] ?? 0;
     const op = operationNames[numbers[at + 1] ?? 0] ?? 'update';
@@ -102,7 +103,7 @@ export function unpackChanges({ keys, numbers, bytes, notes }: PackedPage): Chan
   return changes;
 }
 
-/** The revisions of all rows. */
+/** Returns the revisions of all rows. */
 export function revisionsOf({ keys, numbers }: PackedPage): readonly number[] {
   return keys.map((_, position) => numbers[position * pageStride] ?? 0);
 }

@@ -4,13 +4,13 @@ import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { EventLoopProbe } from '@homeostat/test';
-import { answerCalls } from '../answer-calls.ts';
-import { endpointGroup, greetingRoute, listedPage, listRoute } from '../endpoint-paths.ts';
-import { runInFlight } from '../in-flight.ts';
-import type { InFlightFigures } from '../in-flight.ts';
-import { newPerson, personModel } from '../person.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { endpointGroup, greetingRoute, listedPage, listRoute } from '../load/endpoint-paths.ts';
+import { runInFlight } from '../measure/in-flight.ts';
+import type { InFlightFigures } from '../measure/in-flight.ts';
+import { newPerson, personModel } from '../load/person.ts';
 import { writeLines } from './line-writer.ts';
-import type { Person, PersonField } from '../person.ts';
+import type { Person, PersonField } from '../load/person.ts';
 
 /** Writes at the same time. */
 const width = 256;

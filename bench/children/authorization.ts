@@ -1,9 +1,9 @@
 // Measures the processor time of our decisions with 1,000 bindings of 1,000 roles, and of their limit: one lookup of
 // the whole request in a map.
-import { answerCalls } from '../answer-calls.ts';
-import type { Figures } from '../figures.ts';
-import { loadModule } from '../server-modules.ts';
-import type { RbacAuthorizer } from '../server-modules.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import type { Figures } from '../measure/figures.ts';
+import { loadModule } from '../processes/server-modules.ts';
+import type { RbacAuthorizer } from '../processes/server-modules.ts';
 
 const modules = await loadModule('authorization/rbac-authorizer');
 

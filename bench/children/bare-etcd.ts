@@ -1,11 +1,11 @@
 // The limit of a store on etcd: the same transactions with the same library in a loop, and nothing else.
 import { systemClock } from '@homeostat/controller-runtime';
-import { answerCalls } from '../answer-calls.ts';
-import type { Figures } from '../figures.ts';
-import { runInFlight } from '../in-flight.ts';
-import { storedPerson } from '../person.ts';
-import { loadModule } from '../server-modules.ts';
-import type { EtcdConnection } from '../server-modules.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import type { Figures } from '../measure/figures.ts';
+import { runInFlight } from '../measure/in-flight.ts';
+import { storedPerson } from '../load/person.ts';
+import { loadModule } from '../processes/server-modules.ts';
+import type { EtcdConnection } from '../processes/server-modules.ts';
 
 const { EtcdConnection: Connection } = await loadModule('store/etcd/etcd-connection');
 

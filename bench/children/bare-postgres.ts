@@ -1,12 +1,12 @@
 // The limit of a store on PostgreSQL: the same statements over the same connection in a loop, and nothing else.
 import { randomUUID } from 'node:crypto';
-import { answerCalls } from '../answer-calls.ts';
-import { figuresOf } from '../figures.ts';
-import type { Figures } from '../figures.ts';
-import { runInFlight } from '../in-flight.ts';
-import { storedPerson } from '../person.ts';
-import { loadModule } from '../server-modules.ts';
-import type { PostgresConnection } from '../server-modules.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { figuresOf } from '../measure/figures.ts';
+import type { Figures } from '../measure/figures.ts';
+import { runInFlight } from '../measure/in-flight.ts';
+import { storedPerson } from '../load/person.ts';
+import { loadModule } from '../processes/server-modules.ts';
+import type { PostgresConnection } from '../processes/server-modules.ts';
 
 const { PostgresConnection: Connection } = await loadModule('store/postgres/postgres-connection');
 const { commitOfGenerations } = await loadModule('store/postgres/commit-statements');

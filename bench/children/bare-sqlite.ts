@@ -2,9 +2,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { answerCalls } from '../answer-calls.ts';
-import { figuresOf } from '../figures.ts';
-import type { Figures } from '../figures.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { figuresOf } from '../measure/figures.ts';
+import type { Figures } from '../measure/figures.ts';
 
 const schema = `
   CREATE TABLE history (revision INTEGER PRIMARY KEY, op INTEGER NOT NULL, kind INTEGER NOT NULL, previous INTEGER,

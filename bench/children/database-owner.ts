@@ -1,7 +1,7 @@
 // Ours: the process that has a SQLite database open for the workers of a server.
 import { createServer } from 'node:net';
 import { openDatabaseOwner } from '@homeostat/apiserver';
-import { answerCalls } from '../answer-calls.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
 
 answerCalls({
   /** Returns the URL for a worker. */

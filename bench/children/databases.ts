@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
-import { answerCalls } from '../answer-calls.ts';
-import { loadModule } from '../server-modules.ts';
-import type { EtcdCluster } from '../server-modules.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { loadModule } from '../processes/server-modules.ts';
+import type { EtcdCluster } from '../processes/server-modules.ts';
 
 export type Engine = SqlEngine | 'etcd' | 'etcd-three';
 

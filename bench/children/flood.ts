@@ -1,7 +1,7 @@
 // A client that sends as much as it can, in a separate process, so that it does not slow down the measured client.
-import { answerCalls } from '../answer-calls.ts';
-import { formatRequest, loadHttp } from '../http-load.ts';
-import { newPerson, personsPath } from '../person.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { formatRequest, loadHttp } from '../load/http-load.ts';
+import { newPerson, personsPath } from '../load/person.ts';
 
 /** The URL, the user and the duration of the creations, and the number of connections that send them. */
 export interface Flood {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { answerCalls } from '../answer-calls.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
 
 const watchers: ServerResponse[] = [];
 let revision = 0;

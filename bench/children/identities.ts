@@ -2,9 +2,9 @@
 // does for each request. Also measures the least that this can cost: one digest of the token, and a lookup in a map.
 import { hash } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
-import { answerCalls } from '../answer-calls.ts';
-import type { Figures } from '../figures.ts';
-import { loadModule } from '../server-modules.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import type { Figures } from '../measure/figures.ts';
+import { loadModule } from '../processes/server-modules.ts';
 
 const modules = await Promise.all([
   loadModule('identity/authenticator'),

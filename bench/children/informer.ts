@@ -1,8 +1,8 @@
 // Ours: an informer over HTTP, in a process without the server.
 import { createClient } from '@homeostat/controller-runtime';
-import { answerCalls } from '../answer-calls.ts';
-import { personModel } from '../person.ts';
-import type { Person } from '../person.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { personModel } from '../load/person.ts';
+import type { Person } from '../load/person.ts';
 
 const model = personModel([]);
 

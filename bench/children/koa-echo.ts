@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';
 import getRawBody from 'raw-body';
-import { answerCalls } from '../answer-calls.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
 
 let last: Buffer = Buffer.alloc(0);
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';
 import Koa from 'koa';
-import { answerCalls } from '../answer-calls.ts';
-import { greetingPattern } from '../endpoint-paths.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { greetingPattern } from '../load/endpoint-paths.ts';
 
 const app = new Koa();
 const router = new Router();

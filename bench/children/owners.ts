@@ -4,8 +4,8 @@ import { startApiServer } from '@homeostat/apiserver';
 import { controller, createManager, wish } from '@homeostat/controller-runtime';
 import type { Client, ControllerDefinition } from '@homeostat/controller-runtime';
 import { defineModel } from '@homeostat/controller-runtime/api';
-import { answerCalls } from '../answer-calls.ts';
-import { runInFlight } from '../in-flight.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { runInFlight } from '../measure/in-flight.ts';
 
 const Site = defineModel({
   gvk: 'bench.example.com/v1/Site',

@@ -1,7 +1,7 @@
 // The least that a webhook costs its caller: the same POST by hand, with the same library.
 import { Agent, request as httpsRequest } from 'node:https';
 import { json } from 'node:stream/consumers';
-import { answerCalls } from '../answer-calls.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
 
 export interface Posting {
   readonly url: string;

@@ -3,12 +3,12 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { startApiServer } from '@homeostat/apiserver';
 import { controller, createClient, createManager } from '@homeostat/controller-runtime';
 import type { Client, ReconcileResult } from '@homeostat/controller-runtime';
-import { answerCalls } from '../answer-calls.ts';
-import { figuresOf } from '../figures.ts';
-import type { Figures } from '../figures.ts';
-import { runInFlight } from '../in-flight.ts';
-import { newPerson, personModel, threeIndexes } from '../person.ts';
-import type { Person } from '../person.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import { figuresOf } from '../measure/figures.ts';
+import type { Figures } from '../measure/figures.ts';
+import { runInFlight } from '../measure/in-flight.ts';
+import { newPerson, personModel, threeIndexes } from '../load/person.ts';
+import type { Person } from '../load/person.ts';
 
 const model = personModel(threeIndexes);
 

@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
-import { answerCalls } from '../answer-calls.ts';
-import type { Figures } from '../figures.ts';
-import { runInFlight } from '../in-flight.ts';
-import type { InFlightFigures } from '../in-flight.ts';
-import { storedPerson } from '../person.ts';
-import { loadModule } from '../server-modules.ts';
-import type { GroupCommit, Operation, Store } from '../server-modules.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import type { Figures } from '../measure/figures.ts';
+import { runInFlight } from '../measure/in-flight.ts';
+import type { InFlightFigures } from '../measure/in-flight.ts';
+import { storedPerson } from '../load/person.ts';
+import { loadModule } from '../processes/server-modules.ts';
+import type { GroupCommit, Operation, Store } from '../processes/server-modules.ts';
 
 const { openStore } = await loadModule('store/open/database-url');
 const { GroupCommit: Commits } = await loadModule('store/group-commit');

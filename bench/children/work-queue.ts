@@ -1,7 +1,7 @@
 // Ours: the work queue by itself; and its limit: two sets and an array, without priorities, reasons and failures.
 import { systemClock, WorkQueue } from '@homeostat/controller-runtime';
-import { answerCalls } from '../answer-calls.ts';
-import type { Figures } from '../figures.ts';
+import { answerCalls } from '../processes/answer-calls.ts';
+import type { Figures } from '../measure/figures.ts';
 
 /** Keys that wait at the same time. */
 const waiting = 1_000;

@@ -18,7 +18,7 @@ describe('example 01: Person', () => {
 
   after(async () => server.stop());
 
-  it('brings the persons that its files declare, and greets them [spec 1-declared-objects, 1-desired-and-actual]', async () => {
+  it('creates the persons that the files of the plugin declare, and greets them [spec 1-declared-objects, 1-desired-and-actual]', async () => {
     await server.settle();
     const { items } = await server.httpClient.list(Person, { sort: 'spec.name,asc' });
     expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['ada', 'grace']);
@@ -31,7 +31,7 @@ describe('example 01: Person', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.deep.equal(['ada']);
   });
 
-  it('greets a person again whose name changes [spec 4.1-controllers]', async () => {
+  it('greets a person again when the name changes [spec 4.1-controllers]', async () => {
     await server.client.create(Person, { metadata: { name: 'alan' }, spec: { name: 'Alan' } });
     await server.settle();
     await server.client.patch(Person, 'alan', { type: 'merge', patch: { spec: { name: 'Alan Turing' } } });

@@ -38,7 +38,7 @@ describe('example 02: owned objects', () => {
     await client.patch(Site, 'blog', { type: 'merge', patch: { spec } });
     await server.settle();
   };
-  /** With a finalizer the page stays after any deletion. */
+  /** A page that is deleted stays until it has no finalizers. */
   const setFinalizers = (finalizers: readonly string[]): Promise<ApiObject> =>
     client.patch(Page, 'blog.news', { type: 'merge', patch: { metadata: { finalizers } } });
 
@@ -66,7 +66,7 @@ describe('example 02: owned objects', () => {
     expect(site.status?.observedGeneration).to.equal(1);
   });
 
-  it('follows a change of the spec: changes, adds and deletes its objects, and does not change others', async () => {
+  it('changes, adds and deletes the objects of a site when its spec changes, and does not change other objects', async () => {
     const notOurs = { metadata: { name: 'guestbook' }, spec: { site: 'blog', title: 'Guests' } };
     await client.create(Page, notOurs);
     const { metadata: before } = await client.get(Page, 'blog.about');
@@ -82,7 +82,7 @@ describe('example 02: owned objects', () => {
     expect((await client.get(Site, 'blog')).status?.observedGeneration).to.equal(2);
   });
 
-  it('restores deleted and changed objects', async () => {
+  it('creates a deleted object again, and corrects a changed one', async () => {
     const { metadata: before } = await client.get(Certificate, 'blog');
     await client.delete(Certificate, 'blog');
     await client.patch(Page, 'blog.news', { type: 'merge', patch: { spec: { title: 'Fake news' } } });
@@ -92,7 +92,7 @@ describe('example 02: owned objects', () => {
     expect(await conditions()).to.include({ Ready: 'True ' });
   });
 
-  it('is not ready while one of its objects is not ready, and names that object', async () => {
+  it('reports that a site is not ready while one of its objects is not ready, and names that object', async () => {
     await changeSite({ host: 'blog.invalid' });
     const notReady = 'False not ready: Certificate blog';
     expect(await conditions()).to.include({ CertificateReady: notReady, PagesReady: 'True ', Ready: notReady });

@@ -7,8 +7,8 @@ const slug = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z
 const host = { type: 'string', maxLength: 253, pattern: '^[a-z0-9.-]+$' } as const;
 
 /**
- * Makes the API refuse a list with two entries of the same name: they would conflict over one object, and the
- * controller would never stop running.
+ * Makes the API refuse a list with two entries of the same name: they would describe one object in two ways, and the
+ * controller would change this object again and again.
  */
 const eachOnce = { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'], maxItems: 100 } as const;
 const pages = {

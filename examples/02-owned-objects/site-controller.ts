@@ -2,11 +2,11 @@ import { controller, controllerOf, setCondition } from 'homeostat';
 import type { ApiObject, Client, Condition, Model } from 'homeostat';
 import { Certificate, Page, Redirect, Site } from './models.ts';
 
-/** The parts that all dependents share. */
+/** The fields that all dependents have. */
 type Dependent = ApiObject & { readonly status?: { readonly ready?: boolean; readonly observedGeneration?: number } };
 type Dependents = Readonly<Record<string, readonly Dependent[]>>;
 
-/** Keeps the parts of a site as its spec wants them, and summarizes their state. */
+/** Creates, changes and deletes the dependents of a site as its spec requires, and summarizes their state. */
 export const siteController = controller(Site, {
   // A change of an object of these kinds reconciles the site that owns it, so a deleted object is created again.
   owns: [Page, Redirect, Certificate],
@@ -34,7 +34,7 @@ export const siteController = controller(Site, {
   // This controller needs no cleanup: because of the owner references, the server deletes the dependents with the site.
 });
 
-/** Deletes the objects that the site owns and no longer wants, but no objects of others. */
+/** Deletes the objects of the site that its spec no longer names, but no objects of other owners. */
 async function prune<T extends ApiObject>(
   client: Client,
   model: Model<T>,
@@ -50,7 +50,7 @@ async function prune<T extends ApiObject>(
   }
 }
 
-/** One condition for each kind of dependent, and Ready for all of them. */
+/** Returns one condition for each kind of dependent, and the condition Ready for all dependents together. */
 function conditionsOf(present: readonly Condition[] | undefined, dependents: Dependents): readonly Condition[] {
   const now = new Date().toISOString();
   let conditions = present ?? [];
@@ -66,7 +66,9 @@ function conditionsOf(present: readonly Condition[] | undefined, dependents: Dep
   return conditions;
 }
 
-/** True when it is Ready for its present spec: just after a change, a dependent still has its old conditions. */
+/**
+ * True when the dependent is ready for its current spec. Just after a change, its status is still about the old spec.
+ */
 function isReady({ metadata, status }: Dependent): boolean {
   return status?.ready === true && status.observedGeneration === metadata.generation && !metadata.deletionTimestamp;
 }

@@ -12,7 +12,7 @@ interface Kept {
   readonly size: string;
   readonly address: string;
   readonly isStopping: boolean;
-  /** The time at which the machine is running, or gone. */
+  /** The time at which a machine that starts is running, or a machine that stops is gone. */
   readonly doneMs: number;
 }
 
@@ -30,8 +30,8 @@ export interface FakeCloudOptions {
 /** A cloud that has machines in memory only. */
 export class FakeCloud {
   /**
-   * `out of order`: responds with 503. `silent`: does not respond. `hangs up on writes`: carries them out, and sends no
-   * response.
+   * `out of order`: responds with 503. `silent`: does not respond. `hangs up on writes`: carries out a write, but
+   * closes the connection without a response.
    */
   trouble: 'none' | 'out of order' | 'silent' | 'hangs up on writes' = 'none';
   /** `<method> <path>` of each request. */
@@ -44,7 +44,7 @@ export class FakeCloud {
   private constructor(now: () => number) {
     this.#now = now;
     this.#server = createServer((request, response) => {
-      // A client that hangs up early gets no response.
+      // A client that closes the connection early gets no response.
       this.#answer(request, response).catch(() => response.destroy());
     });
   }

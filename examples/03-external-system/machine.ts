@@ -20,7 +20,7 @@ export const Machine = defineModel({
         properties: {
           phase: { type: 'string', enum: ['Starting', 'Running', 'Refused'] },
           address: { type: 'string' },
-          message: { type: 'string', description: 'Why the cloud refuses it' },
+          message: { type: 'string', description: 'Why the cloud refuses the machine' },
           observedGeneration: { type: 'integer' },
         },
       },

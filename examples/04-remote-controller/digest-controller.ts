@@ -6,7 +6,7 @@ import { Digest } from './digest.ts';
 export function digestController(worker: string) {
   return controller(Digest, {
     async reconcile({ object, status }) {
-      // This spec is done, perhaps by an earlier leader; a new leader continues with the rest.
+      // The status already has the digest of this spec, perhaps from an earlier leader, so there is nothing to do.
       if (object.status?.observedGeneration === object.metadata.generation) return;
       await status({ sha256: createHash('sha256').update(object.spec.text).digest('hex'), worker });
     },

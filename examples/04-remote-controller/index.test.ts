@@ -81,7 +81,7 @@ describe('example 04: remote controller [slow]', () => {
     await server.stop();
   });
 
-  it('works in one process, and continues in the other when the first is killed', async () => {
+  it('runs in one process, and in the other one after the first is killed', async () => {
     await create('before');
     await eventually(async () => (await workerOf('before')) === leader.name);
     leader.signal('SIGKILL');
@@ -94,14 +94,14 @@ describe('example 04: remote controller [slow]', () => {
     expect(await workerOf('before')).to.equal(leader.name);
   });
 
-  it('hands over when the leader stops', async () => {
+  it('lets the other process lead when the leader stops', async () => {
     leader.signal('SIGTERM');
     expect(await leader.exit()).to.equal(0);
     await create('after');
     await eventually(async () => (await workerOf('after')) === other.name, takeover);
   });
 
-  it('a leader that stood still while the other took over ends with an error, and has written nothing', async () => {
+  it('a leader that was suspended while the other process took over ends with an error, and has written nothing', async () => {
     leader.signal('SIGSTOP');
     await eventually(() => other.leads, takeover);
     await create('after');

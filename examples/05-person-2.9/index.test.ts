@@ -17,7 +17,7 @@ describe('example 05: Person of revision 2.9', () => {
 
   after(async () => server.stop());
 
-  it('brings the persons that its files declare, and counts the people they know [spec 2.7-flat, 2.9-shape-2.9, 9-fields-2.9]', async () => {
+  it('creates the persons that the files of the plugin declare, and counts the people they know [spec 2.7-flat, 2.9-shape-2.9, 9-fields-2.9]', async () => {
     const { items } = await server.httpClient.list(Person, { sort: 'metadata.name,asc' });
     expect(items.map(({ metadata, name, age }) => [metadata.name, name, age])).to.deep.equal([
       ['ada', 'Ada Lovelace', 36],
@@ -29,14 +29,14 @@ describe('example 05: Person of revision 2.9', () => {
     ]);
   });
 
-  it('finds persons by label and by name, without an index of its own [spec 9-indexes-2.9]', async () => {
+  it('finds persons by label and by name, without an index that the plugin declares [spec 9-indexes-2.9]', async () => {
     const labelled = await server.httpClient.list(Person, { labelSelector: 'example.com/field=mathematics' });
     expect(labelled.items.map(({ name }) => name)).to.deep.equal(['Ada Lovelace']);
     const named = await server.httpClient.list(Person, { fieldSelector: 'metadata.name=charles' });
     expect(named.items.map(({ name }) => name)).to.deep.equal(['Charles Babbage']);
   });
 
-  it('counts again when a person changes', async () => {
+  it('counts the known people again when a person changes', async () => {
     const mary = await server.client.create(Person, { metadata: { name: 'mary' }, name: 'Mary' });
     await server.settle();
     await server.client.ensure(Person, mary.metadata.name, { otherPerson: { name: 'Ada' } });

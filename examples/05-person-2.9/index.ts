@@ -4,7 +4,7 @@ import { Person } from './person.ts';
 
 export default class ContactsPlugin extends BasePlugin {
   override async start(): Promise<void> {
-    // A model without its own indexes has the four that every model has.
+    // A model that declares no indexes has only the four default indexes of every model.
     this.schemeManager.register(Person);
     this.controllers.add(personController);
   }

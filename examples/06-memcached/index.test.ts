@@ -31,7 +31,7 @@ describe('example 06: Memcached', () => {
     await server.settle();
   };
 
-  it('keeps a workload of its size, and says which nodes run', async () => {
+  it('keeps a workload with the size of the Memcached, and reports which nodes run', async () => {
     expect((await workload()).spec).to.deep.equal({ image: 'memcached:1.6', replicas: 3 });
     const { status, metadata } = await memcached();
     expect(status?.nodes).to.deep.equal(['sample-0', 'sample-1', 'sample-2']);
@@ -52,7 +52,7 @@ describe('example 06: Memcached', () => {
     expect((await workload()).metadata.uid).not.to.equal(uid);
   });
 
-  it('is deleted with its workload', async () => {
+  it('deletes the workload when the Memcached is deleted', async () => {
     await client.delete(Memcached, 'sample', { namespace });
     await server.settle();
     expect(isNotFound(await workload().catch((error: unknown) => error))).to.equal(true);

@@ -1,7 +1,7 @@
 import { controller, wish } from 'homeostat';
 import { Memcached, Workload } from './models.ts';
 
-/** Keeps one workload for each Memcached, of the same name. */
+/** Keeps one workload for each Memcached, with the name of the Memcached. */
 export const memcachedController = controller(Memcached, {
   owns: [Workload],
   async reconcile({ object, own, condition, status }) {

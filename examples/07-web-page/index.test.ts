@@ -33,21 +33,21 @@ describe('example 07: web page', () => {
   const statusOf = async () => (await client.get(WebPage, 'hello', { namespace })).status;
   const served = async () => (await client.get(ConfigMap, 'hello-html', { namespace })).data?.['index.html'];
 
-  it('serves its html, and reports the address', async () => {
+  it('serves the html of the page, and reports the address', async () => {
     expect(await served()).to.equal(html);
     const status = await statusOf();
     expect(status).to.include({ htmlConfigMap: 'hello-html', link: 'https://hello.default.example.com/' });
     expect(status?.conditions?.[0]).to.include({ type: 'Ready', status: 'True', reason: 'Served' });
   });
 
-  it('follows a change of its html, and restarts the web server', async () => {
+  it('serves the new html after a change, and restarts the web server', async () => {
     const before = (await client.get(Deployment, 'hello', { namespace })).spec.checksum;
     await change({ html: '<html>Bye</html>' });
     expect(await served()).to.equal('<html>Bye</html>');
     expect((await client.get(Deployment, 'hello', { namespace })).spec.checksum).not.to.equal(before);
   });
 
-  it('has no ingress and no link when it is not exposed', async () => {
+  it('creates no ingress and reports no link when the page is not exposed', async () => {
     await change({ exposed: false });
     const ingress: unknown = await client.get(Ingress, 'hello', { namespace }).catch((error: unknown) => error);
     expect(isNotFound(ingress)).to.equal(true);

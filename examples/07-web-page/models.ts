@@ -33,7 +33,7 @@ export const ConfigMap = defineModel({
   schema: { type: 'object', properties: { data: { type: 'object', additionalProperties: { type: 'string' } } } },
 });
 
-/** Serves the files of a ConfigMap. A new checksum restarts it. */
+/** A web server that serves the files of a ConfigMap. A new checksum restarts the web server. */
 export const Deployment = defineModel({
   gvk: 'web.example.com/v1alpha1/Deployment',
   plural: 'deployments',

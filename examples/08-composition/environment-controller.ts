@@ -21,7 +21,7 @@ export const environmentController = controller(Environment, {
   },
   async cleanup({ own }) {
     const { leaving } = await own([]);
-    // The next run starts as soon as a part is gone; ten minutes is only the longest wait for it.
+    // The next run starts as soon as a part is gone; ten minutes is only the maximum delay of the next run.
     return leaving.length > 0 ? { after: '10m' } : undefined;
   },
 });

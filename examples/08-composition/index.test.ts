@@ -43,7 +43,7 @@ describe('example 08: composition', () => {
     return Object.fromEntries((status?.conditions ?? []).map((each) => [each.type, `${each.status} ${each.reason}`]));
   };
 
-  it('composes all parts, and is ready when they are', async () => {
+  it('creates all parts of an environment, which is ready when all parts are ready', async () => {
     await claim('north');
     expect(await present(client)).to.deep.equal([true, true, true]);
     expect((await client.get(Database, 'shop')).spec).to.deep.equal({ network: 'shop', size: 'small' });
@@ -66,7 +66,7 @@ describe('example 08: composition', () => {
     expect(await present(client)).to.deep.equal([true, true, true]);
   });
 
-  it('deletes its parts in the reverse order, one at a time', async () => {
+  it('deletes the parts of an environment in the reverse order, one at a time', async () => {
     await claim('north');
     for (const model of parts) {
       const { metadata } = await client.get(model, 'shop');
@@ -99,7 +99,7 @@ describe('the controllers of example 08', () => {
       controllers: [environmentController, networkController, databaseController, applicationController],
       seeds: 2,
       invariants: {
-        'no part is there without the one before it': async (client) => {
+        'no part exists without the part before it': async (client) => {
           const [network, database, application] = await present(client);
           if (application === true) expect(database).to.equal(true);
           if (database === true) expect(network).to.equal(true);

@@ -13,7 +13,8 @@ export const claimController = controller(EphemeralVolumeClaim, {
 });
 
 /**
- * Returns the labels that have a prefix: a plugin may write only these, since labels without a prefix are for people.
+ * Returns the labels that have a prefix: a plugin may write only these, because labels without a prefix are reserved
+ * for users.
  */
 function prefixed(labels: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(labels).filter(([key]) => key.includes('/')));

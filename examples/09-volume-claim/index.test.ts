@@ -33,7 +33,7 @@ describe('example 09: ephemeral volume claim', () => {
     await server.settle();
   };
 
-  it('keeps a volume of its size, with its labels that have a prefix', async () => {
+  it('keeps a volume with the size of the claim, and with those labels of the claim that have a prefix', async () => {
     const { metadata, spec, status } = await volume();
     expect(spec).to.deep.equal({ size: '1Gi' });
     expect(status?.capacity).to.equal('1Gi');
@@ -49,7 +49,7 @@ describe('example 09: ephemeral volume claim', () => {
     expect([metadata.uid, status?.capacity]).to.deep.equal([uid, '2Gi']);
   });
 
-  it('passes on changed and removed labels, and keeps the labels of other managers', async () => {
+  it('changes and removes labels of the volume as in the claim, and keeps the labels of other managers', async () => {
     const patch = { metadata: { labels: { [tier]: 'fast' } } };
     await client.patch(Volume, 'scratch', { type: 'merge', patch }, { namespace });
     await changeClaim({ metadata: { labels: { [owner]: 'you', [app]: null } } });

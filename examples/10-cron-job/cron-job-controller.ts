@@ -6,7 +6,7 @@ type Run = ReconcileContext<CronJob>;
 
 const scheduledAt = 'batch.example.com/scheduled-at';
 
-/** Creates a job at each time of the schedule, and deletes the oldest finished ones. */
+/** Creates a job at each time of the schedule, and deletes the oldest finished jobs. */
 export const cronJobController = controller(CronJob, {
   owns: [Job],
   schedule: ({ spec }) => (spec.suspend === true ? undefined : spec.schedule),
@@ -25,8 +25,8 @@ export const cronJobController = controller(CronJob, {
 });
 
 /**
- * Returns true when there is a job for the scheduled time of this run: it creates the job, unless an earlier run of
- * this time did so before it was interrupted.
+ * Returns true when there is a job for the scheduled time of this run. Creates this job, unless an earlier run for the
+ * same time has created it and was then interrupted.
  */
 async function startsJob(run: Run): Promise<boolean> {
   const { object, namespace, scheduled, client, ensure, event } = run;

@@ -51,7 +51,7 @@ describe('example 10: cron job', () => {
     await client.patch(CronJob, 'report', { type: 'merge', patch: { spec } }, { namespace });
     await server.settle();
   };
-  /** Moves the clock, and waits for the controllers at each minute. */
+  /** Advances the clock minute by minute, and waits for the controllers after each minute. */
   const toMinute = async (minute: number): Promise<void> => {
     while (clock.now() < midnight + minute * minuteMs) {
       await clock.advance(minuteMs);

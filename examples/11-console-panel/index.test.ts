@@ -11,7 +11,7 @@ describe('example 11: what a plugin adds to the console', () => {
 
   afterEach(() => server.stop());
 
-  it('is listed by the console, with modules that are served', async () => {
+  it('the console lists the contributions of the plugin, and the server serves their modules', async () => {
     server = await startTestServer({ plugins: [folder, consoleFolder] });
     const listed = await fetch(`${server.url}/apis/api.console.internal/v1/contributions`);
     const { items } = (await listed.json()) as { items: readonly { point: string; plugin: string; module?: string }[] };
@@ -27,7 +27,7 @@ describe('example 11: what a plugin adds to the console', () => {
     }
   });
 
-  it('runs without the console', async () => {
+  it('the plugin runs without the console', async () => {
     server = await startTestServer({ plugins: [folder] });
     expect(server.plugins()).to.have.nested.property('[0].phase', 'Started');
   });

@@ -71,7 +71,7 @@ describe('addPart', () => {
     });
   }
 
-  it('reports where a plugin has no place for new parts', async () => {
+  it('refuses a part when index.ts has no comment for it or does not exist, and says what is missing', async () => {
     await writeFile(join(folder, 'index.ts'), 'export default {};\n');
     expect(await add({ type: 'endpoint', name: 'total' })).to.include(
       'index.ts has no line "// homeostat new endpoint": put it where the next one goes in the list of endpoints',
@@ -91,7 +91,7 @@ describe('addToIndex', () => {
     ['an import for its effect', "import './effect.ts';\n"],
     ['no import', ''],
   ] as const) {
-    it(`adds its import after the others, with ${what}`, () => {
+    it(`adds the import of a part after the existing imports, with ${what}`, () => {
       expect(addToIndex(`${head}${list}`, entry)).to.equal(
         `${head}${added}\nconst kinds = [\n    Person,\n    // homeostat new kind\n];`,
       );

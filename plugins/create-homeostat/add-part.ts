@@ -42,7 +42,7 @@ interface Part {
 /**
  * Adds a kind, a controller or an endpoint to a plugin, with its test, and registers it in index.ts. Overwrites
  * nothing. Rejects with ScaffoldError, and writes nothing, when a name is invalid, a file exists already, or index.ts
- * has no place for it.
+ * lacks the comment above which the part is inserted.
  */
 export async function addPart(options: AddPartOptions): Promise<AddedPart> {
   const { folder, type } = options;

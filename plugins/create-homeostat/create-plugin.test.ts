@@ -135,7 +135,7 @@ describe('create-homeostat', () => {
     ['HTTPProxy', 'httpproxies'],
     ['ClusterwideCertificateAuthority', 'clusterwidecertificateauthorities'],
   ] as const) {
-    it(`makes files in the format that it sets up, for the kind ${kind}`, async () => {
+    it(`writes files in the format that the new plugin's own settings of prettier require, for the kind ${kind}`, async () => {
       await createPlugin({ folder, name: 'shop', group: 'shop.example.com', kind });
       await addPart({ folder, group: 'shop.example.com', type: 'endpoint', name: 'total' });
       const files = await filesOf(folder);
@@ -147,7 +147,7 @@ describe('create-homeostat', () => {
     });
   }
 
-  it('lets npm pack include what a host runs, and neither sources nor tests [slow]', async () => {
+  it('creates a plugin whose npm package has the files that a host runs, but no sources and no tests [slow]', async () => {
     await createPlugin({ folder, name: 'shop', group: 'shop.example.com', kind: 'Order' });
     await mkdir(join(folder, 'dist'));
     for (const file of ['index.js', 'index.test.js']) await writeFile(join(folder, 'dist', file), '');

@@ -72,7 +72,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('class');
   });
 
-  it('may be those of an instance of a class', async () => {
+  it('may be methods of an instance of a class', async () => {
     class Counter implements AdmissionHooks<Widget> {
       #count = 0;
 
@@ -86,7 +86,7 @@ describe('the hooks of a plugin', () => {
     expect([await createdCode('a'), await createdCode('b')]).to.deep.equal(['1', '2']);
   });
 
-  it('run in the order of dependencies, then of names, then as they were added', async () => {
+  it('run in the order of dependencies, then of plugin names, then in the order in which they were added', async () => {
     add('a-last', definePlugin({ admission: [admit(widget, marks('5'))] }), ['z-base', 'b-middle']);
     add('c-middle', definePlugin({ admission: [admit(widget, marks('4'))] }), ['z-base']);
     add('b-middle', definePlugin({ admission: [admit(widget, marks('3'))] }), ['z-base']);
@@ -96,7 +96,7 @@ describe('the hooks of a plugin', () => {
     expect(await createdCode('a')).to.equal('12345');
   });
 
-  it('are for its own kinds, and for those of plugins that it depends on', async () => {
+  it('may be for the kinds of the plugin, and for the kinds of its dependencies, but for no others', async () => {
     add('base', { models: [widget] });
     add('stranger', {
       start: async ({ admission }) => {
@@ -134,7 +134,7 @@ describe('the hooks of a plugin', () => {
     await server.client.delete(widget, 'a');
   });
 
-  it('come back when the plugin starts again', async () => {
+  it('are called again after the plugin has started again', async () => {
     add('base', { models: [widget], admission: [admit(widget, marks('base'))] });
     await fleet.start([]);
     await fleet.setWishes('base', { enabled: false });
@@ -163,7 +163,7 @@ describe('the hooks of a plugin', () => {
     expect(refused).to.equal('Invalid');
   });
 
-  it('cannot be added once it has stopped', async () => {
+  it('cannot be added after the plugin has stopped', async () => {
     let context: PluginContext | undefined;
     add('base', { models: [widget], start: (given) => void (context = given) });
     await fleet.start([]);
@@ -171,7 +171,7 @@ describe('the hooks of a plugin', () => {
     expect(() => context?.admission.add(admit(widget, {}))).to.throw('the plugin is being stopped');
   });
 
-  it('are removed as well when the plugin failed to start', async () => {
+  it('are also removed when the plugin fails to start', async () => {
     add('base', { models: [widget] });
     const start = (): never => {
       throw new Error('no');
@@ -201,7 +201,7 @@ describe('the hooks of a plugin', () => {
 });
 
 describe('admit', () => {
-  it('takes a deadline of 1 ms to 30 s', async () => {
+  it('accepts a deadline from 1 ms to 30 s', async () => {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     try {
       server.schemeManager.forOwner('base').register(widget);

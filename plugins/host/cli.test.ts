@@ -19,7 +19,7 @@ const script = fileURLToPath(new URL('../bin/homeostat.js', import.meta.url));
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Runs the command in a separate process. A server that it starts without a token is open. */
+/** Runs the command in a separate process. A server that the command starts without a token has `--auth open`. */
 class Command {
   readonly #child: ChildProcess;
   readonly exited: Promise<number | null>;
@@ -155,7 +155,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(command.stderr).to.equal('');
   });
 
-  it('allows a user as many watches, and an address as many unknown connections, as the flags allow', async () => {
+  it('limits the watches of a user, and the connections of an address without a credential, to the numbers in the flags', async () => {
     const token = 'correct-horse-battery-staple';
     const limits = ['--max-watches-per-user', '1', '--max-unknown-connections-per-address', '3'];
     const { url, port } = await listening(serve('--token', token, ...limits));
@@ -208,7 +208,7 @@ describe('homeostat in a process of its own [slow]', () => {
       expect(command.stderr).to.include('plugin "throws" failed, and --strict is set: in a callback');
     });
 
-    it('stops in order when the reader of its stderr has gone', async () => {
+    it('stops normally when the process that reads its stderr has ended', async () => {
       const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
       const command = serve('--strict', '--plugin', await makePlugin('throws', main));
       command.closeStderr();
@@ -227,7 +227,7 @@ describe('homeostat in a process of its own [slow]', () => {
     });
   });
 
-  it('serves a plugin under development when the reader of its stderr has gone', async () => {
+  it('serves a plugin under development when the process that reads its stderr has ended', async () => {
     const folder = await makePlugin('good', 'export default {};');
     const command = run(['dev', folder, '--port', '0', '--database', 'memory:']);
     command.closeStderr();
@@ -258,7 +258,7 @@ describe('homeostat in a process of its own [slow]', () => {
   });
 
   it('names mistakes of a plugin by the file and line that its author wrote', async () => {
-    // The first line of the module comes from the third of its source.
+    // By this source map, the first line of the module comes from the third line of its source.
     const map = { version: 3, sources: ['../index.ts'], sourcesContent: ['\n\nthrow'], names: [], mappings: 'AAEA' };
     const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
     const importing = "import { AbstractExtension, defineModel, GVK } from 'homeostat'; ";
@@ -334,7 +334,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect((await fetch(`${String(url)}/livez`)).status).to.equal(200);
   });
 
-  it('fails a plugin that throws in its own callback, and those that need it, and continues', async () => {
+  it('continues when a plugin throws in a callback: only this plugin and its dependents fail', async () => {
     const main = "export default { start() { setImmediate(() => { throw new Error('in a callback'); }); } };";
     const throws = await makePlugin('throws', main);
     const needs = await makePlugin('needs', 'export default {};', {
@@ -357,7 +357,7 @@ describe('homeostat in a process of its own [slow]', () => {
       (await client.list(pluginKind('homeostat.internal'), { sort: 'metadata.name,asc' })).items.map(
         ({ metadata, status }) => [metadata.name, status?.phase, status?.reason],
       );
-    // It is Stopping until its dependents have stopped, and then Failed.
+    // The plugin is Stopping until its dependents have stopped, and then Failed.
     await eventually(async () => (await states()).flat().includes('Crashed'));
     await eventually(async () => (await states()).flat().includes('DependencyNotStarted'));
     expect(await states()).to.deep.equal([
@@ -393,7 +393,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(command.stdout + command.stderr).to.not.include(token);
   });
 
-  it('serves HTTPS with its own authority, or reports what is wrong with it', async () => {
+  it('serves HTTPS with its own authority, or reports the problem with its files', async () => {
     const folder = await makeFolder({});
     const directory = join(folder, 'tls');
     const args = ['--database', 'memory:', '--port', '0', '--tls-dir', directory, '--hints'];

@@ -260,7 +260,7 @@ function addAudit(program: Command, actions: Actions): void {
     .option('-n, --namespace <name>', 'namespace of the object')
     .option('--name <name>', 'name of the object')
     .option('--code <status>', 'status code of the response, such as 403')
-    .option('--since <time>', 'entries from then on: 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago')
+    .option('--since <time>', 'only entries since this time: 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago')
     .option('-o, --output <format>', 'table, or json: the unchanged entries (default: table)')
     .addHelpText('after', auditHelp);
   command.action(async () => actions.audit(flagsOf(command)));
@@ -322,7 +322,7 @@ function addCertificate(program: Command, actions: Actions): void {
 
 function addServeOptions(command: Command): void {
   for (const [name, option] of Object.entries<ServeOption>(serveOptions)) command.addOption(flagOf(name, option));
-  // Its value is that of --console.
+  // With this flag, commander sets the value of --console to false.
   command.addOption(new Option('--no-console').hideHelp());
 }
 

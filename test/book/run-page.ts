@@ -1,5 +1,5 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../support/network/free-port.ts';
 import { isShown } from './output.ts';
 import { noKubectl, Shell } from './shell.ts';
 import type { DeclaredObject, PagePlan, Step } from './steps.ts';

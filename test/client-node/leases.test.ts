@@ -8,7 +8,7 @@ import {
 } from '@kubernetes/client-node';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { SecureServer } from '../support/secure-server.ts';
+import { SecureServer } from '../support/servers/secure-server.ts';
 
 const lease = { namespace: 'default', name: 'operator.example.com' } as const;
 const durationSeconds = 15;

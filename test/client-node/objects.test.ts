@@ -7,8 +7,8 @@ import {
 } from '@kubernetes/client-node';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { expect } from 'chai';
-import { apiVersion, machines, newMachine, person } from '../support/models.ts';
-import { SecureServer } from '../support/secure-server.ts';
+import { apiVersion, machines, newMachine, person } from '../support/models/models.ts';
+import { SecureServer } from '../support/servers/secure-server.ts';
 
 interface Person extends KubernetesObject {
   spec: { name: string; age?: number };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { demoPerson, demoPersons } from '../support/applied-person.ts';
-import { TestServer } from '../support/test-server.ts';
+import { demoPerson, demoPersons } from '../support/models/applied-person.ts';
+import { TestServer } from '../support/servers/test-server.ts';
 
 /** A request of client-node, and the response of the real server. */
 interface Recorded {

@@ -2,10 +2,10 @@ import { CustomObjectsApi, KubeConfig, makeInformer, Watch } from '@kubernetes/c
 import type { Informer, KubernetesListObject, KubernetesObject, ObjectCache } from '@kubernetes/client-node';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { TcpProxy } from '../support/tcp-proxy.ts';
-import { person, persons } from '../support/models.ts';
-import { passCompactions } from '../support/pass-time.ts';
-import { SecureServer } from '../support/secure-server.ts';
+import { TcpProxy } from '../support/network/tcp-proxy.ts';
+import { person, persons } from '../support/models/models.ts';
+import { passCompactions } from '../support/servers/pass-time.ts';
+import { SecureServer } from '../support/servers/secure-server.ts';
 
 const kind = { group: 'people.example.com', version: 'v1alpha1', plural: 'persons' } as const;
 

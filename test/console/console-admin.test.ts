@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { end, serve } from '../support/serve-command.ts';
-import type { Served } from '../support/serve-command.ts';
+import { end, serve } from '../support/commands/serve-command.ts';
+import type { Served } from '../support/commands/serve-command.ts';
 import {
   browserTimeoutMs,
   ConsoleBrowser,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
-import { issuerCertificate } from '../support/issuer-certificate.ts';
+import { issuerCertificate } from '../support/logins/issuer-certificate.ts';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 

@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../support/network/free-port.ts';
 import {
   browserTimeoutMs,
   ConsoleBrowser,

@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { eventually } from '@homeostat/controller-runtime/testing';
-import { demoPerson } from '../support/demo-person.ts';
+import { demoPerson } from '../support/models/demo-person.ts';
 import {
   browserTimeoutMs,
   ConsoleBrowser,

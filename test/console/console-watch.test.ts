@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core';
 import { startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { passCompactions } from '../support/pass-time.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
+import { passCompactions } from '../support/servers/pass-time.ts';
+import { TcpProxy } from '../support/network/tcp-proxy.ts';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 

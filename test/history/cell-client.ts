@@ -1,7 +1,7 @@
 import { Agent, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import { answerOf } from '../support/test-server.ts';
-import type { Answer as HttpAnswer } from '../support/test-server.ts';
+import { answerOf } from '../support/servers/test-server.ts';
+import type { Answer as HttpAnswer } from '../support/servers/test-server.ts';
 import { cell, cellsPath } from './cell-model.ts';
 import type { Answer, ObjectState, Request } from './history.ts';
 

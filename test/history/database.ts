@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { MysqlTestDatabase } from '../support/mysql-server.ts';
-import { startEtcd } from '../support/etcd-cluster.ts';
-import type { EtcdCluster } from '../support/etcd-cluster.ts';
-import { OwnedDatabase } from '../support/owned-database.ts';
-import { TestDatabase } from '../support/postgres-server.ts';
+import { MysqlTestDatabase } from '../support/databases/mysql-server.ts';
+import { startEtcd } from '../support/databases/etcd-cluster.ts';
+import type { EtcdCluster } from '../support/databases/etcd-cluster.ts';
+import { OwnedDatabase } from '../support/databases/owned-database.ts';
+import { TestDatabase } from '../support/databases/postgres-server.ts';
 
 /** A fresh database for one run. */
 export interface HistoryDatabase {

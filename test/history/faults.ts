@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EtcdCluster } from '../support/etcd-cluster.ts';
+import type { EtcdCluster } from '../support/databases/etcd-cluster.ts';
 import type { HistoryDatabase } from './database.ts';
-import { pick } from './random.ts';
+import { pick } from '../support/writes/random.ts';
 import type { Replica } from './replica.ts';
 import type { Watcher } from './watcher.ts';
 

@@ -19,7 +19,7 @@ const mutants: Readonly<Record<Mutant, () => Promise<void>>> = {
 
 /** Call it before the server's packages are loaded. */
 export async function plant(mutant: Mutant): Promise<void> {
-  await import(new URL('../../../.ci/without-bundles.js', import.meta.url).href);
+  await import(new URL('../../../.ci/bundles/without-bundles.js', import.meta.url).href);
   await mutants[mutant]();
 }
 

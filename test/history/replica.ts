@@ -1,7 +1,7 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
-import { freePort } from '../support/free-port.ts';
-import { KillableServer } from '../support/killable-server.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
+import { freePort } from '../support/network/free-port.ts';
+import { KillableServer } from '../support/servers/killable-server.ts';
+import { TcpProxy } from '../support/network/tcp-proxy.ts';
 import type { HistoryDatabase } from './database.ts';
 import type { Mutant } from './mutants.ts';
 

@@ -6,7 +6,7 @@ import { injectFaults } from './faults.ts';
 import type { Fault } from './faults.ts';
 import type { History } from './history.ts';
 import type { Mutant } from './mutants.ts';
-import { pick } from './random.ts';
+import { pick } from '../support/writes/random.ts';
 import { Recorder } from './recorder.ts';
 import { Replica } from './replica.ts';
 import { Watcher } from './watcher.ts';

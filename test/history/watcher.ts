@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { WatchReader } from '../support/watch-reader.ts';
-import type { WireEvent } from '../support/watch-reader.ts';
+import { WatchReader } from '../support/network/watch-reader.ts';
+import type { WireEvent } from '../support/network/watch-reader.ts';
 import { stateOf } from './cell-client.ts';
 import type { CellClient } from './cell-client.ts';
 import { cellsPath } from './cell-model.ts';

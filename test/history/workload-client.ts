@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import type { CellClient, ListAnswer } from './cell-client.ts';
 import type { Answer, Expectation, ObjectState, Request } from './history.ts';
-import { pick } from './random.ts';
+import { pick } from '../support/writes/random.ts';
 import type { Recorder } from './recorder.ts';
 
 export interface WorkloadOptions {

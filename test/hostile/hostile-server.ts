@@ -2,8 +2,8 @@
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
-import { letter, machine, Person, personIndexes } from '../support/models.ts';
-import { createNamespaces } from '../support/namespaces.ts';
+import { letter, machine, Person, personIndexes } from '../support/models/models.ts';
+import { createNamespaces } from '../support/models/namespaces.ts';
 import { EventLoopProbe } from './event-loop-probe.ts';
 import { newThing, thingWith } from './models.ts';
 

@@ -1,6 +1,6 @@
 // Requests whose parts fit together by chance only, and bytes that are no request.
 import fc from 'fast-check';
-import { letters, machines, person, persons } from '../support/models.ts';
+import { letters, machines, person, persons } from '../support/models/models.ts';
 import type { HostileRequest } from './hostile-request.ts';
 import { visible } from './random-values.ts';
 

@@ -1,6 +1,6 @@
 // Lists, deletions of collections and watches, with strange selectors.
 import fc from 'fast-check';
-import { letters, persons } from '../support/models.ts';
+import { letters, persons } from '../support/models/models.ts';
 import { things } from './models.ts';
 import type { HostileRequest } from './hostile-request.ts';
 import { visible, repeated } from './random-values.ts';

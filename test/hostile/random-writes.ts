@@ -1,6 +1,6 @@
 // Writes of every kind, with bodies that are almost right.
 import fc from 'fast-check';
-import { persons } from '../support/models.ts';
+import { persons } from '../support/models/models.ts';
 import { things } from './models.ts';
 import type { HostileRequest } from './hostile-request.ts';
 import { visible, definitions, repeated, json, almostThing } from './random-values.ts';

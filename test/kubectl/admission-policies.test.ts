@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 const apiVersion = 'admissionregistration.k8s.io/v1';
 const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['configmaps'] };

@@ -1,8 +1,8 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { demoPersons, newDemoPerson } from '../support/models/demo-person.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 const ref = 'person.demo.example.com';
 

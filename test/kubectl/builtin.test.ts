@@ -1,8 +1,8 @@
 import { eventually, testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { letters, newLetter } from '../support/models.ts';
-import { namespaceGraceMs } from '../support/namespaces.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { letters, newLetter } from '../support/models/models.ts';
+import { namespaceGraceMs } from '../support/models/namespaces.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 const events = '/api/v1/namespaces/default/events';
 

@@ -1,11 +1,11 @@
 import { createClient } from '@homeostat/controller-runtime';
 import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { finish } from '../support/command.ts';
-import type { Finished } from '../support/command.ts';
-import { skipWithoutKubectl } from '../support/kubectl.ts';
-import { Person, person } from '../support/models.ts';
-import { SecureServer, token } from '../support/secure-server.ts';
+import { finish } from '../support/commands/command.ts';
+import type { Finished } from '../support/commands/command.ts';
+import { skipWithoutKubectl } from '../support/commands/kubectl.ts';
+import { Person, person } from '../support/models/models.ts';
+import { SecureServer, token } from '../support/servers/secure-server.ts';
 
 describe('kubectl with the kubeconfig that homeostat writes [compat credentials] [slow]', () => {
   let server: SecureServer;

@@ -1,6 +1,11 @@
 import { expect } from 'chai';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
-import { newWidget, widgetDefinition, widgetDefinitionName, widgetVersion } from '../support/widget-definition.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
+import {
+  newWidget,
+  widgetDefinition,
+  widgetDefinitionName,
+  widgetVersion,
+} from '../support/definitions/widget-definition.ts';
 
 const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
 const subresources = { status: {}, scale };

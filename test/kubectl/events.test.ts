@@ -2,9 +2,9 @@ import { createManager, controller, createClient } from '@homeostat/controller-r
 import type { Client } from '@homeostat/controller-runtime';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPerson } from '../support/demo-person.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
-import { letter } from '../support/models.ts';
+import { demoPerson } from '../support/models/demo-person.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
+import { letter } from '../support/models/models.ts';
 
 describe('events of controllers in kubectl [slow]', () => {
   let kubectl: KubectlSetup;

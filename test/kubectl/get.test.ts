@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { demoPersons } from '../support/demo-person.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { demoPersons } from '../support/models/demo-person.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 const table = `NAME   AGE   READY   CREATED
 bob    20            20s

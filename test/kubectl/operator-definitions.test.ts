@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 /** A definition of test/crds, and the results for its objects. */
 interface Definition {

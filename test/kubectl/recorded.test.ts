@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { demoPersons as persons } from '../support/demo-person.ts';
-import { readVector, WireReplay } from '../support/recorded-wire.ts';
-import type { WireAnswer } from '../support/recorded-wire.ts';
+import { demoPersons as persons } from '../support/models/demo-person.ts';
+import { readVector, WireReplay } from '../support/definitions/recorded-wire.ts';
+import type { WireAnswer } from '../support/definitions/recorded-wire.ts';
 
 interface RecordedCommand {
   readonly command: string;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 describe('kubectl and roles [slow]', () => {
   let kubectl: KubectlSetup;

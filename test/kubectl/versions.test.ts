@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { gadget, gadgetsV2, newGadgetV1, newGadgetV2 } from '../support/gadget-versions.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { gadget, gadgetsV2, newGadgetV1, newGadgetV2 } from '../support/models/gadget-versions.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 const warning = 'Warning: shop.example.com/v1 Gadget is deprecated; use shop.example.com/v2 Gadget\n';
 

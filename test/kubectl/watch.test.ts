@@ -1,7 +1,7 @@
 import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { demoPersons, newDemoPerson } from '../support/models/demo-person.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 /** Matches an output with this number of lines. */
 function lines(count: number): RegExp {

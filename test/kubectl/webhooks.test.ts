@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { issuerCertificate } from '../support/issuer-certificate.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
-import { webhookConfiguration, WebhookServer } from '../support/webhook-server.ts';
+import { issuerCertificate } from '../support/logins/issuer-certificate.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
+import { webhookConfiguration, WebhookServer } from '../support/network/webhook-server.ts';
 
 describe('kubectl with webhooks [slow]', () => {
   let kubectl: KubectlSetup;

@@ -1,7 +1,7 @@
 import { eventually, testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPersons, newDemoPerson } from '../support/demo-person.ts';
-import { KubectlSetup } from '../support/kubectl-setup.ts';
+import { demoPersons, newDemoPerson } from '../support/models/demo-person.ts';
+import { KubectlSetup } from './kubectl-setup.ts';
 
 const ref = 'person.demo.example.com';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createNamespaces } from '../support/namespaces.ts';
-import { TestServer } from '../support/test-server.ts';
+import { createNamespaces } from '../support/models/namespaces.ts';
+import { TestServer } from '../support/servers/test-server.ts';
 import { decisions, reviewOf } from './decisions.ts';
 import type { Decisions } from './decisions.ts';
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { expectRefusal } from '../support/refusal.ts';
-import { TestServer } from '../support/test-server.ts';
+import { expectRefusal } from '../support/servers/refusal.ts';
+import { TestServer } from '../support/servers/test-server.ts';
 
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
 const clusterRoles = `${rbac}/clusterroles`;

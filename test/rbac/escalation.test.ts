@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { createNamespaces } from '../support/namespaces.ts';
-import { expectRefusal } from '../support/refusal.ts';
-import { TestServer } from '../support/test-server.ts';
-import type { Answer } from '../support/test-server.ts';
+import { createNamespaces } from '../support/models/namespaces.ts';
+import { expectRefusal } from '../support/servers/refusal.ts';
+import { TestServer } from '../support/servers/test-server.ts';
+import type { Answer } from '../support/servers/test-server.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const rbac = `/apis/${group}/v1`;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createNamespaces } from '../support/namespaces.ts';
-import { TestServer } from '../support/test-server.ts';
+import { createNamespaces } from '../support/models/namespaces.ts';
+import { TestServer } from '../support/servers/test-server.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const rbac = `/apis/${group}/v1`;

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { TestServer } from '../support/test-server.ts';
+import { TestServer } from '../support/servers/test-server.ts';
 
 const apiGroup = 'rbac.authorization.k8s.io';
 const roleRef = { apiGroup, kind: 'ClusterRole', name: 'view' };

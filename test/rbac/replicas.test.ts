@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { describeTwoServers } from '../support/two-servers.ts';
+import { describeTwoServers } from '../support/servers/two-servers.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const rbac = `/apis/${group}/v1`;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { expectRefusal } from '../support/refusal.ts';
-import { TestServer } from '../support/test-server.ts';
+import { expectRefusal } from '../support/servers/refusal.ts';
+import { TestServer } from '../support/servers/test-server.ts';
 
 const group = 'rbac.authorization.k8s.io';
 const users = '/apis/iam.homeostat.internal/v1alpha1/users';

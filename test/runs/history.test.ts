@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { TestServer } from '../support/test-server.ts';
+import { TestServer } from '../support/servers/test-server.ts';
 
 const secrets = '/api/v1/namespaces/default/secrets';
 const maps = '/api/v1/namespaces/default/configmaps';

@@ -4,8 +4,8 @@ import type { Run } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { eventually, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
-import { describeOnShared } from '../support/shared-databases.ts';
-import type { SharedDatabase } from '../support/shared-databases.ts';
+import { describeOnShared } from '../support/databases/shared-databases.ts';
+import type { SharedDatabase } from '../support/databases/shared-databases.ts';
 
 const Person = defineModel({
   gvk: 'people.example.com/v1alpha1/Person',

@@ -15,7 +15,7 @@ import type { FollowedKind } from './reread.ts';
 export interface MemoryParts {
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
-  /** A kind that is in memory, but in no table of served kinds. */
+  /** A kind that is in memory, but not in the table of served kinds. */
   readonly hidden: FollowedKind;
   readonly revisions: Revisions;
   readonly logger: Logger;
@@ -33,8 +33,8 @@ export function applyChange({ table, log, hidden, revisions, logger }: MemoryPar
 }
 
 /**
- * Applies a change to memory; false when a webhook has to convert it first. One object that cannot be read must not stop the
- * others from being followed.
+ * Applies a change to memory; false when a webhook has to convert it first. An object that cannot be read must not keep
+ * later changes out of memory.
  */
 function applyTo(resource: Resource, change: Change, logger: Logger): boolean {
   const { op, key, revision } = change;
@@ -61,8 +61,8 @@ function entryOf(resource: Resource, change: Change): Entry {
 }
 
 /**
- * Returns the entry of an object that was stored again unchanged, for example with a new encryption key: memory has it
- * converted already.
+ * Returns the entry of an object that was stored again unchanged, for example with a new encryption key. The converted
+ * object in memory is used again.
  */
 function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, revision }: Change): Entry | undefined {
   const present = cache.get(key.slice(keyPrefix.length));
@@ -72,7 +72,8 @@ function rewrittenEntry({ cache, keyPrefix }: Resource, { key, data, previous, r
 }
 
 /**
- * The entry that a change replaces. A change of an object that could not be read counts as its creation or deletion.
+ * Returns the entry that a change replaces. An update of an object that could not be read before counts as a creation;
+ * its deletion replaces the broken entry.
  */
 function presentOf({ cache }: Resource, { op, key }: Pick<Change, 'op' | 'key'>): Entry | undefined {
   return cache.get(key) ?? (op === 'delete' ? cache.broken.get(key) : undefined);

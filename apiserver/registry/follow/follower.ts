@@ -17,50 +17,50 @@ const changesPerPage = 1000;
 /** The bytes of changes that are applied in one turn of the event loop, which takes 5 to 10 ms. */
 const bytesPerTurn = 256 * 1024;
 
-/** A change costs as much as this many of its bytes, however small it is. */
+/** The cost of applying a change, in addition to its bytes: as much as this many bytes. */
 const leastBytes = 2048;
 
 /** The pause after a failed read. */
 const retryMs = 250;
 
-/** The interval at which the database is asked for its revision; this catches lost hints. */
+/** The interval at which the database's revision is read, in case a hint was lost. */
 const heartbeatMs = 2_000;
 
-/** The time that the changes of others wait for a commit of this process. */
+/** The maximum time for which the changes of other processes wait for a commit of this process. */
 const ownCommitMs = 10;
 
-/** The time that changes wait for webhooks that convert them. */
+/** The maximum time for which changes wait until webhooks have converted their objects. */
 const conversionMs = 1_000;
 
 export interface FollowerParts {
   readonly store: Store;
   readonly table: () => ResourceTable | undefined;
   readonly log: UnservedLog;
-  /** A kind that is in memory, but in no table of served kinds. */
+  /** A kind that is in memory, but not in the table of served kinds. */
   readonly hidden: FollowedKind;
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * True while a commit of this process is running. A hint then waits for at most {@link ownCommitMs}, because the
-   * commit's outcome says which changes came before it, and {@link Follower.reach} is called for them.
+   * True while a commit of this process is running. A hint then waits for at most {@link ownCommitMs}: the result of
+   * the commit says which changes came before the commit, and {@link Follower.reach} is called for them.
    */
   readonly isCommitting: () => boolean;
   /** The database's revision. */
   readonly latest: () => Promise<number>;
-  /** Called after each read of changes; with undefined when it succeeded. */
+  /** Called after each read of changes, with the error if the read failed. */
   readonly onRead: (error: unknown) => void;
 }
 
 /**
- * Keeps memory equal to the database when other processes write to it as well: applies all changes, theirs and its own,
- * in revision order. It reads when a hint reports a new revision, when a caller waits for a revision, and before this
- * process's own writes become visible.
+ * Keeps memory equal to the database when other processes write to the database as well: applies the changes of all
+ * processes, in revision order. The follower reads changes when a hint reports a new revision, when a caller waits for
+ * a revision, and before this process's own writes become visible.
  */
 export class Follower {
   readonly #parts: FollowerParts;
   readonly #heartbeats: PeriodicTask;
-  /** The latest revision that hints report. */
+  /** The latest revision of all hints. */
   #heard = 0;
   /** The latest revision of the hints since the database was last asked for its revision. */
   #news = 0;
@@ -81,7 +81,7 @@ export class Follower {
     this.#heartbeats.start();
   }
 
-  /** Finishes running work; callers no longer wait. */
+  /** Finishes a running read. Then {@link reach} resolves for all callers. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#unsubscribe();
@@ -92,7 +92,7 @@ export class Follower {
     this.#wake();
   }
 
-  /** Called with a hint that revisions up to this one may be stored. */
+  /** Receives a hint: the store may have changes up to this revision. */
   hear(revision: number): void {
     if (revision <= this.#parts.revisions.current) return;
     this.#note(revision);
@@ -107,7 +107,7 @@ export class Follower {
     this.#read();
   }
 
-  /** Resolves once memory has everything up to a stored revision, however long that takes, and at `stop`. */
+  /** Resolves once memory has all changes up to a stored revision, or at `stop`. There is no timeout. */
   async reach(revision: number): Promise<void> {
     while (!this.#isStopped && revision > this.#parts.revisions.current) {
       const reached = new Promise<void>((resolve) => this.#waiters.add(resolve));
@@ -126,7 +126,7 @@ export class Follower {
     // A failure is handled in `latest`; the next heartbeat asks again.
     const revision = await this.#parts.latest().catch(() => undefined);
     if (revision === undefined) return;
-    // When memory has everything, this counts as a successful read.
+    // When memory has all changes, this counts as a successful read.
     if (revision <= this.#parts.revisions.current) this.#parts.onRead(undefined);
     this.hear(revision);
   }
@@ -172,10 +172,11 @@ export class Follower {
   async #readPage(): Promise<void> {
     const { store, revisions } = this.#parts;
     const from = revisions.current;
-    // Each revision has at most one change, so this limit leaves out the latest writes of this process.
+    // Each revision has at most one change, so the limit excludes changes after the latest hint: these are writes of
+    // this process.
     const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
     if (changes.length > 0) return this.#applyAll(changes);
-    // Revisions may have gaps, and a hint may be wrong: the database knows.
+    // Revisions may have gaps, and a hint may be wrong, so the database is asked for its revision.
     this.#news = 0;
     const present = await store.currentRevision();
     const missed = await store.changes(from, 1);
@@ -185,7 +186,8 @@ export class Follower {
   }
 
   /**
-   * Applies changes in several turns; a large one has a turn to itself. Commits of this process may go between them.
+   * Applies changes in several turns of the event loop; a large change has a turn to itself. Commits of this process
+   * may complete between the turns.
    */
   async #applyAll(changes: readonly Change[]): Promise<void> {
     const { table, clock } = this.#parts;
@@ -222,8 +224,8 @@ export class Follower {
 }
 
 /**
- * Fetches the conversions of changes that another replica has stored in another version, as during a change of the storage
- * version. Resolves without them when a webhook fails or is slow.
+ * Fetches the conversions of objects that another replica has stored in another version, which happens while the
+ * storage version is changed. Resolves without the conversions when a webhook fails or is slow.
  */
 async function convertChanges(
   changes: readonly Change[],

@@ -13,13 +13,13 @@ export interface LaterState {
   readonly entries: ReadonlyMap<string, Entry>;
 }
 
-/** A kind's later state, ready to be applied. */
+/** A later state of a kind that is ready to be applied. */
 export interface Leap {
   /** False when the kind has changed since the leap was made, so that a new leap must be made. */
   isCurrent(): boolean;
   /**
-   * Applies the state to the kind in this turn; watchers lose their position. Resolves when the subscribers in this
-   * process have all differences.
+   * Applies the state to the kind in the present turn of the event loop. Watchers lose their position. Resolves when
+   * the subscribers in this process have received all differences.
    */
   take(): Promise<void>;
 }
@@ -27,7 +27,7 @@ export interface Leap {
 /** The number of objects that are compared in one step, which takes about a millisecond. */
 const comparedPerStep = 1000;
 
-/** Makes a leap in steps, while the kind serves reads. */
+/** Computes a leap in steps; meanwhile the kind serves reads. */
 export function* leapSteps(resource: Resource, { entries, revision }: LaterState): Steps<Leap> {
   const { cache, feed, history } = resource;
   const seen = feed.revision;
@@ -54,7 +54,7 @@ function* changedSteps({ cache }: Resource, { entries, revision }: LaterState): 
     compared += 1;
     if (compared % comparedPerStep === 0) yield;
     const known = cache.get(entry.key);
-    // Watchers keep the last readable state, because an object that cannot be read has not changed.
+    // An object that cannot be read counts as unchanged: watchers keep its last readable state.
     if (isBroken(entry) || known?.revision === entry.revision) continue;
     const isAnother = known !== undefined && known.uid !== entry.uid;
     if (isAnother) changes.push(feedChange('delete', entryWith(known, { revision }), known));

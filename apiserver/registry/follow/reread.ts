@@ -15,12 +15,12 @@ import type { Leap } from './leap.ts';
 
 const changesPerPage = 1000;
 
-/** A kind that is kept in memory by other means than a {@link Resource}. */
+/** A kind that is kept in memory without a {@link Resource}. */
 export interface FollowedKind {
   readonly kindNumber: number;
   /** Applies the next change. */
   readonly apply: (change: Change) => void;
-  /** Takes all present rows, by key, when the changes that led to them are lost. */
+  /** Replaces all rows in memory by these, by key. It is called when the changes in between are lost. */
   readonly replace: (rows: ReadonlyMap<string, Row>) => void;
 }
 
@@ -33,7 +33,7 @@ export interface RereadParts {
   readonly isStopped: () => boolean;
 }
 
-/** The maximum number of objects, and of their bytes, that are read in one turn of the event loop. */
+/** The maximum number of objects that are read in one turn of the event loop, and the maximum number of their bytes. */
 const readPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 
@@ -46,18 +46,20 @@ interface State {
 }
 
 /**
- * Brings memory to the present when the changes in between are compacted: reads all kinds again, and applies their new
- * state in one turn. Watchers lose their position (410), and subscribers in this process receive the differences.
+ * Updates memory when the changes after its revision are compacted: reads all objects again, and applies the new state
+ * of all kinds in one turn of the event loop. Watchers lose their position (410), and subscribers in this process
+ * receive the differences.
  */
 export async function reread(parts: RereadParts): Promise<void> {
   const { table, log, hidden, revisions } = parts;
   while (!parts.isStopped()) {
     const state = await readState(parts);
-    // This process's own writes may have advanced memory meanwhile, so that it is not behind this state.
+    // This process's own writes may have advanced memory meanwhile, past the state that was read.
     if (state !== undefined && state.revision <= revisions.current) return;
     if (state === undefined) continue;
     const leaps = await leapsTo(state);
-    // Otherwise a kind that was opened meanwhile would stay at an old revision.
+    // If a kind was opened or changed meanwhile, everything is read again: otherwise this kind would stay at an old
+    // revision.
     const served = (table()?.served() ?? []).map((resource) => leaps.get(resource));
     if (!served.every((leap) => leap?.isCurrent() === true)) continue;
     log.lose(state.revision);
@@ -77,7 +79,10 @@ async function leapsTo({ revision, entries }: State): Promise<ReadonlyMap<Resour
   return leaps;
 }
 
-/** Returns undefined when history was compacted faster than it was read. */
+/**
+ * Reads all objects, and the changes since the read began; undefined when the changes were compacted before they could
+ * be read.
+ */
 async function readState({ store, table, hidden }: RereadParts): Promise<State | undefined> {
   const from = await store.currentRevision();
   const byNumber = new Map<number, Resource>();
@@ -136,7 +141,7 @@ async function* changesBetween(store: Store, after: number, upTo: number): Async
   }
 }
 
-/** Applies a change to a row that was read before or after the change, which the row's revision shows. */
+/** Applies a change to the entries that were read, unless the entry of its object was read after the change. */
 function replay(resource: Resource, entries: Map<string, Entry>, change: Change): void {
   const key = change.key.slice(resource.keyPrefix.length);
   if ((entries.get(key)?.revision ?? 0) >= change.revision) return;

@@ -5,7 +5,7 @@ import { storeUnavailable } from '../object/resource-errors.ts';
 import { applyChange } from './apply-change.ts';
 import type { MemoryParts } from './apply-change.ts';
 
-/** A row that has to be written again, with the number of its kind. */
+/** A row that is encrypted with a former key, and the number of its kind. */
 interface OutdatedRow extends Row {
   readonly kind: number;
 }
@@ -16,13 +16,13 @@ export interface RewriteParts extends MemoryParts {
   readonly outdated: () => AsyncIterable<readonly OutdatedRow[]>;
 }
 
-/** The state of a rewrite. */
+/** The progress of {@link rewriteObjects}. */
 export interface RewriteProgress {
-  /** Objects that were written again. */
+  /** The number of objects that were written again. */
   readonly rewritten: number;
-  /** Objects that cannot be decrypted, and stay unchanged. */
+  /** The number of objects that stay unchanged because they cannot be decrypted. */
   readonly unreadable: number;
-  /** The problems of some of them. */
+  /** The reasons why some of the objects cannot be decrypted, at most {@link maxProblems}. */
   readonly problems: readonly string[];
 }
 
@@ -33,10 +33,10 @@ const atOnce = 100;
 const maxProblems = 10;
 
 /**
- * Writes objects again unchanged, so that the store encrypts them with the present key. Each gets a new
- * resourceVersion, and watchers see it as modified; everything else stays the same. An object that a client writes
- * meanwhile is left alone, since that write uses the key as well. Yields the progress after each step; a rewrite that was
- * stopped is continued by the next one, which finds less to do.
+ * Writes objects again unchanged, so that the store encrypts them with the present key. Each object gets a new
+ * resourceVersion and a MODIFIED event; everything else stays the same. An object that a client writes meanwhile is
+ * skipped, because the client's write uses the present key as well. Yields the progress after each step. After a stop,
+ * the next call writes only the objects that remain.
  */
 export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<RewriteProgress, void, undefined> {
   let rewritten = 0;
@@ -59,7 +59,10 @@ export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<Rewri
   yield { rewritten, unreadable, problems: [...problems] };
 }
 
-/** Returns false when the object has changed since it was read: that write has used the present key. */
+/**
+ * Writes one object again. Returns false when the object has changed since it was read: that change is already
+ * encrypted with the present key.
+ */
 async function rewrite({ key, kind, revision: expect, data }: OutdatedRow, parts: RewriteParts): Promise<boolean> {
   const change: Omit<Change, 'revision'> = { op: 'update', key, kind, data, previous: { revision: expect, data } };
   try {

@@ -9,13 +9,14 @@ export interface Translated {
 }
 
 /**
- * Translates a change for a selection: an object that enters it is ADDED, one that leaves it is DELETED (with its new
- * state and revision). Returns undefined for one that is outside before and after.
+ * Translates a change into the event of a watch with a selector. An object is ADDED when it begins to match, and
+ * DELETED (with its new state and revision) when it no longer matches. Returns undefined when the object matches
+ * neither before nor after the change.
  */
 export function translate(change: FeedChange, selects: (entry: Entry) => boolean): Translated | undefined {
   const { entry, previous } = change;
   const after = change.type !== 'DELETED' && selects(entry);
-  // A watch that started before the object broke may have shown it.
+  // A watch that started while the object was still readable may have reported it.
   const before = previous !== undefined && (selects(previous) || isBroken(previous));
   if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry };
   return before ? { type: 'DELETED', entry } : undefined;

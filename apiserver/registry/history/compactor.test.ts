@@ -40,7 +40,7 @@ function setup(retention: Partial<Retention>, rows = 0): Setup {
 }
 
 describe('Compactor', () => {
-  it('keeps recent changes', async () => {
+  it('keeps changes until they have the minimum age', async () => {
     const { clock, compactor, trimmed } = setup({});
     compactor.record(1, 10);
     await clock.advance(999);
@@ -51,7 +51,7 @@ describe('Compactor', () => {
     expect(trimmed).to.deep.equal([1]);
   });
 
-  it('keeps a number of changes of any age', async () => {
+  it('keeps the minimum number of changes, however old they are', async () => {
     const { clock, compactor, trimmed } = setup({ minChanges: 300 });
     for (let revision = 1; revision <= 512; revision += 1) compactor.record(revision, 1);
     await clock.advance(10_000);
@@ -75,14 +75,14 @@ describe('Compactor', () => {
   it('applies the limit of bytes immediately, and before the limits of age and of number', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 300; revision += 1) compactor.record(revision, 5);
-    // One run has started when the bound was passed; another one handles the changes that came meanwhile.
+    // The first compaction started when the limit was exceeded; the second one handles the changes that came meanwhile.
     await compactor.compact();
     await compactor.compact();
     // 200 changes have 1,000 bytes.
     expect(trimmed.at(-1)).to.be.within(100, 110);
   });
 
-  it('never drops the newest change because of its size: even fast watchers have not read it yet', async () => {
+  it('keeps the newest change, however large it is: even fast watchers have not read it yet', async () => {
     const { compactor, trimmed } = setup({ minChanges: 1000, maxBytes: 1000 });
     for (let revision = 1; revision <= 20; revision += 1) {
       compactor.record(revision, 700);

@@ -9,28 +9,31 @@ export interface Retention {
   /** Default 10,000. */
   readonly minChanges: number;
   /**
-   * Bytes of changed objects, in memory and in the log; default 256 MiB. Beyond it, history is dropped however recent
-   * it is.
+   * Bytes of changed objects, in memory and in the log; default 256 MiB. Beyond this limit, the oldest changes are
+   * dropped, however recent they are.
    */
   readonly maxBytes: number;
 }
 
 export const defaultRetention: Retention = { minAgeMs: 300_000, minChanges: 10_000, maxBytes: 256 * 1024 * 1024 };
 
-/** The number of rows that one transaction deletes. Writers wait for it, for 2 to 4 ms. */
+/** The number of rows that one transaction deletes. It takes 2 to 4 ms, in which writers wait. */
 const rowsPerStep = 1000;
 
 const intervalMs = 30_000;
 
-/** The history that is kept while memory is short: the part that fast watchers still need. */
+/** The number of changes that are kept while memory is short: those that fast watchers still need. */
 const shortChanges = 1000;
 
-/** Changes are counted in groups: one record per change would cost as much memory as the window itself. */
+/**
+ * The number of changes that are counted as one group. A counter for each change would cost as much memory as the
+ * history itself.
+ */
 const changesPerGroup = 256;
 
 /**
- * The part of the bytes at which a group is closed: groups are dropped whole, and with large objects one group must
- * not hold all of the history.
+ * The fraction of `maxBytes` at which a group is closed. A group is dropped as a whole, so a group of large objects
+ * must not contain all of the history.
  */
 const groupShare = 1 / 64;
 
@@ -39,16 +42,16 @@ export interface CompactorParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly retention: Retention;
-  /** Drops changes up to a revision from memory; resolves when their memory is free. */
+  /** Drops the changes up to a revision from memory; resolves when this memory is free. */
   readonly trim: (revision: number) => Promise<void>;
-  /** True while memory is short: history is then dropped however recent it is. */
+  /** True while memory is short. Then only the latest changes are kept, whatever their age is. */
   readonly isMemoryShort: () => boolean;
-  /** The start of history in memory; the first run removes older history from the store. */
+  /** The revision after which history is in memory. The first compaction removes older history from the store. */
   readonly floor: number;
 }
 
 interface Group {
-  /** The revision of its last change. */
+  /** The revision of the group's last change. */
   revision: number;
   atMs: number;
   changes: number;
@@ -99,7 +102,7 @@ export class Compactor {
     if (this.#bytes > this.#parts.retention.maxBytes) void this.compact();
   }
 
-  /** Drops expired history. Runs by itself every 30 s, and when there are too many bytes. */
+  /** Drops expired history. The compactor calls this every 30 s, and when the history exceeds `maxBytes`. */
   compact(): Promise<void> {
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
@@ -122,7 +125,10 @@ export class Compactor {
     return { ...retention, minAgeMs: 0, minChanges: Math.min(retention.minChanges, shortChanges) };
   }
 
-  /** Removes the groups that are past the retention; the last one's revision is the new start of history. */
+  /**
+   * Removes the groups that the retention no longer covers. Returns the revision of the last of them, after which
+   * history now begins; undefined when no group is removed.
+   */
   #takeExpired(): number | undefined {
     const { minAgeMs, minChanges, maxBytes } = this.#retention();
     const newestExpiredMs = this.#parts.clock.monotonicMs() - minAgeMs;
@@ -130,7 +136,7 @@ export class Compactor {
     let count = 0;
     for (const group of this.#groups) {
       const isOld = group.atMs <= newestExpiredMs && this.#changes - group.changes >= minChanges;
-      // The newest changes are on their way to watchers that keep up, so the bound of bytes never removes them.
+      // Even fast watchers have not received the newest changes yet, so the limit of bytes never removes them.
       const isTooMuch = this.#bytes > maxBytes && group !== newest;
       if (!isOld && !isTooMuch) break;
       this.#changes -= group.changes;

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 import { badRequest, unreadable } from '../object/resource-errors.ts';
 import type { Compactor } from './compactor.ts';
 
-/** The time that a read waits for a revision that memory has not reached, as in Kubernetes. */
+/** The maximum time for which a read waits until memory has a revision; as in Kubernetes. */
 const reachTimeoutMs = 3_000;
 
 interface Waiter {
@@ -15,11 +15,10 @@ export interface RevisionsOptions {
   readonly clock: Clock;
   /** The revision of memory at the start. */
   readonly start: number;
-  /** Counts the changes that history keeps. */
+  /** The compactor, which counts the changes in the history. */
   readonly history: Pick<Compactor, 'record'>;
   /**
-   * Returns the database's revision when other processes write to it; absent: there are none, and memory is never
-   * behind.
+   * Returns the database's revision. Absent when no other process writes to the database: then memory is never behind.
    */
   readonly latest?: () => Promise<number>;
   /** Called with a revision that a caller waits for. */
@@ -44,7 +43,10 @@ export class Revisions {
     return this.#current;
   }
 
-  /** Called when memory has reached a revision; for a change, with the bytes that history keeps for it. */
+  /**
+   * Called when memory has reached a revision. If a change led to the revision, `bytes` is the size of the change in
+   * the history.
+   */
   advance(revision: number, bytes?: number): void {
     this.#current = revision;
     if (bytes !== undefined) this.#options.history.record(revision, bytes);
@@ -54,11 +56,11 @@ export class Revisions {
   }
 
   /**
-   * Returns the promise that a read has to wait for, if any, by Kubernetes' resourceVersion. With a number, it
-   * resolves when memory has at least that revision; with `0`, there is nothing to wait for; without one, or with an
-   * empty one, it resolves when memory has everything that was acknowledged anywhere before this call. Rejects with
-   * ApiError: 400 for an invalid number, 504 when memory does not get there in time, 503 when the database cannot be
-   * asked.
+   * Returns the promise for which a read has to wait, by the rules of Kubernetes for the parameter resourceVersion.
+   * With a number, the promise resolves when memory has at least this revision. With `0`, returns undefined: there is
+   * nothing to wait for. Without the parameter, or with an empty one, the promise resolves when memory has every write
+   * that any process acknowledged before this call. The promise rejects with ApiError: 400 for an invalid number, 504
+   * when memory does not reach the revision in time, 503 when the database does not return its revision.
    */
   reach(resourceVersion: string | undefined): Promise<void> | undefined {
     if (resourceVersion === undefined || resourceVersion === '') return this.mayLag ? this.#reachLatest() : undefined;
@@ -112,7 +114,7 @@ function tooLarge(revision: number, current: number): ApiError {
   });
 }
 
-/** The number of writes whose users are kept. */
+/** The number of writes for which the user is remembered. */
 const keptWriters = 16_384;
 
 /** The users of a write; the server itself has none. */
@@ -134,7 +136,9 @@ export class RecentWriters {
     this.#count += 1;
   }
 
-  /** Undefined for a write of another process, and for an older one. */
+  /**
+   * Returns the user who wrote a revision; undefined for a write of another process, and for a write that is too old.
+   */
   of(revision: number): string | undefined {
     return this.#users[this.#revisions.indexOf(revision)];
   }

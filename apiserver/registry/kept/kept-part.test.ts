@@ -28,13 +28,13 @@ function packed(
   return packer.pack();
 }
 
-/** Returns the content of a part about an entry, with the entry's bytes in other memory. */
+/** Returns the entry that a part has for this entry, in memory of its own. */
 function unpacked(part: KeptPart, { revision, bytes }: Entry): Entry {
   return part.entryAt(inBounds(part.find(revision)), bytes, new Slabs());
 }
 
 describe('KeptPart', () => {
-  it('has the same data about each entry as its object', () => {
+  it('has for each entry the values that its object gives', () => {
     assert(
       property(array(person, { minLength: 1, maxLength: 8 }), (persons) => {
         const cache = createPersonCache('Namespaced');
@@ -65,7 +65,7 @@ describe('KeptPart', () => {
     );
   });
 
-  it('has no entry of a revision that was not added', () => {
+  it('finds no entry for a revision that was not added', () => {
     const cache = createPersonCache();
     const part = new KeptPart(packed([2, 4, 9].map((at) => entryOf(cache, createPerson({ name: `p${at}` }), at))).data);
     expect([1, 2, 3, 4, 5, 8, 9, 10].map((revision) => part.find(revision))).to.deep.equal([
@@ -80,7 +80,7 @@ describe('KeptPart', () => {
     ]);
   });
 
-  it('recognizes the bytes of an entry, but not their place', () => {
+  it('recognizes the bytes of an object wherever they are in memory, and refuses changed bytes', () => {
     const cache = createPersonCache();
     const entry = entryOf(cache, createPerson({ name: 'ann' }), 7);
     const part = new KeptPart(packed([entry]).data);
@@ -90,7 +90,7 @@ describe('KeptPart', () => {
     expect(part.hasBytes(0, bytes)).to.equal(false);
   });
 
-  it('is unreadable once any of its bytes has changed, or is missing', () => {
+  it('is unreadable when any of its bytes has changed or is missing', () => {
     const cache = createPersonCache();
     const { data } = packed([1, 2].map((at) => entryOf(cache, createPerson({ name: `p${at}` }, { slug: 'é' }), at)));
     for (let at = 0; at < data.length; at += 1) {
@@ -103,14 +103,14 @@ describe('KeptPart', () => {
     expect(new KeptPart(data).size).to.equal(2);
   });
 
-  it('is read from any place in a buffer', () => {
+  it('can be read from any offset of a buffer', () => {
     const cache = createPersonCache();
     const { data } = packed([entryOf(cache, createPerson({ name: 'ann' }), 7)]);
     const moved = Buffer.concat([Buffer.of(1, 2, 3), data]).subarray(3);
     expect(new KeptPart(moved).find(7)).to.equal(0);
   });
 
-  it('is full at a maximum of entries, or at a maximum of values', () => {
+  it('is full at the maximum number of entries, or of bytes of values', () => {
     const cache = createPersonCache();
     const packer = new PartPacker('f');
     const entry = entryOf(cache, createPerson({ name: 'ann' }), 7);

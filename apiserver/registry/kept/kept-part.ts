@@ -5,32 +5,35 @@ import type { StoredEntry } from '../../index/stored-entry.ts';
 import { copyRecord } from '../../index/create-entry.ts';
 import type { Slabs } from '../../index/slabs.ts';
 
-/** The maximum number of entries of a part: packing them takes 5 ms, and reading them 1 ms. */
+/** The maximum number of entries of a part. Packing this many takes 5 ms, and reading them 1 ms. */
 export const maxPartEntries = 2048;
 
-/** A part ends at this many bytes of records, for objects with thousands of values. */
+/** A part ends when its records have this many bytes, because an object may have thousands of values. */
 const maxPartBytes = 2 * 1024 * 1024;
 
-/** The first word of a part. It differs for each form, and on a machine with the other order of bytes. */
+/** The first word of a part: the number of its format. A machine with another byte order reads another number. */
 const form = 0x6b657002;
 
-/** Form, entries, bytes of records, bytes of the fingerprint. */
+/**
+ * The header has four words: the format, the number of entries, the bytes of the records and the bytes of the
+ * fingerprint.
+ */
 const headerBytes = 16;
 const digestBytes = 32;
 const columnsAt = headerBytes + digestBytes;
 const columnBytes = 16;
 
-/** Kept bytes that are damaged, or of another form. */
+/** An error for a stored part that is damaged, or that has another format. */
 export class UnreadablePart extends Error {
   override readonly name = 'UnreadablePart';
 }
 
 /**
- * Packs the records of entries, which a start would otherwise get by parsing their objects: names, owners, and the values of
- * all indexes. Entries are in the order of the calls of {@link add}.
+ * Packs the records of entries: names, owners, and the values of all indexes. Without them, the next start has to parse
+ * the objects. Entries are in the order of the calls of {@link add}.
  *
- * The form: a header, a SHA-256 of the rest, the revisions, for each entry the CRC-32 of its object's bytes and the end of its record, the records, and
- * the fingerprint. All numbers have the machine's order of bytes.
+ * The format: a header, a SHA-256 of the rest, the revisions, the CRC-32 of each object's bytes, the end of each
+ * record, the records, and the fingerprint. All numbers have the byte order of the machine.
  */
 export class PartPacker {
   readonly #fingerprint: string;
@@ -73,7 +76,7 @@ export class PartPacker {
   }
 }
 
-/** A part that was packed, and its entries by revision. */
+/** Reads a packed part, and finds its entries by revision. */
 export class KeptPart {
   readonly #revisions: Float64Array;
   readonly #checks: Uint32Array;
@@ -85,11 +88,11 @@ export class KeptPart {
 
   /** @throws UnreadablePart */
   constructor(data: Uint8Array) {
-    // A copy, because the bytes of a row may begin anywhere in a buffer.
+    // The bytes are copied, because typed arrays need alignment and a row may begin anywhere in a buffer.
     const bytes = new Uint8Array(data);
     if (bytes.length < columnsAt) throw new UnreadablePart('it is too short');
     const [found, size = 0, recordBytes = 0, textBytes = 0] = new Uint32Array(bytes.buffer, 0, headerBytes / 4);
-    if (found !== form) throw new UnreadablePart('it has another form');
+    if (found !== form) throw new UnreadablePart('it has another format');
     const recordsAt = columnsAt + size * columnBytes;
     if (bytes.length !== recordsAt + recordBytes + textBytes) throw new UnreadablePart('it has the wrong length');
     const digest = digestOf(bytes.subarray(0, headerBytes), bytes.subarray(columnsAt));
@@ -115,14 +118,14 @@ export class KeptPart {
   }
 
   /**
-   * True when the bytes are those that the entry was made from. Otherwise the object was damaged, so the entry does not
-   * describe it.
+   * Returns true when the entry was made from these bytes. Other bytes mean that the stored object was damaged: then
+   * the entry does not describe it.
    */
   hasBytes(at: number, bytes: Buffer): boolean {
     return this.#checks[at] === crc32(bytes);
   }
 
-  /** The entry at a position, with bytes for which {@link hasBytes} is true. */
+  /** Returns the entry at a position. `bytes` are its object's bytes, for which {@link hasBytes} returned true. */
   entryAt(at: number, bytes: Buffer, slabs: Pick<Slabs, 'placeBehind'>): StoredEntry {
     const start = at === 0 ? 0 : inBounds(this.#ends[at - 1]);
     return copyRecord(slabs, bytes, this.#records.subarray(start, inBounds(this.#ends[at])));

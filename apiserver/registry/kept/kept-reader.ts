@@ -11,7 +11,7 @@ export interface KeptReaderParts {
   readonly kind: NumberedKind;
   readonly cache: KindCache;
   readonly fingerprint: string;
-  /** Called when parts cannot be used, once; they are deleted. */
+  /** Called at most once: when parts cannot be used, and are deleted. */
   readonly onUnusable: (reason: string) => void;
 }
 
@@ -21,7 +21,7 @@ export class KeptReader {
   readonly #apiVersion: string;
   readonly #keyPrefix: string;
   #part: KeptPart | undefined;
-  /** The store reads the next part while the present one is used. */
+  /** The next part, which the store reads while the present one is used. */
   #next: Promise<KeptData | undefined> | undefined;
   #last = 0;
   #isOver = false;
@@ -34,12 +34,12 @@ export class KeptReader {
     this.#keyPrefix = keyPrefixOf(parts.kind);
   }
 
-  /** The number of entries in the parts that were read, including those of former states. */
+  /** The number of entries in the parts that were read, including entries of former states of objects. */
   get size(): number {
     return this.#size;
   }
 
-  /** The number of entries that were taken from the parts, and so were not computed. */
+  /** The number of entries that were taken from the parts, and therefore not computed. */
   get used(): number {
     return this.#used;
   }
@@ -49,12 +49,15 @@ export class KeptReader {
     return this.#last;
   }
 
-  /** True when {@link advance} has to be awaited before {@link entryOf} is called for a row with this revision. */
+  /**
+   * Returns true when the caller has to await {@link advance} before it calls {@link entryOf} for a row with this
+   * revision.
+   */
   isBefore(revision: number): boolean {
     return !this.#isOver && revision > this.#last;
   }
 
-  /** Reads the parts up to the one that may have this revision. */
+  /** Reads parts until it has the part that may contain this revision. */
   async advance(revision: number): Promise<void> {
     while (this.isBefore(revision)) {
       const found = await (this.#next ?? this.#readAfter(this.#last));
@@ -64,19 +67,20 @@ export class KeptReader {
     }
   }
 
-  /** Reads the remaining parts, which have only former states. */
+  /** Reads the remaining parts, which contain only former states of objects. */
   async finish(): Promise<void> {
     await this.advance(Infinity);
   }
 
   /**
-   * Returns the entry of a row; undefined when it has to be computed. Rows come in the order of their revisions.
+   * Returns the entry of a row; undefined when the entry has to be computed. Call this for rows in the order of their
+   * revisions.
    * @throws BrokenObjectError
    */
   entryOf({ key, revision, data, problem }: Row): Entry | undefined {
     const part = this.#part;
     const at = part?.find(revision);
-    // The kept values are those of the object in the storage version, so they are not used for an object that is stored
+    // The kept values were computed from the object in the storage version, so they do not fit an object that is stored
     // in another version.
     if (part === undefined || at === undefined || problem !== undefined || !isInVersion(data, this.#apiVersion))
       return undefined;
@@ -89,10 +93,7 @@ export class KeptReader {
     return entry;
   }
 
-  /**
-   * Reads the next part; reports a failure. A start without kept values only takes longer, so it must not fail because
-   * of them.
-   */
+  /** Reads the next part. Reports a failure instead of throwing it: a start without kept values only takes longer. */
   async #readAfter(last: number): Promise<KeptData | undefined> {
     const { store, kind, onUnusable } = this.#parts;
     try {
@@ -108,7 +109,7 @@ export class KeptReader {
       if (problem !== undefined) throw new UnreadablePart(problem);
       const part = new KeptPart(data);
       if (part.fingerprint !== this.#parts.fingerprint)
-        throw new UnreadablePart('it is of other indexes, or of another version of the program');
+        throw new UnreadablePart('it was written for other indexes, or by another version of the program');
       this.#part = part;
       this.#last = last;
       this.#size += part.size;
@@ -118,7 +119,7 @@ export class KeptReader {
     }
   }
 
-  /** Deletes all parts, for a reason, and reads no more of them. */
+  /** Deletes all parts, reports the reason, and reads no further parts. */
   async drop(reason: string): Promise<void> {
     this.#end();
     this.#last = 0;

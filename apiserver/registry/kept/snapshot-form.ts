@@ -1,10 +1,16 @@
 import { crc32 } from 'node:zlib';
 import type { HashSecret } from '../../base/key-hash.ts';
 
-/** The first word of the end of a file. It differs for each form, and on a machine with the other order of bytes. */
+/**
+ * The first of the last three words of a file: the number of its format. A machine with another byte order reads
+ * another number.
+ */
 const form = 0x736e6102;
 
-/** The length of the end of a file: the form, and the length and the checksum of the footer before it. */
+/**
+ * The bytes of the last three words of a file: the format, and the length and the checksum of the footer before these
+ * words.
+ */
 export const endBytes = 12;
 
 /** An error for a snapshot that cannot be used; the message is the reason. */
@@ -19,28 +25,28 @@ export interface Piece {
   readonly check: number;
 }
 
-/** The data about a kind besides its objects. */
+/** What a snapshot says about a kind in the database, in addition to the kind's objects. */
 export interface SnapshotFacts {
-  /** The kept records of the kind in the database. */
+  /** The kept records of the kind in the database: the last revision, and the number of records. */
   readonly kept: { readonly last: number; readonly size: number } | undefined;
-  /** The generation of the unique indexes in the database. */
+  /** The generation of the kind's unique indexes in the database. */
   readonly generation: number;
 }
 
 /** The end of a snapshot, which describes the content before it. */
 export interface SnapshotFooter {
-  /** The nonce of the mark in the database. */
+  /** The nonce that the mark in the database also has, if the snapshot belongs to this database. */
   readonly nonce: string;
   readonly fingerprint: string;
-  /** The secret of the hashes of the names. */
+  /** The secret with which names are hashed. */
   readonly secret: HashSecret;
-  /** Bytes of all records with their objects. */
+  /** The bytes of all objects and their records. */
   readonly size: number;
-  /** Blocks of records, which come first, each with the number of its rows. */
+  /** The blocks of objects and records, which come first in the file, each with the number of its rows. */
   readonly blocks: readonly (Piece & { readonly rows: number })[];
-  /** Columns of the rows: the position in the block, and the hash of the name. */
+  /** The two columns of the rows: the position in the block, and the hash of the name. */
   readonly columns: readonly [Piece, Piece];
-  /** The rows in the order of each part of each index; null for a part without an order. */
+  /** For each index, and each part of its key: the rows in the order of this part; null for a part without an order. */
   readonly orders: readonly (readonly (Piece | null)[])[];
   readonly facts: SnapshotFacts;
 }
@@ -60,24 +66,27 @@ export function packFooter(footer: SnapshotFooter): Buffer {
   return Buffer.concat([text, Buffer.from(end.buffer)]);
 }
 
-/** The bytes of the footer before the end of a file. @throws UnusableSnapshot */
+/** Returns the length and the checksum of the footer, from the last words of the file. @throws UnusableSnapshot */
 export function footerPiece(end: Uint8Array): Piece {
   const [found, bytes = 0, check = 0] = new Uint32Array(end.slice().buffer);
-  if (found !== form) throw new UnusableSnapshot('it is not complete, or has another form');
+  if (found !== form) throw new UnusableSnapshot('it is not complete, or has another format');
   return { bytes, check };
 }
 
-/** `fileBytes` is the length of the whole file. @throws UnusableSnapshot */
+/** Parses a footer. `fileBytes` is the length of the whole file. @throws UnusableSnapshot */
 export function unpackFooter(text: Buffer, fileBytes: number): SnapshotFooter {
   const footer: unknown = JSON.parse(text.toString());
-  if (!isFooter(footer)) throw new UnusableSnapshot('it has another form');
+  if (!isFooter(footer)) throw new UnusableSnapshot('it has another format');
   const pieces = [...footer.blocks, ...footer.columns, ...footer.orders.flat()];
   const bytes = pieces.reduce((sum, piece) => sum + (piece?.bytes ?? 0), text.length + endBytes);
   if (bytes !== fileBytes) throw new UnusableSnapshot('it has the wrong length');
   return footer;
 }
 
-/** True for a footer. The checksum is right, so {@link packFooter} has written the value in this form. */
+/**
+ * Returns true for a footer. Two fields are enough: the checksum was right, so {@link packFooter} has written the
+ * value.
+ */
 function isFooter(value: unknown): value is SnapshotFooter {
   return typeof value === 'object' && value !== null && 'blocks' in value && 'facts' in value;
 }

@@ -13,7 +13,7 @@ import type { SnapshotFacts } from './snapshot-form.ts';
 import { readContent, readFooter } from './snapshot-reader.ts';
 import { writeSnapshot } from './snapshot-writer.ts';
 
-/** The time for all snapshots of a stop. Kubernetes kills a process 30 s after it has asked it to stop. */
+/** The maximum time for all snapshots of a stop. Kubernetes kills a process 30 s after the signal to stop. */
 const longestMs = 15_000;
 
 export interface SnapshotKeeperParts {
@@ -22,27 +22,33 @@ export interface SnapshotKeeperParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly uuid: () => string;
-  /** Names the program, as for kept records. */
+  /** The name and version of the program. Snapshots of another program are not used. */
   readonly program: string;
-  /** True when the objects of a kind are encrypted: then it has no snapshot. */
+  /** Returns true when the objects of a kind are encrypted. Such a kind has no snapshot. */
   readonly isEncrypted: (kind: StoredKind) => boolean;
-  /** Changes of a kind after this revision are known. */
+  /** Returns the revision after which all changes of a kind are in the change log. */
   readonly floorOf: (kindNumber: number) => number;
-  /** Kinds with fewer objects have no snapshot. Default 1,000, which a start reads in 20 ms without one. */
+  /**
+   * A kind with fewer objects has no snapshot. Default 1,000: a start reads this many objects from the database in 20
+   * ms.
+   */
   readonly fewestObjects?: number;
 }
 
-/** A kind whose memory is written. */
+/** A kind whose objects and indexes are written into a snapshot. */
 export interface SnapshotKind {
   readonly kindNumber: number;
   readonly cache: KindCache;
-  /** The feed's revision is that of the last change of the kind; an earlier one if there was none since the start. */
+  /**
+   * `revision` is the revision of the kind's last change, or an earlier one if the kind has not changed since the
+   * start.
+   */
   readonly feed: { readonly revision: number };
 }
 
-/** The facts about the state in which a kind is written. */
+/** The state of a kind when its snapshot is written. */
 export interface SnapshotState extends Pick<SnapshotFacts, 'kept'> {
-  /** The revision of the memory. */
+  /** The revision that memory has. */
   readonly revision: number;
 }
 
@@ -53,7 +59,7 @@ export interface RestoredKind {
   readonly facts: SnapshotFacts;
 }
 
-/** A kind that is served, and the mark of its file, if it was read from one. */
+/** A kind that is served. `mark` is the mark of the snapshot from which the kind was read, if there was one. */
 interface Followed {
   readonly cache: KindCache;
   readonly kind: NumberedKind;
@@ -61,14 +67,18 @@ interface Followed {
 }
 
 /**
- * Writes the memory of kinds into files when a server stops, so that the next start copies it, and computes nothing. A
- * file is valid for the database that has its mark. Changes after the mark come from the log.
+ * Writes the objects and indexes of kinds into files when a server stops, so that the next start only has to copy them
+ * into memory. A file is valid only for the database that has its mark. The changes after the mark are read from the
+ * change log.
  */
 export class SnapshotKeeper {
   readonly #parts: SnapshotKeeperParts;
   /** The kinds by their numbers. */
   readonly #followed = new Map<number, Followed>();
-  /** The names of the files of kinds that were read, and the names of the files that the next start can use. */
+  /**
+   * The names of all files of the kinds that this process has served, and the names of the files that the next start
+   * can use.
+   */
   readonly #known = new Set<string>();
   readonly #right = new Set<string>();
   #endMs: number | undefined;
@@ -78,8 +88,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * Reads the snapshot of a kind; undefined when there is none that can be used, for a reason that is logged. `onRead` is called with
-   * numbers of objects; its error ends the work, and is thrown.
+   * Reads the snapshot of a kind. Returns undefined when there is no usable one, and logs the reason. Calls `onRead`
+   * with the number of objects of each step. An error of `onRead` ends the read, and is thrown.
    */
   async read(
     cache: KindCache,
@@ -90,7 +100,7 @@ export class SnapshotKeeper {
     this.#followed.delete(kind.number);
     try {
       if (!isEncrypted(kind)) return await this.#restore(cache, kind, { current, onRead });
-      // The file may be from a time when the objects were not encrypted.
+      // A file may exist from a time when the objects were not encrypted.
       await files.drop(files.nameOf(kind));
     } catch (error) {
       if (!isUnusable(error)) throw error;
@@ -99,7 +109,7 @@ export class SnapshotKeeper {
     return undefined;
   }
 
-  /** Logs why a snapshot is not used. */
+  /** Logs the reason why a snapshot is not used. */
   reject({ descriptor: { kind, group } }: KindCache, of: NumberedKind, reason: string): void {
     this.#known.add(this.#parts.files.nameOf(of));
     const file = this.#pathOf(of);
@@ -116,7 +126,7 @@ export class SnapshotKeeper {
     this.#followed.set(kind.number, { cache, kind, mark });
   }
 
-  /** Writes a kind that is not changed any more. Logs a failure. */
+  /** Writes the snapshot of a kind that no longer changes. Logs a failure. */
   async save(of: SnapshotKind, state: SnapshotState): Promise<void> {
     const followed = this.#followed.get(of.kindNumber);
     const { fewestObjects = 1_000, isEncrypted } = this.#parts;
@@ -162,9 +172,10 @@ export class SnapshotKeeper {
     try {
       const footer = await readFooter(file);
       const mark = await this.#parts.files.readMark(kind.number);
-      if (footer.nonce !== mark?.nonce) throw new UnusableSnapshot('it is not of the last stop of this database');
+      if (footer.nonce !== mark?.nonce)
+        throw new UnusableSnapshot('it was not written at the last stop of this database');
       if (footer.fingerprint !== fingerprint)
-        throw new UnusableSnapshot('it is of other indexes, or of another version of the program');
+        throw new UnusableSnapshot('it was written for other indexes, or by another version of the program');
       if (mark.revision < this.#parts.floorOf(kind.number) || mark.revision > current)
         throw new UnusableSnapshot('the changes since then are no longer known');
       const contents = await runInTurns(restoredContents(cache, await readContent(file, footer, onRead)));
@@ -193,8 +204,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * True for a file that may be of use: one that was written or has a new mark; one of a kind that was not read,
-   * because its plugin may be missing only now; and one that is no snapshot.
+   * Returns true for a file that must stay: a snapshot that the next start can use; the file of a kind that was not
+   * read, because its plugin may be missing only now; and a file that is not a snapshot.
    */
   async #isOfUse(name: string): Promise<boolean> {
     if (this.#right.has(name) || this.#known.has(name)) return this.#right.has(name);
@@ -223,7 +234,7 @@ function isAbsent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** True for a snapshot that is wrong, and for failures of the file system. */
+/** Returns true for an unusable snapshot, and for errors of the file system. */
 function isUnusable(error: unknown): error is Error {
   return error instanceof UnusableSnapshot || (error instanceof Error && 'syscall' in error);
 }

@@ -7,13 +7,13 @@ import { nextTurn } from '../../turns/next-turn.ts';
 import { checkPiece, endBytes, footerPiece, UnusableSnapshot, unpackFooter } from './snapshot-form.ts';
 import type { Piece, SnapshotFooter } from './snapshot-form.ts';
 
-/** The content of a snapshot, in the memory in which it stays. */
+/** The content of a snapshot, in the buffers that the kind's cache then uses. */
 export type SnapshotContent = TableContent & { readonly size: number; readonly orders: readonly IndexOrders[] };
 
-/** Blocks that are read by one call, in bytes. Their checksums take some milliseconds. */
+/** The bytes of the blocks that one call reads. Their checksums take some milliseconds. */
 const readAtOnce = 16 * 1024 * 1024;
 
-/** Calls that run at the same time. The main thread computes checksums meanwhile. */
+/** The number of calls that run at the same time. Meanwhile the main thread computes checksums. */
 const lanes = 2;
 
 /** @throws UnusableSnapshot */
@@ -32,20 +32,21 @@ export async function readFooter(file: FileHandle): Promise<SnapshotFooter> {
 
 type OnRows = (rows: number) => void;
 
-/** Some pieces that follow each other in the file. */
+/** Consecutive pieces of the file. */
 interface Part {
   readonly position: number;
   readonly pieces: readonly Piece[];
   /**
-   * Returns the memory that the pieces are read into. It is allocated in the turn of the read: a thousand blocks in one
-   * turn took 0.3 s.
+   * Allocates the memory for the pieces. It is called just before the read, because the allocation of a thousand blocks
+   * at once blocked the event loop for 0.3 s.
    */
   readonly targets: () => readonly Uint8Array[];
   readonly rows: number;
 }
 
 /**
- * Reads everything before the footer. `onRows` is called with the number of rows of some blocks; its error ends the work, and is thrown.
+ * Reads everything before the footer. Calls `onRows` with the number of rows of each group of blocks. An error of
+ * `onRows` ends the read, and is thrown.
  * @throws UnusableSnapshot
  */
 export async function readContent(file: FileHandle, footer: SnapshotFooter, onRows: OnRows): Promise<SnapshotContent> {
@@ -73,7 +74,7 @@ export async function readContent(file: FileHandle, footer: SnapshotFooter, onRo
   return { secret, size, at, hashes, blocks, orders };
 }
 
-/** Splits a list into groups of so many bytes. */
+/** Splits a list into groups of at most this many bytes. */
 function groupsOf<Each extends Piece>(pieces: readonly Each[]): readonly (readonly Each[])[] {
   const groups: Each[][] = [];
   let bytes = readAtOnce;

@@ -7,19 +7,19 @@ import { packFooter, pieceOf } from './snapshot-form.ts';
 import type { Piece, SnapshotFacts, SnapshotFooter } from './snapshot-form.ts';
 
 export interface SnapshotSource {
-  /** The memory of the kind, which must not change meanwhile. */
+  /** The objects and indexes of the kind. They must not change while the file is written. */
   readonly cache: KindCache;
   readonly nonce: string;
   readonly fingerprint: string;
   readonly facts: SnapshotFacts;
-  /** Called before each write; its error ends the work. */
+  /** Called before each write. An error of `check` ends the work. */
   readonly check: () => void;
 }
 
 /**
- * Writes what a cache has into a new file that only its owner can read, in many turns of the event loop. Replaces a former file first, so
- * that the disk never holds both. Leaves no file when it fails. It is not synced: a start finds a torn file by its
- * checksums.
+ * Writes the content of a cache into a new file that only its owner can read, in many turns of the event loop. Deletes
+ * the former file first, so that the disk never has to hold two. Leaves no file after a failure. The file is not synced
+ * to the disk: the next start detects an incomplete file by its checksums.
  */
 export async function writeSnapshot(path: string, source: SnapshotSource): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -58,7 +58,7 @@ class SnapshotWriter {
   async #writeBlocks(packer: RecordPacker): Promise<SnapshotFooter['blocks']> {
     const blocks: SnapshotFooter['blocks'][number][] = [];
     let writing: Promise<void> | undefined;
-    // A block is packed while the one before it is written.
+    // A block is packed while the previous one is written.
     for (let block = packer.next(); block !== undefined; block = packer.next()) {
       const { rows, bytes } = block;
       blocks.push({ ...pieceOf(bytes), rows });

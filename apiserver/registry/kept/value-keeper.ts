@@ -20,7 +20,7 @@ export interface KeptKind extends SnapshotKind {
 }
 
 export interface ValueKeeperParts {
-  /** The store of the kept records; undefined when nothing is kept. */
+  /** The store for the kept records; undefined when no records are kept. */
   readonly store: KeptStore | undefined;
   /** Writes snapshots at a stop; undefined when there are no snapshots. */
   readonly snapshots?: SnapshotKeeper | undefined;
@@ -38,16 +38,19 @@ export interface ValueKeeperParts {
 
 const intervalMs = 30_000;
 
-/** The number of changes after which a running server saves. Computing the values of this many objects takes 0.2 s. */
+/**
+ * The number of changes after which a running server saves the records. To compute the values of this many objects
+ * takes 0.2 s.
+ */
 const fewestChanges = 10_000;
 
 /**
- * The number of changes from which on a server saves when it stops. Computing the values of this many objects takes 10
- * ms.
+ * The minimum number of changes for which a server saves the records when it stops. To compute the values of this many
+ * objects takes 10 ms.
  */
 const fewestAtStop = 1_000;
 
-/** The number of entries that are looked at in one step, which takes a fraction of a millisecond. */
+/** The number of entries that one step examines. A step takes a fraction of a millisecond. */
 const seenPerStep = 2_000;
 
 /** The kept records of a kind in the store. */
@@ -56,14 +59,14 @@ interface State {
   readonly kind: NumberedKind;
   readonly fingerprint: string;
   readonly reader: KeptReader;
-  /** Undefined while the kind is read. */
+  /** Undefined until all objects of the kind have been read. */
   saved: SnapshotFacts['kept'];
 }
 
 /**
- * Keeps the records of objects in the store, so that the next start copies them and does not parse the objects.
- * A record belongs to a revision of an object, and so never changes. That is why parts are only added, in the background
- * and at a stop. All parts are written again once more than half of the records belong to former states.
+ * Saves the records of objects in the store, so that the next start copies the records and does not parse the objects.
+ * A record belongs to one revision of an object, and never changes. So new parts are only added, in the background and
+ * at a stop. Once more than half of the records belong to former states of objects, all parts are written again.
  */
 export class ValueKeeper {
   readonly #parts: ValueKeeperParts;
@@ -84,13 +87,14 @@ export class ValueKeeper {
   }
 
   /**
-   * Called before the server stops: a kind that is closed from now on is not served again, so its snapshot is written.
+   * Called before the server stops. The snapshot of a kind that is closed after this call is written, because the kind
+   * is not served again.
    */
   prepareStop(): void {
     this.#isStopping = true;
   }
 
-  /** Saves a last time, and writes snapshots. Call it once no more changes are made. */
+  /** Saves the records a last time, and writes the snapshots. Call this once no more changes are made. */
   async stop(): Promise<void> {
     this.prepareStop();
     await this.#periodic.stop();
@@ -107,8 +111,8 @@ export class ValueKeeper {
   }
 
   /**
-   * Begins to read a kind into a cache; returns undefined when nothing can be kept for it, because an index is a
-   * function. Its changes are saved after {@link finish}.
+   * Begins to read a kind into a cache. Returns undefined when no records can be kept: when there is no store, or an
+   * index is a function. Changes of the kind are saved after {@link finish}.
    */
   read(cache: KindCache, kindNumber: number): KeptReader | undefined {
     const { store, logger } = this.#parts;
@@ -125,8 +129,8 @@ export class ValueKeeper {
   }
 
   /**
-   * Called when the kind came from a snapshot: from now on, its changes are saved. `saved` describes the records that
-   * the store had at the stop.
+   * Called when the kind was read from a snapshot: from now on, its changes are saved. `saved` describes the records
+   * that the store had when the snapshot was written.
    */
   resume(cache: KindCache, kindNumber: number, saved: SnapshotFacts['kept']): void {
     this.read(cache, kindNumber);
@@ -134,7 +138,7 @@ export class ValueKeeper {
     if (state !== undefined) state.saved = saved ?? { last: 0, size: 0 };
   }
 
-  /** Called when the kind was read: from now on, its changes are saved. */
+  /** Called when the kind was read from the store: from now on, its changes are saved. */
   async finish(kindNumber: number): Promise<void> {
     const state = this.#states.get(kindNumber);
     if (state === undefined) return;
@@ -143,12 +147,12 @@ export class ValueKeeper {
     state.saved = { last, size };
   }
 
-  /** Saves the values of a kind that is no longer served a last time, once its running writes have ended. */
+  /** Called when a kind is no longer served: saves its records a last time, once its running writes have ended. */
   close(closed: KeptKind): void {
     this.#saving = this.#closeAfter(this.#saving, closed);
   }
 
-  /** Saves the values of kinds with at least this many changes. Logs a failure. */
+  /** Saves the records of the kinds with at least this many changes. Logs a failure. */
   save(fewest: number): Promise<void> {
     this.#saving = this.#saveAfter(this.#saving, fewest);
     return this.#saving;
@@ -171,9 +175,9 @@ export class ValueKeeper {
   async #saveOf({ cache, kindNumber }: KeptKind, fewest: number): Promise<void> {
     const revision = this.#parts.revision();
     const state = this.#states.get(kindNumber);
-    // A kind that was read again meanwhile has another cache.
+    // If the kind was read again meanwhile, the state belongs to another cache.
     if (state?.cache !== cache || state.saved === undefined) return;
-    // Revisions count the changes of all kinds, so a kind has at most this many changes.
+    // Revisions count the changes of all kinds, so this difference is an upper limit for the changes of one kind.
     if (revision - state.saved.last < fewest || cache.size < fewest) return;
     try {
       await this.#saveKind(state, { revision, fewest });
@@ -220,7 +224,7 @@ export class ValueKeeper {
   }
 }
 
-/** The entries whose values are worth keeping, of revisions after `from` and up to `upTo`, in the order of revisions. */
+/** Returns the entries to save that have a revision after `from` and up to `upTo`, in the order of revisions. */
 function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<readonly StoredEntry[]> {
   const found: StoredEntry[] = [];
   let seen = 0;
@@ -233,8 +237,8 @@ function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<re
 }
 
 /**
- * Leaves out objects that are being deleted, because they are few, and objects that an index could not read: these have
- * no value at all, not even the name.
+ * Returns false for an object that is being deleted, because there are few of them, and for an object that an index
+ * could not read: its record has no values, not even the name.
  */
 function isKept({ deletion, hasValues }: StoredEntry): boolean {
   return deletion === undefined && hasValues;

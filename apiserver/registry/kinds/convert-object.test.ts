@@ -32,12 +32,12 @@ function thing(more: object = {}): ApiObject & { readonly spec: object } {
 }
 
 describe('convertObject', () => {
-  it('without a function changes apiVersion, sets defaults, and removes fields that the schema does not have', () => {
+  it('changes apiVersion, sets defaults, and removes fields that the schema does not have, when the model has no function', () => {
     const converted = convertObject(thing({ old: 1 }), rules, undefined);
     expect(converted).to.deep.equal({ ...thing({ unit: 'mm' }), apiVersion: 'things.example.com/v2' });
   });
 
-  it('passes a frozen object to the function, and shares nothing with its result', () => {
+  it('passes a frozen object to the function, and copies the result', () => {
     const spec = { size: 1 };
     const converted = convertObject(thing(), rules, (object) => {
       expect([Object.isFrozen(object), Object.isFrozen(object.metadata.labels)]).to.deep.equal([true, true]);
@@ -86,7 +86,7 @@ describe('convertObject', () => {
     ],
   ];
   for (const [what, convert, message] of failures) {
-    it(`fails, naming kind and versions, when the function ${what}`, () => {
+    it(`fails with a message that names the kind and the versions, when the function ${what}`, () => {
       expect(() => convertObject(thing(), rules, convert)).to.throw(
         ApiError,
         `Thing "a" cannot be converted from things.example.com/v1 to things.example.com/v2: ${message}`,

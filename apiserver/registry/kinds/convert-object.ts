@@ -15,9 +15,10 @@ export type Convert = ((object: ApiObject) => unknown) | undefined;
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 /**
- * Converts an object to another version: the result of the model's function, with the defaults of the target's schema
- * and without unknown fields. Freezes `object`; the result shares nothing with it.
- * @throws ApiError InternalError, naming object, kind and versions, when the function throws or returns something else
+ * Converts an object to another version: calls the model's function, sets the defaults of the target's schema, and
+ * removes unknown fields. Freezes `object`; the result shares no memory with it.
+ * @throws ApiError InternalError, which names the object, kind and versions, when the function throws or does not
+ * return an object
  */
 export function convertObject(object: ApiObject, { model, schema }: Rules, convert: Convert): ApiObject {
   try {
@@ -45,12 +46,12 @@ export function convertObject(object: ApiObject, { model, schema }: Rules, conve
 
 function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
   if (answer instanceof Promise) {
-    // The result of an asynchronous conversion is not used.
+    // The promise of an asynchronous conversion is not used, so its rejection is ignored.
     answer.catch(() => undefined);
     throw new TypeError('the conversion must be synchronous, and returned a Promise');
   }
   const copied = isJsonObject(answer) ? copyAsJsonObject(answer, objectLimits) : undefined;
-  // A result with a `toJSON` counts as the value that it returns.
+  // If the result has a function `toJSON`, the value that `toJSON` returns is used.
   if (!isJsonObject(copied)) throw new TypeError('the conversion must return an object');
   return copied;
 }

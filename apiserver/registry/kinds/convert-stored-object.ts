@@ -10,9 +10,9 @@ import type { Rules } from '../rules/write-request.ts';
 export type ConvertStored = (stored: Uint8Array, revision: number) => Uint8Array;
 
 /**
- * Reads objects stored in any version that the kind ever had. Most are in the right one and cost a comparison; a
- * version that no model declares is assumed to have the same fields. The returned function throws like {@link
- * convertObject}, and SyntaxError or BrokenObjectError when the bytes are no object.
+ * Returns a function that reads stored objects, in any version that the kind ever had. Most objects have the storage
+ * version, and cost only a comparison. A version that no model declares is assumed to have the same fields. The
+ * function throws like {@link convertObject}, and SyntaxError or BrokenObjectError when the bytes are not an object.
  */
 export function storedObjectConverter(rules: Rules): ConvertStored {
   const apiVersion = apiVersionOf(rules.model);

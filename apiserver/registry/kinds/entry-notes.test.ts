@@ -48,8 +48,8 @@ function fieldsOf({
   return { key, name, namespace, uid, of, size, all, owners, deletion };
 }
 
-describe('the note about an object', () => {
-  it('makes the same entry in another process as the object itself', () => {
+describe('a note', () => {
+  it('gives another process the same entry that parsing the object gives', () => {
     const note = new EntryNotes(fingerprint).write(person, values);
     const slabs = new Slabs();
     const entry = new EntryNotes(fingerprint).read(changeOf(note), slabs);
@@ -59,7 +59,7 @@ describe('the note about an object', () => {
     expect(entry?.bytes.equals(bytes)).to.equal(true);
   });
 
-  it('is ignored by a process with other indexes, and when the object cannot be decrypted', () => {
+  it('is ignored when the process has other indexes, and when the object cannot be decrypted', () => {
     const note = new EntryNotes(fingerprint).write(person, values);
     const read = (change: Change, of = fingerprint): unknown => new EntryNotes(of).read(change, new Slabs());
     expect(read(changeOf(note), other)).to.equal(undefined);

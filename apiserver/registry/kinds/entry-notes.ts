@@ -10,16 +10,16 @@ import { withRevision } from '../object/object-codec.ts';
 /** The length in bytes of the fingerprint, which comes before the record. */
 const markBytes = 32;
 
-/** Many notes share a block. */
+/** The size of a block of memory, which many notes share. */
 const blockBytes = 64 * 1024;
 
 const noBytes = Buffer.alloc(0);
 
 /**
- * Notes from one process to another about the new state of an object: its record, so that the other process copies it,
- * and neither parses the object nor computes the values of its indexes. A note begins with the fingerprint of the
- * writer's indexes and program, and is ignored by a process with other indexes or another program, for example while a
- * plugin is reloaded.
+ * Writes and reads notes: the process that writes an object sends the object's record to the other processes. They copy
+ * the record, and need not parse the object or compute the values of its indexes. A note begins with the fingerprint of
+ * the sender's indexes and program. A process with another fingerprint ignores the note, for example while a plugin is
+ * reloaded.
  */
 export class EntryNotes {
   readonly #mark: Buffer;
@@ -39,7 +39,7 @@ export class EntryNotes {
   }
 
   /**
-   * Returns the entry of a change, from its note; undefined when the change's object has to be parsed. @throws
+   * Returns the entry of a change, from the change's note; undefined when the object has to be parsed. @throws
    * BrokenObjectError
    */
   read({ data, revision, problem, note }: Change, slabs: Slabs): StoredEntry | undefined {
@@ -55,7 +55,7 @@ export class EntryNotes {
     return completeRecord(slabs, { ...state, record: note.subarray(markBytes) });
   }
 
-  /** A place for a record without bytes; see {@link Slabs}. */
+  /** Returns memory for a record whose object has no bytes in it; see {@link Slabs}. */
   placeBehind(_bytes: Buffer, length: number): RecordPlace {
     const size = markBytes + length;
     if (this.#filled + size > this.#block.size) {

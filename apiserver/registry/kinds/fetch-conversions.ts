@@ -3,12 +3,12 @@ import type { Row } from '../../store/store.ts';
 import { PendingConversion } from './pending-conversion.ts';
 import type { KindReader } from './stored-entry.ts';
 
-/** The bytes of rows that are looked at in one turn of the event loop, which takes a few milliseconds. */
+/** The bytes of rows that are examined in one turn of the event loop, which takes a few milliseconds. */
 const bytesPerTurn = 512 * 1024;
 
 /**
- * Fetches the conversions that stored objects of a kind need, so that they can be read at once; rows in the storage version
- * cost a comparison. @throws ApiError InternalError when a webhook does not convert them
+ * Fetches the conversions of the stored objects of a kind, so that the objects can then be read synchronously. A row in
+ * the storage version costs only a comparison. @throws ApiError InternalError when a webhook does not convert them
  */
 export async function fetchConversions(
   { convertStored }: Pick<KindReader, 'convertStored'>,
@@ -43,7 +43,7 @@ function pendingOf(
     convertStored(data, revision);
     return undefined;
   } catch (error) {
-    // Any other error is thrown again when the object is read.
+    // Any other error is ignored here: the read of the object throws it again.
     return error instanceof PendingConversion ? error : undefined;
   }
 }

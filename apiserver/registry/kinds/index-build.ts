@@ -2,12 +2,15 @@ import type { KindCache } from '../../index/kind-cache.ts';
 import { runInTurns } from '../../turns/steps.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The kind cannot be served with these indexes; nothing of it has been registered. */
+/** An error for a kind that cannot be served with its indexes. Nothing of the kind has been registered. */
 export class IndexBuildError extends Error {
   override readonly name = 'IndexBuildError';
 }
 
-/** Rejects with IndexBuildError, naming the index, the value and two objects that have it. */
+/**
+ * Rejects with IndexBuildError when two objects have the same value in a unique index. The message names the index, the
+ * value and the objects.
+ */
 export async function checkUnique(cache: KindCache): Promise<void> {
   const found = await runInTurns(cache.duplicate());
   if (found === undefined) return;
@@ -18,7 +21,7 @@ export async function checkUnique(cache: KindCache): Promise<void> {
   );
 }
 
-/** The store's numbers of the unique indexes, by name. */
+/** Returns the numbers that the store has for the unique indexes, by the indexes' names. */
 export async function numberIndexes(cache: KindCache, store: Store): Promise<Map<string, number>> {
   const { group, plural } = cache.descriptor;
   const numbers = new Map<string, number>();

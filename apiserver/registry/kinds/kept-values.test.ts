@@ -36,7 +36,8 @@ interface Write {
 }
 
 /**
- * A save of the values. The process is killed before the call of the store with this number; never when it is Infinity.
+ * A step that saves the values. `killedAt` is the number of the call of the store before which the process is killed;
+ * Infinity: never.
  */
 interface Save {
   readonly step: 'save';
@@ -75,7 +76,7 @@ const steps = array(
 
 class Killed extends Error {}
 
-/** Returns a store that makes this many changes. Each further change fails, as if the process were killed. */
+/** Returns a store that makes `calls.left` changes. Each further change fails, as if the process were killed. */
 function killedAt(kept: KeptStore, calls: { left: number }): KeptStore {
   const count = (): void => {
     if (calls.left <= 0) throw new Killed('killed');
@@ -103,7 +104,7 @@ class Served {
   #kindNumber = 0;
   #revision = 0;
   readonly #calls = { left: Infinity };
-  /** The number of entries that a restart did not compute. */
+  /** The number of entries that a restart took from the kept values. */
   used = 0;
 
   constructor(path: string) {
@@ -117,7 +118,7 @@ class Served {
     return this.#reader.cache.size;
   }
 
-  /** Reads everything, and expects the same result as from a read without kept data. */
+  /** Opens the database, reads everything, and expects the same result as a read without kept data. */
   async open(): Promise<void> {
     this.#calls.left = Infinity;
     this.#store = createSqliteStore({ path: this.#path });
@@ -226,7 +227,7 @@ function comparable(entry: Entry): object {
   return { key, name, namespace, uid, revision, size, values, owners, deletion, text: entry.bytes.toString() };
 }
 
-describe('a start with kept index values', () => {
+describe('a start that uses kept index values', () => {
   let folder: string;
   let files = 0;
 
@@ -238,7 +239,7 @@ describe('a start with kept index values', () => {
     [5, ''],
     [40, ' [slow]'],
   ] as const) {
-    it(`reads the same as a start without kept values, after any history, even one with a kill during a save${tier}`, async () => {
+    it(`reads the same objects as a start without kept values, after any sequence of steps, even with a kill during a save${tier}`, async () => {
       let used = 0;
       await assert(
         asyncProperty(steps, async (drawn) => {

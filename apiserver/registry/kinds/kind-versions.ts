@@ -12,7 +12,9 @@ function servedVersionsOf(storage: ModelDescriptor): readonly ModelDescriptor[] 
   return versionsOfKind(storage).filter(({ served }) => served !== false);
 }
 
-/** The warning in each response in a deprecated version, as in Kubernetes; undefined for other versions. */
+/**
+ * Returns the warning that each response in a deprecated version has, as in Kubernetes; undefined for other versions.
+ */
 export function deprecationOf(model: ModelDescriptor, storage: ModelDescriptor): string | undefined {
   const { deprecated = false, kind, group, version } = model;
   if (deprecated === false || typeof deprecated === 'string') return deprecated || undefined;

@@ -7,10 +7,10 @@ import type { Resource } from './resource.ts';
 const name = 'live';
 
 /**
- * The index of the claims of namespaces and definitions, in which other objects are created. Such an object claims
- * its uid until it is marked for deletion; the commit that marks it releases the claim. From then on every replica
- * refuses creations that require the claim, so that no object can appear unnoticed by the controller that deletes the
- * objects.
+ * The index by which namespaces and definitions hold claims, because other objects are created in them. A namespace or
+ * definition claims its uid until it is marked for deletion; the commit that marks it releases the claim. From then on
+ * every replica refuses creations that require the claim. So no new object can escape the controller that deletes the
+ * objects of the namespace or definition.
  */
 export const liveIndex: IndexSpec = new IndexSpec({
   name,
@@ -22,18 +22,18 @@ export const liveIndex: IndexSpec = new IndexSpec({
   },
 });
 
-/** A rule of creations that depends on another object: the namespace, or the definition of the kind. */
+/** A rule by which a creation depends on another object: the namespace, or the definition of the kind. */
 export interface CreationRule {
-  /** True for the kinds that have this rule; the result stays the same while a kind is served. */
+  /** Returns true for the kinds that have this rule. The result must not change while a kind is served. */
   covers(resource: Resource): boolean;
   /** Returns the claim that a creation requires. @throws ApiError when the object may not be created */
   claimOf(resource: Resource, object: ApiObject): RequiredClaim;
 }
 
-/** One claim for each state of an object: stores recognize equal claims of a batch by identity. */
+/** One claim for each state of an object, because stores compare the claims of a batch by identity. */
 const claims = new WeakMap<Entry, RequiredClaim>();
 
-/** Returns the claim that creations require of an object whose kind has {@link liveIndex}. */
+/** Returns the claim of a namespace or definition that the creations in it require. */
 export function liveClaim(resource: Resource, entry: Entry): RequiredClaim {
   const known = claims.get(entry);
   if (known !== undefined) return known;

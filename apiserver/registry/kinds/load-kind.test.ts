@@ -51,7 +51,7 @@ function emptyReader(): KindReader {
   return { cache: new KindCache(model, [...defaultIndexes(), ...model.indexes]), convertStored: (stored) => stored };
 }
 
-/** One kind of a database in a file, as a server holds it. */
+/** One kind in a server whose database is a file. */
 class Served {
   readonly #path: string;
   readonly #changes: Change[] = [];
@@ -61,7 +61,7 @@ class Served {
   #kindNumber = 0;
   #revision = 0;
   #lastOfKind = 0;
-  /** Objects that came from snapshots. */
+  /** The number of objects that were read from snapshots. */
   restored = 0;
 
   constructor(path: string) {
@@ -121,7 +121,7 @@ class Served {
     await this.close();
   }
 
-  /** Builds indexes that are made on demand. */
+  /** Builds the indexes that are otherwise built on demand. */
   query(): void {
     const { cache } = this.#reader;
     for (const index of cache.indexes) for (const part of partsOf(index)) part();
@@ -194,7 +194,7 @@ function partsOf(index: KindIndex): readonly (() => SortedIndex)[] {
   return [() => index.values, () => index.absent, () => index.order(false), () => index.order(true)];
 }
 
-/** The entries, and each index in its order. */
+/** Returns the entries, and the order of each index. */
 function contentOf(cache: KindCache): object {
   const indexes = cache.indexes.map((index) => partsOf(index).map((part) => itemsOf(part())));
   return { entries: [...cache.entries()].map(comparable).sort(byKey), indexes, size: cache.size };
@@ -233,7 +233,7 @@ describe('loadKind', () => {
     [3, ''],
     [20, ' [slow]'],
   ] as const) {
-    it(`makes the same memory of a snapshot with later changes as of the database, after any history${tier}`, async () => {
+    it(`reads the same objects and indexes from a snapshot with later changes as from the database, after any sequence of steps${tier}`, async () => {
       let restored = 0;
       const run = async (drawn: readonly ({ readonly step: string } & Partial<Written>)[]): Promise<void> => {
         const kind = served();
@@ -257,7 +257,7 @@ describe('loadKind', () => {
     });
   }
 
-  it('says how much memory a start needs when a snapshot does not fit', async () => {
+  it('rejects with the memory that a start needs, when a snapshot does not fit', async () => {
     const kind = served();
     await kind.open();
     await kind.write({ name: 1, city: 'Bern', age: 1, tags: [], length: 0, isOwned: false });

@@ -15,13 +15,13 @@ import { putEntry, storedEntry } from './stored-entry.ts';
 import type { KindReader } from './stored-entry.ts';
 
 /**
- * Each object counts as one and a quarter. The limit counts 200 bytes of the heap for the indexes of an object, and a
- * start without a snapshot needs about 50 bytes more. Objects that fit only with a snapshot would not be served after a
- * kill.
+ * An object that is read from a snapshot counts as 1.25 objects. The memory limit assumes 200 bytes of heap for the
+ * indexes of an object, and a start without a snapshot needs about 50 bytes more. Otherwise a kind could fit into
+ * memory only with a snapshot, and would not be served after a kill.
  */
 const countedObjects = 1.25;
 
-/** Names that are searched before a snapshot is used. */
+/** The number of names that are looked up to check a snapshot before it is used. */
 const searchedNames = 100;
 
 /** The bytes of changes that are applied in one turn of the event loop. */
@@ -36,8 +36,9 @@ export interface LoadParts extends CheckedReadParts {
 }
 
 /**
- * Fills a cache with the objects of a kind: from the snapshot of the last stop and the changes since then, or else from the store. Returns the
- * generation of the unique indexes in the store when their claims are right.
+ * Fills a cache with the objects of a kind: from the snapshot of the last stop and the changes since then, or else from
+ * the store. Returns the generation of the store's unique indexes if their claims are known to be right; otherwise
+ * undefined.
  */
 export async function loadKind(reader: KindReader, parts: LoadParts): Promise<number | undefined> {
   const { snapshots, keeper, kindNumber } = parts;
@@ -91,7 +92,10 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
   return undefined;
 }
 
-/** True when random entries are found by their names: otherwise the hashes are of another function. */
+/**
+ * Returns true when random entries are found by their names. If they are not, the names were hashed with another
+ * function.
+ */
 function isSearchable(table: EntryTable, random: () => number): boolean {
   for (let searched = 0; searched < searchedNames; searched += 1) {
     const row = Math.floor(random() * table.size);
@@ -102,7 +106,7 @@ function isSearchable(table: EntryTable, random: () => number): boolean {
 
 class DoesNotFit extends Error {}
 
-/** Counts the objects that `read` reads, and rejects with IndexBuildError when they do not fit into memory. */
+/** Calls `read`, and rejects with IndexBuildError as soon as the objects that it reports do not fit into memory. */
 async function whenItFits<Result>(
   { memory, store, onProgress }: LoadParts,
   read: (onRead: (objects: number) => void) => Promise<Result> | undefined,
@@ -121,8 +125,8 @@ async function whenItFits<Result>(
 }
 
 /**
- * Applies changes in their order, in several turns; false when one of them cannot be read in the way in which a start
- * without a snapshot reads objects.
+ * Applies changes in their order, in several turns of the event loop. Returns false when a start without a snapshot
+ * could not read one of the changed objects.
  */
 async function areApplied(reader: KindReader, changes: readonly Change[]): Promise<boolean> {
   let bytes = 0;

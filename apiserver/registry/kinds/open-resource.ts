@@ -34,12 +34,12 @@ import type { Rules } from '../rules/write-request.ts';
 
 export { IndexBuildError };
 
-/** The bytes of changes that are read in one turn of the event loop, which takes 10 ms. */
+/** The bytes of changes that are read in one turn of the event loop. A turn takes 10 ms. */
 const bytesPerTurn = 1024 * 1024;
 
 export interface OpenParts {
   readonly store: Store;
-  /** Receives what other processes write to the kind until it is served. */
+  /** Collects the changes that other processes make to the kind before it is served. */
   readonly log: UnservedLog;
   readonly revisions: Revisions;
   readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
@@ -50,27 +50,27 @@ export interface OpenParts {
   readonly onValidateBug: (error: unknown) => void;
   /** Returns the additional rules of a built-in kind. Default none. */
   readonly strategyOf?: (model: ModelDescriptor) => KindStrategy | undefined;
-  /** Returns the judge of a built-in kind whose objects may take long to check. Default none. */
+  /** Returns the additional checks of a built-in kind whose objects may take long to check. Default none. */
   readonly judgeOf?: (model: ModelDescriptor) => KindJudge | undefined;
   /** Called after each page with the number of objects indexed so far. */
   readonly onProgress: (indexed: number) => void;
   /** Called for each stored object that cannot be read. */
   readonly onBroken: (entry: BrokenEntry) => void;
-  /** Keeps the values of indexes for the next start. */
+  /** Saves the records of objects for the next start. */
   readonly keeper: ValueKeeper;
   /** Reads and writes snapshots; undefined when there are none. */
   readonly snapshots?: SnapshotKeeper | undefined;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
-  /** Called with the indexes that gave other values for the same objects when their values were computed again. */
+  /** Called with the indexes whose values differed when they were computed again for the same objects. */
   readonly onVarying: (indexes: readonly string[]) => void;
 }
 
 /**
- * Reads a kind's objects, builds its indexes, makes the store's unique claims agree with them, and fills the watch
- * window from the log, so that watchers resume across a restart. `serve` is called in the turn in which memory has the
- * kind's state at the present revision: the resource itself receives the next change. Rejects with IndexBuildError,
- * naming index, value and objects.
+ * Reads a kind's objects, builds its indexes, makes the store's unique claims equal to them, and fills the history from
+ * the log, so that watches can resume after a restart. Calls `serve` in the turn of the event loop in which memory has
+ * the kind's state at the present revision: from then on the resource receives all changes. Rejects with
+ * IndexBuildError, which names the index, the value and the objects.
  */
 export async function openResource(
   registration: Registration,
@@ -110,7 +110,8 @@ export async function openResource(
     });
     if (!isInSync || place.isLost()) continue;
     replay(revisions.current);
-    // Other processes have written in another version meanwhile: reading again fetches the conversions.
+    // Other processes have written objects in another version meanwhile. The next iteration reads everything again, and
+    // fetches the conversions.
     if (hasUnconverted(cache)) continue;
     restoreFeed(resource, log.take(kindNumber), restored);
     for (const entry of cache.broken.values()) parts.onBroken(entry);
@@ -121,7 +122,7 @@ export async function openResource(
 
 type RulesParts = Pick<OpenParts, 'onValidateBug' | 'strategyOf' | 'judgeOf'> & Pick<Registration, 'origin'>;
 
-/** The rules for writes of a model. @throws as {@link compileSchema}. */
+/** Returns the rules for writes of a model's objects. @throws as {@link compileSchema}. */
 export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
   const { onValidateBug, strategyOf, judgeOf, origin } = parts;
   const judge = judgeOf?.(model);
@@ -135,7 +136,7 @@ export function rulesOf(model: ModelDescriptor, parts: RulesParts): Rules {
   };
 }
 
-/** The rules of each served version other than the storage version. @throws as {@link compileSchema}. */
+/** Returns the rules of each served version other than the storage version. @throws as {@link compileSchema}. */
 export function otherRulesOf({ versions = [] }: ModelDescriptor, parts: RulesParts): readonly OtherVersion[] {
   return versions
     .filter(({ model }) => model.served !== false)
@@ -174,7 +175,7 @@ function notesOf({ store, keeper, cache }: Created): EntryNotes | undefined {
   return fingerprint === undefined ? undefined : new EntryNotes(fingerprint);
 }
 
-/** Applies a change to an object that was read before or after it. */
+/** Applies a change to an object, unless the object was read after the change. */
 function replayOnto(resource: Resource, change: Change): void {
   const { cache, keyPrefix } = resource;
   const { op, revision } = change;
@@ -185,7 +186,10 @@ function replayOnto(resource: Resource, change: Change): void {
   else putEntry(cache, lenientEntry(resource, change));
 }
 
-/** Fills the watch window. If a change cannot be read, history starts after it, and older watchers get a 410. */
+/**
+ * Fills the history. If a change cannot be read, the history starts after this change, and a watch from an earlier
+ * revision gets a 410.
+ */
 function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: ReadonlyMap<number, FeedChange>): void {
   const restored = changes.map((change) => before.get(change.revision) ?? restore(resource, change));
   const broken = restored.findLastIndex(({ type, entry }) => type !== 'DELETED' && isBroken(entry));
@@ -193,8 +197,8 @@ function restoreFeed(resource: Resource, { floor, changes }: KindLog, before: Re
 }
 
 /**
- * Changes by revision, in the form of the feed; in several turns when there are many. Those that a webhook does not convert
- * count as unreadable.
+ * Converts changes of the log to changes of the feed, by revision; in several turns of the event loop when there are
+ * many. A change whose object a webhook does not convert counts as unreadable.
  */
 async function restoreChanges(
   resource: Resource,
@@ -213,15 +217,15 @@ async function restoreChanges(
   return restored;
 }
 
-/** The states after and before a change. */
+/** Returns the states of the object after and before a change. */
 function rowsOf(change: Change): readonly Row[] {
   const { key, previous } = change;
   return previous === undefined ? [change] : [change, { key, ...previous }];
 }
 
 /**
- * Converts a change of the log to the form of the feed. Most are the last change of their object, which is already in
- * memory.
+ * Converts a change of the log to a change of the feed. Most changes are the last change of their object: then the new
+ * state is already in memory.
  */
 function restore(resource: Resource, change: Change): FeedChange {
   const { cache, keyPrefix } = resource;
@@ -229,7 +233,7 @@ function restore(resource: Resource, change: Change): FeedChange {
   const before = change.previous === undefined ? undefined : lenientEntry(resource, { key, ...change.previous });
   const present = op === 'delete' ? undefined : cache.get(key.slice(keyPrefix.length));
   const entry = present?.revision === revision ? present : lenientEntry(resource, change);
-  // The next change counts as the creation of an object that could not be read.
+  // A change of an object that could not be read before counts as its creation.
   const isNew = op !== 'delete' && before !== undefined && isBroken(before);
   return feedChange(op, entry, isNew ? undefined : before);
 }

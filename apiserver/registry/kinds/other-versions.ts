@@ -12,7 +12,7 @@ import type { Rules } from '../rules/write-request.ts';
 
 interface InVersion {
   readonly rules: Rules;
-  /** undefined for the storage version. */
+  /** The conversions of the version; undefined for the storage version. */
   readonly view: VersionView | undefined;
 }
 
@@ -24,8 +24,9 @@ interface Versions {
 }
 
 /**
- * The changes of a write in terms of another version, for managers whose fields are named in that version. undefined
- * when an object cannot be converted to it: field names are then assumed to be the same.
+ * Computes which fields a write changes in another version, because some managers own fields by their names in that
+ * version. Returns undefined when the object cannot be converted to that version: then the field names are assumed to
+ * be the same.
  */
 export function* changesInVersion(versions: Versions, { before, after }: States): Steps<FieldChanges | undefined> {
   try {
@@ -41,7 +42,10 @@ export function* changesInVersion(versions: Versions, { before, after }: States)
   }
 }
 
-/** Converts a copy of an object, because a conversion freezes its argument, which the write still uses. */
+/**
+ * Converts a copy of an object. A copy is needed because a conversion freezes its argument, and the write still uses
+ * the object.
+ */
 export function project(object: ApiObject, { from, to, storage }: Versions): ApiObject {
   const copy = structuredClone(object);
   const stored = from.view === undefined ? copy : from.view.toStorage(copy, storage);

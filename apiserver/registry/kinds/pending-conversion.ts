@@ -1,23 +1,26 @@
 import { ApiError, isApiError } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
-/** Converts objects elsewhere, and keeps the results for a while. */
+/** Converts objects in another program, and keeps the results for a while. */
 export interface RemoteConverter {
-  /** Resolves when all objects, of one version, are converted to `apiVersion` and kept. @throws ApiError InternalError */
+  /**
+   * Resolves when all objects are converted to `apiVersion`, and the results are kept. The objects must have the same
+   * version. @throws ApiError InternalError
+   */
   fetch(objects: readonly ApiObject[], apiVersion: string): Promise<void>;
   /** Makes the conversion of the object throw this error, until the returned function is called. */
   refuse(object: ApiObject, apiVersion: string, error: ApiError): () => void;
 }
 
-/** Thrown by a conversion whose result has to be fetched first. Then the same conversion succeeds. */
+/** An error of a conversion whose result has to be fetched first. Once it is fetched, the same conversion succeeds. */
 export class PendingConversion extends Error {
   override readonly name = 'PendingConversion';
   readonly object: ApiObject;
   readonly apiVersion: string;
   readonly converter: RemoteConverter;
   /**
-   * True when the work can continue without the result: if the conversion fails, the work runs again, and the
-   * conversion throws.
+   * True when the work can continue without the conversion. If the webhook fails, the work runs again, and the
+   * conversion throws an ApiError that the work handles.
    */
   isOptional = false;
 
@@ -33,10 +36,13 @@ export class PendingConversion extends Error {
   }
 }
 
-/** The maximum number of conversions that one piece of work may need, one after the other. */
+/** The maximum number of conversions that one call of {@link whenConverted} fetches, one after the other. */
 const maxFetches = 16;
 
-/** Runs work again each time a conversion that it needs was fetched. The work must have no effects until it succeeds. */
+/**
+ * Runs `work`; each time a conversion is missing, fetches it and runs `work` again. `work` must have no effects until
+ * it succeeds.
+ */
 export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
   const refusals: (() => void)[] = [];
   try {
@@ -46,7 +52,10 @@ export async function whenConverted<T>(work: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Runs work like {@link whenConverted}, and adds the functions that end refusals to `refusals`. */
+/**
+ * Runs `work` like {@link whenConverted}. For each optional conversion that failed, adds to `refusals` a function that
+ * ends its refusal.
+ */
 async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]): Promise<T> {
   for (let fetches = 0; fetches < maxFetches; fetches += 1) {
     try {
@@ -63,7 +72,10 @@ async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]):
   );
 }
 
-/** Fetches a conversion. When an optional one fails, it is refused until the returned function is called. */
+/**
+ * Fetches a conversion. If an optional conversion fails, the converter refuses it until the returned function is
+ * called.
+ */
 async function fetched(pending: PendingConversion): Promise<(() => void) | undefined> {
   const { converter, object, apiVersion, isOptional } = pending;
   try {

@@ -18,14 +18,14 @@ export interface CheckedReadParts extends Omit<ReadParts, 'kept'> {
   readonly keeper: ValueKeeper;
   /** Returns a number from 0 to below 1. */
   readonly random: () => number;
-  /** Called with the indexes that gave other values the second time. */
+  /** Called with the indexes whose values differed when they were computed a second time. */
   readonly onVarying: (indexes: readonly string[]) => void;
 }
 
-/** The number of objects whose values are computed again, which takes 10 ms. */
+/** The number of objects in a sample. To compute their values again takes 10 ms. */
 const sampleSize = 1_000;
 
-/** The bytes of objects after which a sample ends. Parsing them takes 100 ms. */
+/** The bytes of objects after which a sample ends. To parse this many bytes takes 100 ms. */
 const sampleBytes = 16 * 1024 * 1024;
 
 /** The maximum numbers of objects and of bytes that are parsed in one turn of the event loop. */
@@ -33,9 +33,9 @@ const objectsPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 
 /**
- * Reads a kind with the index values that are kept, and compares a random sample with values that are computed now.
- * When they differ, all values are computed. The values of functions are computed twice, too: a function that returns
- * other values for the same object has to be repaired.
+ * Reads a kind with the kept index values, and compares a random sample of them with newly computed values. If they
+ * differ, all values are computed. For an index that is a function, the values of a sample are computed twice, to find
+ * a function that returns other values for the same object.
  */
 export async function readChecked(kind: KindReader, parts: CheckedReadParts): Promise<Entry[]> {
   const { keeper, kindNumber, onVarying } = parts;
@@ -56,18 +56,18 @@ export async function readChecked(kind: KindReader, parts: CheckedReadParts): Pr
   return computed;
 }
 
-/** True when an index is an author's function, whose values cannot be known without calling it. */
+/** Returns true when an index is a function of the model's author, so that its values must be computed. */
 function hasFunction({ indexes }: KindCache): boolean {
   return indexes.some(({ spec }) => spec.indexFunc.definition === undefined);
 }
 
-/** Entries by their positions. */
+/** The entries from which a sample is taken, by their positions. */
 export interface SampledEntries {
   readonly length: number;
   readonly entry: (at: number) => Entry;
 }
 
-/** Returns the indexes that have other values now for some objects of a random sample. */
+/** Computes the index values of a random sample again, and returns the indexes whose values differ. */
 export async function varyingIndexes(
   cache: KindCache,
   entries: SampledEntries,
@@ -91,7 +91,7 @@ export async function varyingIndexes(
   return [...varying];
 }
 
-/** All entries when they are few, otherwise random ones, some of which may be repeated. */
+/** Returns all entries if they are few; otherwise random entries, of which some may occur twice. */
 function sampleOf({ length, entry }: SampledEntries, random: () => number): readonly Entry[] {
   if (length <= sampleSize) return Array.from({ length }, (_, at) => entry(at));
   return Array.from({ length: sampleSize }, () => entry(Math.floor(random() * length)));

@@ -19,25 +19,29 @@ export interface ReadParts {
   readonly memory: Pick<MemoryLimit, 'load' | 'needOf'>;
   /** Called after each page with the number of objects read so far. */
   readonly onProgress: (read: number) => void;
-  /** The kept records of the objects; undefined when all of them have to be made. */
+  /** The kept records of the objects; undefined when all objects have to be parsed. */
   readonly kept?: KeptReader | undefined;
 }
 
 /**
- * Objects read and indexed in one turn of the event loop; bytes are limited as well, since a page of definitions can
- * have many megabytes.
+ * The maximum number of objects that are read and indexed in one turn of the event loop, and of their bytes: a page of
+ * definitions can have many megabytes.
  */
 const objectsPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
 
-/** Memory is measured after so many bytes or objects: a measurement of a large process takes up to 0.3 ms. */
+/**
+ * The numbers of bytes and of objects after which memory is measured again. A measurement takes up to 0.3 ms in a large
+ * process.
+ */
 const measuredBytes = 4 * 1024 * 1024;
 const measuredObjects = 2_000;
 
 /**
- * A kind's objects with their index values; a BrokenEntry for each that cannot be read. Each object has the state of
- * some moment of the read; objects created or deleted meanwhile may be included or not. Rejects with IndexBuildError
- * when they do not fit into memory, an index cannot read an object, or an object cannot be converted from the version that it is stored in.
+ * Reads a kind's objects with their index values; returns a BrokenEntry for each object that cannot be read. Other
+ * processes may write meanwhile: an object has the state at some moment of the read, and an object that is created or
+ * deleted during the read may be included or not. Rejects with IndexBuildError when the objects do not fit into memory,
+ * an index cannot read an object, or an object cannot be converted from the version in which it is stored.
  */
 export async function readKind(
   kind: KindReader,
@@ -69,8 +73,8 @@ export async function readKind(
         throw new IndexBuildError(memory.needOf(await countObjects(store)));
       unmeasured = { objects: 0, bytes: 0 };
     }
-    // Lets other code run, and see the progress. To await the next page is not enough, because it may already be in
-    // memory.
+    // Lets other code run, for example to report the progress. To await the next page is not enough, because the page
+    // may already be in memory.
     await nextTurn('background');
   }
   return entries;
@@ -88,12 +92,10 @@ interface PlaceInPage {
   readonly at: number;
 }
 
-/** Objects whose conversion is fetched at a time, which is one call of the webhook unless they are large. */
+/** The number of objects whose conversions are fetched together, usually with one call of the webhook. */
 const convertedAtOnce = 100;
 
-/**
- * Returns the entry of a row whose conversion has to be fetched, and fetches the conversions of the next rows with it.
- */
+/** Returns the entry of a row whose conversion has to be fetched. Fetches the conversions of the next rows with it. */
 async function fetchedEntry(kind: KindReader, row: Row, { rows, at }: PlaceInPage): Promise<Entry> {
   try {
     await fetchConversions(kind, rows.slice(at, at + convertedAtOnce));
@@ -121,14 +123,18 @@ async function largeEntry(kind: KindReader, row: Row, place: PlaceInPage): Promi
   }
 }
 
-/** Returns the entry of a row after its missing conversion is fetched. For any other error, it throws. */
+/**
+ * Returns the entry of a row if the error says that its conversion is missing: fetches the conversion first. Throws for
+ * any other error.
+ */
 function unreadEntry(
   error: unknown,
   row: Row,
   { kind, place }: { readonly kind: KindReader; readonly place: PlaceInPage },
 ): Promise<Entry> {
   if (error instanceof PendingConversion) return fetchedEntry(kind, row, place);
-  // An object that cannot be converted has no index values, so unique values could be taken twice.
+  // An object that cannot be converted has no index values, so a unique value of this object could be taken a second
+  // time.
   if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
   if (!(error instanceof IndexValueError)) throw error;
   const name = row.key.split('/').at(-1);

@@ -5,7 +5,7 @@ import { startApiServer } from '../../server/api-server.ts';
 import type { ApiServer } from '../../server/api-server.ts';
 import { serviceOwner } from './scheme-manager.ts';
 
-/** More than the store commits in one batch. */
+/** More writes than the store commits in one batch. */
 const manyWrites = 3_000;
 
 function thingModel(onIndexed: () => void = () => undefined): ModelDescriptor {
@@ -36,9 +36,9 @@ describe('a kind that is unregistered and registered again', () => {
   const create = async (number: number): Promise<unknown> =>
     server.client.create(Thing, { metadata: { name: `t-${number}` } });
 
-  it('has exactly the writes that were acknowledged in the meantime', async () => {
+  it('has exactly the objects whose creation was acknowledged', async () => {
     const creations = Array.from({ length: manyWrites }, async (_, number) => create(number));
-    // The first batch is stored; the others wait.
+    // When the first creation resolves, one batch is stored, and the other creations wait.
     await Promise.race(creations);
     server.schemeManager.unregister(Thing, serviceOwner);
     server.schemeManager.register(Thing);
@@ -50,7 +50,7 @@ describe('a kind that is unregistered and registered again', () => {
     expect(items.map(({ metadata }) => metadata.name)).to.have.members([...acknowledged, `t-${manyWrites}`]);
   });
 
-  it('stops reading once it is unregistered', async () => {
+  it('stops reading its objects once it is unregistered', async () => {
     await Promise.all(Array.from({ length: manyWrites }, async (_, number) => create(number)));
     server.schemeManager.unregister(Thing, serviceOwner);
     let indexed = 0;

@@ -11,12 +11,12 @@ import type { Resource } from './resource.ts';
 import type { Registration, SchemeManager } from './scheme-manager.ts';
 
 interface TableEvents {
-  /** Called when a kind is served from now on. */
+  /** Called when a kind begins to be served. */
   readonly opened: (resource: Resource) => void;
   /** Called when a kind is no longer served. */
   readonly closed: (resource: Resource) => void;
   /**
-   * Called when a kind in memory has an object that its webhook has not converted yet: the kind has to be read again.
+   * Called when an object of a served kind has to be converted by a webhook first. The kind then has to be read again.
    */
   readonly unconverted: (resource: Resource) => void;
 }
@@ -44,7 +44,10 @@ export type ResourceTableOptions = Omit<
   readonly logger: Logger;
 };
 
-/** The served kinds. Follows the scheme manager: registering a kind opens it, unregistering closes it. */
+/**
+ * The served kinds. The table follows the scheme manager: it opens a kind when the kind is registered, and closes it
+ * when it is unregistered.
+ */
 export class ResourceTable extends EventEmitter<TableEvents> {
   readonly #options: ResourceTableOptions;
   readonly #slots = new Map<string, Slot>();
@@ -63,8 +66,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   /**
-   * The kind at a path, in its version; undefined when none is registered. Throws ServiceUnavailable while it is being
-   * indexed.
+   * Returns the kind at a path, in the path's version; undefined when no kind is registered there. Throws ApiError
+   * ServiceUnavailable while the kind is being indexed.
    */
   find(group: string, version: string, plural: string): Resource | undefined {
     const slot = this.#slotAt(group, version, plural);
@@ -75,13 +78,18 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return resource?.model.served === false ? undefined : resource;
   }
 
-  /** Returns the number of objects of a kind, 0 while it is indexed; undefined when there is no such kind. */
+  /**
+   * Returns the number of objects of a kind: 0 while the kind is being indexed, undefined when there is no such kind.
+   */
   sizeOf(group: string, version: string, plural: string): number | undefined {
     const slot = this.#slotAt(group, version, plural);
     return slot === undefined ? undefined : (slot.resource?.cache.size ?? 0);
   }
 
-  /** Finds a slot, and remembers it: each request asks twice, and requests for one kind often follow each other. */
+  /**
+   * Returns the slot of a kind. The last result is cached, because each request needs it twice, and many requests are
+   * for the same kind as the one before.
+   */
   #slotAt(group: string, version: string, plural: string): Slot | undefined {
     const last = this.#last;
     if (last?.plural === plural && last.group === group && last.version === version) return last.slot;
@@ -90,14 +98,17 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return slot;
   }
 
-  /** A served kind, in this version. */
+  /** Returns a served kind in this version; undefined when the kind is not served. */
   get(gvk: GroupVersionKind): Resource | undefined {
     const registration = this.#options.schemes.lookup(gvk);
     const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
     return slot?.resource?.inVersion(gvk.version);
   }
 
-  /** Returns a function that gets one kind, and looks it up again only when the kind is no longer served: for hot paths. */
+  /**
+   * Returns a function for hot paths that returns one kind. It looks the kind up again only when the known resource is
+   * closed.
+   */
   getterOf(gvk: GroupVersionKind): () => Resource | undefined {
     let known: Resource | undefined;
     return () => {
@@ -106,7 +117,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     };
   }
 
-  /** Returns a function that is true while an object of one of these kinds is stored: for hot paths. */
+  /** Returns a function for hot paths that returns true while an object of one of these kinds is stored. */
   hasObjects(kinds: readonly GroupVersionKind[]): () => boolean {
     const getters = kinds.map((kind) => this.getterOf(kind));
     return () => {
@@ -116,8 +127,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   /**
-   * Resolves when a registered kind is served. Rejects with IndexBuildError, and when the kind is not, or no longer,
-   * registered.
+   * Resolves when a registered kind is served. Rejects with IndexBuildError when its indexes cannot be built, and with
+   * another error when the kind is not or no longer registered.
    */
   async whenReady(gvk: GroupVersionKind): Promise<Resource> {
     const registration = this.#options.schemes.lookup(gvk);
@@ -127,23 +138,23 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     return resource.inVersion(gvk.version) ?? resource;
   }
 
-  /** The number of indexed objects of a kind that is being indexed; undefined otherwise. */
+  /** Returns the number of objects that are already indexed while a kind is being indexed; undefined otherwise. */
   progress(model: ModelDescriptor): number | undefined {
     const slot = this.#slots.get(keyOf(model));
     return slot === undefined || slot.resource !== undefined ? undefined : slot.indexed;
   }
 
-  /** All served kinds, each in its storage version. */
+  /** Returns all served kinds, each in its storage version. */
   served(): readonly Resource[] {
     return [...this.#served.values()];
   }
 
-  /** All served models, in every version. */
+  /** Returns the models of all served versions of all kinds. */
   models(): readonly ModelDescriptor[] {
     return this.served().flatMap((resource) => resource.served().map(({ model }) => model));
   }
 
-  /** The served kind with this number in the store. */
+  /** Returns the served kind that has this number in the store. */
   ofNumber(kind: number): Resource | undefined {
     return this.#served.get(kind);
   }
@@ -153,7 +164,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const slot: Slot = { registration, resource: undefined, indexed: 0, ready: this.#build(registration, () => slot) };
     for (const version of versionsOfKind(descriptor)) this.#slots.set(keyOf(version), slot);
     this.#last = undefined;
-    // The caller of register awaits it; until then the rejection must not end the process.
+    // The caller of `register` may await this promise later. Until then, a rejection must not end the process.
     slot.ready.catch(() => undefined);
   }
 
@@ -161,7 +172,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const { logger } = this.#options;
     const { owner } = registration;
     const { kind, group } = registration.descriptor;
-    // Reading now would miss pending writes from the kind's earlier registration.
+    // A read at this point would miss the running writes of the kind's former registration, so the build waits for
+    // them.
     const left = this.#leaving.get(stemOf(registration.descriptor));
     if (left !== undefined) await left;
     const parts = {
@@ -224,7 +236,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     this.emit('closed', slot.resource);
   }
 
-  /** Remembers that a kind still has running work, until it is done. */
+  /** Keeps a kind in the list of kinds with running work until this work is done. */
   async #await(stem: string, left: Promise<void>): Promise<void> {
     this.#leaving.set(stem, left);
     await left;
@@ -232,14 +244,14 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 }
 
-/** Resolves when an unregistered kind has no running work: neither its build nor a write. */
+/** Resolves when the build and all writes of an unregistered kind have ended. */
 async function leave({ ready, resource }: Slot): Promise<void> {
   const written = resource?.close();
   await ready.catch(() => undefined);
   await written;
 }
 
-/** The name that all versions of a kind share: they are the same objects in the store. */
+/** Returns the name that all versions of a kind share, because their objects in the store are the same. */
 function stemOf({ group, plural }: ModelDescriptor): string {
   return `${group}/${plural}`;
 }

@@ -52,12 +52,16 @@ export interface ResourceParts {
   /** The store's numbers of the unique indexes, by name. */
   readonly indexNumbers: ReadonlyMap<string, number>;
   /**
-   * The notes for other processes; undefined when notes cannot reach other processes, or when an index is a function.
+   * Writes and reads notes between processes; undefined when the store passes on no notes, or when an index is a
+   * function.
    */
   readonly notes?: EntryNotes | undefined;
 }
 
-/** A change that was committed. Key and revision are those of the entry, where they need not be read again. */
+/**
+ * A committed change. The key and the revision equal those of the entry; as fields of their own, they need not be read
+ * from it.
+ */
 interface MadeChange {
   readonly op: Operation['op'];
   readonly key: string;
@@ -66,22 +70,23 @@ interface MadeChange {
   readonly previous: Entry | undefined;
 }
 
-/** The parts of a resource in a version other than the storage version. */
+/** What the resource of a version other than the storage version has in addition. */
 interface Other {
   readonly storage: Resource;
   readonly view: VersionView;
 }
 
 /**
- * A kind that is being served: its rules, its objects in memory, its changes. In memory, in indexes and in the feed,
- * objects are in the storage version. Each other version is a resource with its own rules and the rest shared.
+ * A kind that is served: its rules, its objects in memory and its changes. Objects in memory, in indexes and in the
+ * feed have the storage version. Each other version is a resource of its own, with its own rules; it shares everything
+ * else with the resource of the storage version.
  */
 export class Resource {
   /** The same kind in the storage version; usually this resource itself. */
   readonly storage: Resource;
   /** Converts objects between this version and the storage version; undefined when both are the same. */
   readonly view: VersionView | undefined;
-  /** True when the kind has other versions, so that objects may have to be converted. */
+  /** True when the kind has several versions, so that objects may have to be converted. */
   readonly hasVersions: boolean;
   readonly #versions: ReadonlyMap<string, Resource>;
   readonly apiVersion: string;
@@ -93,10 +98,13 @@ export class Resource {
   readonly feed: ChangeFeed;
   readonly history: History;
   readonly notes: EntryNotes | undefined;
-  /** The generation of the unique indexes when other processes may have different ones; each write includes it. */
+  /**
+   * The generation of the unique indexes in the store. Each write requires it, because another process may have other
+   * unique indexes. Undefined when no other process writes.
+   */
   generation: number | undefined;
   readonly #indexNumbers: ReadonlyMap<string, number>;
-  /** Changed only by {@link replaceRules}, with `model` and `takesLong`. */
+  /** The rules for writes. Only {@link replaceRules} changes them, together with `model` and `takesLong`. */
   rules: Rules;
   model: ModelDescriptor;
   /** True when checking an object may take long, however small it is. */
@@ -133,13 +141,16 @@ export class Resource {
     this.#indexNumbers = parts.indexNumbers;
   }
 
-  /** The deprecation warning of each response. */
+  /** The warning that each response has when this version is deprecated. */
   get deprecation(): string | undefined {
     const { model } = this;
     return (model.deprecated ?? false) === false ? undefined : deprecationOf(model, this.storage.model);
   }
 
-  /** True when a webhook converts the objects of this kind between its versions, so that reading one may have to wait. */
+  /**
+   * True when a webhook converts objects of this kind between its versions, so that the read of an object may have to
+   * wait.
+   */
   get convertsByWebhook(): boolean {
     const { versions = [] } = this.storage.model;
     return this.#origin === 'client' && versions.some(({ toStorage }) => toStorage !== undefined);
@@ -149,19 +160,19 @@ export class Resource {
     return this.#convertStored;
   }
 
-  /** The versions that clients may request. */
+  /** Returns the versions that clients may request. */
   served(): readonly Resource[] {
     return this.#all().filter(({ model }) => model.served !== false);
   }
 
-  /** The same kind in another version; undefined when it has no such version. */
+  /** Returns the kind in this version; undefined when the kind does not have the version. */
   inVersion(version: string): Resource | undefined {
     return version === this.model.version ? this : this.#versions.get(version);
   }
 
   /**
-   * Sets other rules from the next write on, from models with the same names and indexes. Stored objects stay
-   * unchanged.
+   * Sets the rules for the next writes. The models of the rules must have the same names and indexes as before. Stored
+   * objects stay unchanged.
    */
   replaceRules(rules: Rules, versions: readonly OtherVersion[] = []): void {
     this.rules = this.#amongVersions(rules);
@@ -175,13 +186,14 @@ export class Resource {
     }
   }
 
-  /** A stored object in this version. @throws ApiError InternalError when it cannot be converted. */
+  /** Returns a stored object in this version. @throws ApiError InternalError when the object cannot be converted. */
   show(entry: Entry): Entry {
     return this.view === undefined ? entry : this.view.show(entry);
   }
 
   /**
-   * Returns a stored object in this version, like {@link show}, and fetches its conversion first if that is necessary.
+   * Returns a stored object in this version, like {@link show}, but fetches its conversion first if the webhook has to
+   * convert it.
    */
   showLater(entry: Entry): Entry | Promise<Entry> {
     const { view } = this;
@@ -206,7 +218,10 @@ export class Resource {
     return shown;
   }
 
-  /** Makes a committed change visible: objects, indexes, and watchers, in this order and in one turn. */
+  /**
+   * Makes a committed change visible in the objects, the indexes and the watches, in this order and in one turn of the
+   * event loop.
+   */
   apply({ op, key, entry, revision, previous }: MadeChange): void {
     if (op === 'delete') this.cache.remove(key);
     else this.cache.put(entry, key);
@@ -214,8 +229,8 @@ export class Resource {
   }
 
   /**
-   * Returns undefined when writes can be checked at once; otherwise resolves when they can: the schema's patterns are
-   * compiled before the first write.
+   * Resolves when the patterns of the schema are compiled, which is necessary before the first write. Returns undefined
+   * when they are compiled already.
    */
   whenWritable(): Promise<void> | undefined {
     const own = this.rules.schema.whenReady?.();
@@ -240,9 +255,9 @@ export class Resource {
   }
 
   /**
-   * Checks a request that has waited: a closed resource does not follow the writes of others. The kind may be served
-   * again, as after a reload, so the client should repeat the request.
-   * @throws ApiError ServiceUnavailable
+   * Throws when the resource was closed while a request waited, because a closed resource no longer receives changes.
+   * After a reload of a plugin, the kind is served again, so the client should repeat the request. @throws ApiError
+   * ServiceUnavailable
    */
   checkServed(): void {
     if (this.isClosed) throw closedMeanwhile(this.model);
@@ -268,13 +283,13 @@ export class Resource {
     if (this.#commits > 0) await new Promise<void>((resolve) => this.#whenQuiet.push(resolve));
   }
 
-  /** Drops changes up to a revision. */
+  /** Drops the changes up to a revision from memory. */
   trim(revision: number): void {
     this.cache.slabs.release(this.feed.trim(revision));
     this.history.prune();
   }
 
-  /** Frees the memory of bytes that are no longer in use, in several turns. */
+  /** Frees the memory of objects that are no longer in use, in several turns of the event loop. */
   async compactMemory(): Promise<void> {
     const { cache, feed } = this;
     if (!cache.slabs.isSparse) return;
@@ -284,8 +299,8 @@ export class Resource {
   }
 
   /**
-   * The claims that a write adds and removes in the store; undefined when no unique value changes, which costs the
-   * commit nothing.
+   * Returns the claims that a write adds and removes in the store; undefined when no unique value changes, because then
+   * the commit need not check any.
    */
   claimChanges(before: Pick<Entry, 'values'> | undefined, after: IndexValues | undefined): Operation['unique'] {
     if (this.#indexNumbers.size === 0) return undefined;
@@ -294,7 +309,7 @@ export class Resource {
     return { add: add.map((unique) => this.#claimOf(unique)), remove: remove.map((unique) => this.#claimOf(unique)) };
   }
 
-  /** The unique indexes and all claims of the present objects; the store must hold exactly these. */
+  /** Collects the unique indexes, and the claims of all present objects. The store must have exactly these claims. */
   *claims(): Steps<Omit<KindClaims, 'revision'>> {
     const claims: KindClaims['claims'][number][] = [];
     let entries = 0;
@@ -307,18 +322,21 @@ export class Resource {
     return { indexes: this.#sortedNumbers(), claims };
   }
 
-  /** The claim that a write requires when it may only succeed while an object has a value in a unique index. */
+  /**
+   * Returns the claim for a value in a unique index. A write that requires the claim succeeds only while an object has
+   * this value.
+   */
   requiredClaim(unique: UniqueValue): RequiredClaim {
     return { kind: this.kindNumber, claim: this.#claimOf(unique) };
   }
 
-  /** The name of a unique index by its number in the store. */
+  /** Returns the name of the unique index that has this number in the store. */
   indexName(number: number): string {
     for (const [name, known] of this.#indexNumbers) if (known === number) return name;
     throw new Error(`no unique index of ${this.model.kind} has the number ${number}`);
   }
 
-  /** True when these are the numbers of the unique indexes of this kind. */
+  /** Returns true when these are the numbers of all unique indexes of this kind. */
   hasIndexes(numbers: readonly number[]): boolean {
     return numbers.join() === this.#sortedNumbers().join();
   }
@@ -328,8 +346,8 @@ export class Resource {
   }
 
   /**
-   * Adds the following to the rules of a kind with several versions: a write in one version takes fields from owners
-   * that wrote in another version.
+   * Returns the rules of a version, with a function for kinds with several versions: it tells which fields a write
+   * changes in another version, so that owners in that version lose these fields.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;
@@ -354,7 +372,7 @@ export class Resource {
   }
 }
 
-/** A change of the store in the form of the feed. */
+/** Returns a change of the store as the feed has it. */
 export function feedChange(
   op: Operation['op'],
   entry: Entry,
@@ -365,18 +383,18 @@ export function feedChange(
   return { type: op === 'delete' ? 'DELETED' : 'MODIFIED', revision, entry, previous };
 }
 
-/** The 503 for a kind that was closed during the request. */
+/** Returns the 503 for a kind that was closed during the request. */
 function closedMeanwhile(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   const message = `${resourceName(model)} were closed meanwhile; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
 }
 
-/** The 404 for a kind that was served, and no longer is. */
+/** Returns the 404 for a kind that is no longer served. */
 export function notServed(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   return new ApiError('NotFound', `${resourceName(model)} are no longer served`);
 }
 
-/** The 503 for a kind that is registered, but not served yet. */
+/** Returns the 503 for a kind that is registered, but not served yet. */
 export function notReady(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
   const message = `${resourceName(model)} is being indexed; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });

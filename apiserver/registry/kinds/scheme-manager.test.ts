@@ -47,7 +47,7 @@ describe('SchemeManager', () => {
     manager = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   });
 
-  it('refuses the group of the vault, also for the service', () => {
+  it('refuses the group of the vault, even for a model of the service', () => {
     const inVault = model({ group: 'vault.homeostat.internal' });
     expect(() => manager.register(inVault)).to.throw(ModelError, "the server's own secrets, which no path serves");
     expect(() => new SchemeManager({ serviceDomain: 'other.example' }).register(inVault, undefined, plugin)).to.throw(
@@ -66,7 +66,7 @@ describe('SchemeManager', () => {
     expect(Object.isFrozen(registration.descriptor) && Object.isFrozen(registration.descriptor.indexes)).to.equal(true);
   });
 
-  it('joins the indexes of the model and of the callback, names being unique across both [spec 2.8-name-unique]', () => {
+  it('joins the indexes of the model and of the callback, and refuses a name that both have [spec 2.8-name-unique]', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { a: { type: 'string' } } } },
@@ -107,7 +107,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)?.descriptor.indexes).to.deep.equal([byName]);
   });
 
-  it('refuses a kind of another owner, naming both', () => {
+  it('refuses a kind of another owner, with a message that names both owners', () => {
     manager.register(Person, undefined, plugin);
     expect(() => manager.register(Person, undefined, { owner: 'intruder' }))
       .to.throw(ModelError, 'gvk')
@@ -200,7 +200,7 @@ describe('SchemeManager', () => {
     expect(manager.lookupPlural(gvk.group, gvk.version, 'persons')).to.equal(undefined);
   });
 
-  it('unregisters a kind even when a listener throws, and calls all others', () => {
+  it('unregisters a kind even when a listener throws, and calls all other listeners', () => {
     const heard: string[] = [];
     manager.on('unregistered', () => {
       throw new Error('first');
@@ -224,7 +224,7 @@ describe('SchemeManager', () => {
     expect(manager.lookup(gvk)?.owner).to.equal('people');
   });
 
-  it('gives each plugin its own view, which has what it registered [spec 2.1-group-owned]', () => {
+  it('gives each plugin a scheme manager that lists only the kinds of this plugin [spec 2.1-group-owned]', () => {
     const scheme = manager.forOwner('people', { group: 'people.example.com' });
     manager.register(model({ group: 'other.example.com' }), undefined, { owner: 'other' });
     const registration = scheme.register(Person, (indexSpecs) => {
@@ -242,7 +242,7 @@ describe('SchemeManager', () => {
   });
 
   describe('replace', () => {
-    it('replaces a model by another form, and calls listeners', () => {
+    it('replaces a model by one with another schema, and calls listeners', () => {
       manager.register(model({}), undefined, plugin);
       const seen: ModelDescriptor[] = [];
       manager.on('replaced', ({ descriptor }) => seen.push(descriptor));

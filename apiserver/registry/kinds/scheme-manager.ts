@@ -17,32 +17,32 @@ export interface Registration<T extends ApiObject = ApiObject> {
 }
 
 export interface RegisterOptions {
-  /** Default `service`, whose groups may be reserved. */
+  /** The owner of the model. Default `service`, which may use reserved groups. */
   readonly owner?: string;
-  /** The group that the owner's manifest names: models must be in it or below it. */
+  /** The group in the manifest of the plugin. Its models must be in this group or below it. */
   readonly group?: string;
   /** The author of the schema. Default `code`. The schema of a `client` was checked when its definition was written. */
   readonly origin?: SchemaOrigin;
 }
 
-/** Declares indexes while a model is being registered (spec 2.8). Synchronous. */
+/** A synchronous function that declares the indexes of a model while the model is registered (spec 2.8). */
 export type IndexCallback<T extends ApiObject> = (indexSpecs: IndexSpecs<T>) => void;
 
 interface SchemeEvents {
   readonly registered: (registration: Registration) => void;
   readonly unregistered: (registration: Registration) => void;
-  /** Called when a kind's schema was replaced. */
+  /** Called when the model of a kind was replaced. */
   readonly replaced: (registration: Registration) => void;
 }
 
-/** Owner of the service's own models. */
+/** The owner of the service's own models. */
 export const serviceOwner = 'service';
 
-/** The registered kinds, each with its owner. Synchronous; listeners act on registrations. */
+/** The registered kinds, each with its owner. All methods are synchronous; listeners react to registrations. */
 export class SchemeManager {
-  /** Reserved suffix of the service's own groups (spec 2.1). */
+  /** The domain of the service's own groups, in and below which no plugin may register a kind (spec 2.1). */
   readonly serviceDomain: string;
-  /** The kinds, each in the storage version, which is the one that was registered. */
+  /** The kinds, each with the model of its storage version: this model was registered. */
   readonly #kinds = new Map<string, Registration>();
   /** All registered versions of all kinds. */
   readonly #registrations = new Map<string, Registration>();
@@ -55,10 +55,10 @@ export class SchemeManager {
   }
 
   /**
-   * Registers a model, with its other versions if it has any (`defineVersions`). Registering the same model again by
-   * the same owner changes nothing and returns the first registration.
-   * @throws ModelError that names attribute and rule, or both owners, or that a second registration has other indexes;
-   * any error of the callback or a listener. Then nothing is registered.
+   * Registers a model, with its other versions if it has any (`defineVersions`). When the same owner registers the same
+   * model again, nothing changes, and the first registration is returned. After an error, nothing is registered.
+   * @throws ModelError that names the attribute and the rule, or both owners, or the indexes that differ from the first
+   * registration; any error of the callback or of a listener.
    */
   register<T extends ApiObject>(
     model: Model<T>,
@@ -94,9 +94,9 @@ export class SchemeManager {
   }
 
   /**
-   * Replaces a registered model by a newer form from the same owner, with the same names and exactly the same indexes:
-   * another schema, other columns. Objects and watches are not touched.
-   * @throws ModelError that names attribute and rule; any error of a listener. Then the former model stays.
+   * Replaces a registered model by a newer one of the same owner, for example with another schema or other columns. The
+   * names and the indexes must be the same. Objects and watches are not affected. After an error, the former model
+   * stays. @throws ModelError that names the attribute and the rule; any error of a listener.
    */
   replace(model: ModelDescriptor, owner: string): Registration {
     const existing = this.lookup(model);
@@ -119,8 +119,8 @@ export class SchemeManager {
   }
 
   /**
-   * Unregisters a kind in all its versions; false when it is not registered. Every listener is called, even if one
-   * throws; their errors are thrown together.
+   * Unregisters all versions of a kind; returns false when the kind is not registered. All listeners are called, even
+   * if one throws; their errors are thrown together.
    * @throws ModelError when the kind has another owner.
    */
   unregister(model: Model | GroupVersionKind, owner: string): boolean {
@@ -144,7 +144,7 @@ export class SchemeManager {
     return this.#byPlural.get(pluralKeyOf({ group, version, plural }));
   }
 
-  /** The registrations in order; each kind in its storage version. */
+  /** Returns the registrations in the order in which they were made, each kind in its storage version. */
   list(): readonly Registration[] {
     return [...this.#kinds.values()];
   }
@@ -159,7 +159,7 @@ export class SchemeManager {
     return () => this.#emitter.off(event, listener);
   }
 
-  /** The scheme manager for one plugin: everything it registers has that owner, and is in `group` or below it. */
+  /** Returns a scheme manager for one plugin. Its models have this owner, and must be in `group` or below it. */
   forOwner(owner: string, options: { readonly group?: string } = {}): OwnedScheme {
     return new OwnedScheme(this, { ...options, owner });
   }
@@ -190,8 +190,8 @@ export class SchemeManager {
     }
   }
 
-  // Does not use emit, which stops at the first listener that throws: a registration may stop there, but undoing it
-  // must reach every listener.
+  // `emit` would stop at the first listener that throws. An undone registration must be reported to every listener, so
+  // each one is called here.
   #notify(event: keyof SchemeEvents, registration: Registration): unknown[] {
     const errors: unknown[] = [];
     for (const listener of this.#emitter.listeners(event)) {
@@ -234,7 +234,7 @@ export class OwnedScheme {
     return this.#manager.unregister(model, this.#options.owner);
   }
 
-  /** The kinds that this owner has registered and not unregistered, in order. */
+  /** Returns the kinds that this owner has registered and not unregistered, in the order of registration. */
   registered(): readonly Registration[] {
     return this.#manager.list().filter(({ owner }) => owner === this.#options.owner);
   }
@@ -248,19 +248,22 @@ function withIndexes<T extends ApiObject>(
   const returned: unknown = callback?.(indexSpecs);
   indexSpecs.close();
   if (returned instanceof Promise) {
-    // An asynchronous callback is refused; its errors and later indexes are ignored.
+    // An asynchronous callback is refused; a later rejection and later indexes are ignored.
     returned.catch(() => undefined);
     throw new ModelError(declared.kind, 'indexes', 'the callback that declares them must not be asynchronous');
   }
   return Object.freeze({ ...declared, indexes: Object.freeze(indexSpecs.list()) });
 }
 
-/** Compiles the rules in CEL of all versions. @throws ModelError */
+/** Compiles the CEL rules of all versions. @throws ModelError */
 function checkRules(model: ModelDescriptor): void {
   for (const version of versionsOfKind(model)) expressionJudge(version, 'code');
 }
 
-/** Objects are indexed once. A second registration without a callback may omit the indexes that the first one added. */
+/**
+ * Checks that a second registration has the same indexes, because objects are indexed only once. Without a callback, it
+ * may omit the indexes that the callback of the first registration added.
+ */
 function checkSameIndexes(before: ModelDescriptor, again: ModelDescriptor, isWhole: boolean): void {
   const known = before.indexes.map(describeIndex);
   const given = again.indexes.map(describeIndex);
@@ -274,7 +277,10 @@ function describeIndex({ name, order, unique }: IndexSpec): string {
   return `${name} ${order}${unique ? ' unique' : ''}`;
 }
 
-/** The objects of a kind are the same in all versions, so one model declares all conversions. */
+/**
+ * Returns the error for a model that is another version of a registered kind. All versions share their objects, so one
+ * model must declare all versions and their conversions.
+ */
 function refuseApart(other: Registration, descriptor: ModelDescriptor, owner: string): ModelError {
   if (other.owner !== owner) return takenBy(descriptor, 'kind', other, owner);
   const rule = `"${descriptor.version}" must be registered together with ${other.descriptor.version} of the same kind: see defineVersions`;

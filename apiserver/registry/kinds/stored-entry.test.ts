@@ -10,7 +10,7 @@ import type { KindReader } from './stored-entry.ts';
 
 const kind: KindReader = { cache: createPersonCache(), convertStored: (stored) => stored };
 
-/** A person whose list has 100 KB. */
+/** Returns the row of a person with a list of 100 KB. */
 function rowOf(spec: object = {}): Row {
   const tags = Array.from({ length: 20_000 }, (_, at) => at.toString(36));
   const person = createPerson({ name: 'ann' }, { tags, ...spec });
@@ -18,7 +18,7 @@ function rowOf(spec: object = {}): Row {
 }
 
 describe('a large stored object', () => {
-  it('is read in several steps, as in one', () => {
+  it('gives the same entry in several steps as in one step', () => {
     const row = rowOf();
     const steps = storedEntrySteps(kind, row);
     let count = 1;
@@ -29,7 +29,7 @@ describe('a large stored object', () => {
     expect(inSteps.bytes.equals(atOnce.bytes)).to.equal(true);
   });
 
-  it('is broken, however it is read, when it is no JSON or has the name of another', () => {
+  it('is a broken entry, however it is read, when it is not JSON or has the name of another object', () => {
     const { key, revision, data } = rowOf();
     const wrong: readonly Row[] = [
       { key, revision, data: data.subarray(0, data.length - 3) },
@@ -42,7 +42,7 @@ describe('a large stored object', () => {
       }
   });
 
-  it('is refused when an index cannot read it, or accepted without values', () => {
+  it('is refused by a strict read, and accepted without values by a lenient read, when an index cannot read it', () => {
     const row = rowOf({ age: 1.5 });
     expect(() => allSteps(storedEntrySteps(kind, row))).to.throw('1.5 is no age');
     expect(allSteps(lenientEntrySteps(kind, row)).values).to.deep.equal(lenientEntry(kind, row).values);

@@ -20,9 +20,9 @@ export interface KindReader {
 }
 
 /**
- * A stored object in the form of memory; a BrokenEntry when the bytes are no object of that name. Throws
- * IndexValueError with the object's name when an index cannot read it, and ApiError when it is stored in another
- * version and cannot be converted.
+ * Returns the entry of a stored object; a BrokenEntry when the bytes are not an object of the row's name. Throws
+ * IndexValueError with the object's name when an index cannot read the object, and ApiError when the object is stored
+ * in another version and cannot be converted.
  */
 export function storedEntry(kind: KindReader, row: Row): Entry {
   if (row.problem !== undefined) return lockedEntry(kind.cache, row, row.problem);
@@ -32,7 +32,7 @@ export function storedEntry(kind: KindReader, row: Row): Entry {
   });
 }
 
-/** Makes the entry of {@link storedEntry} in steps, for an object that takes long to parse. */
+/** Computes the result of {@link storedEntry} in steps, for an object that takes long to parse. */
 export function* storedEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
   if (row.problem !== undefined || row.data.length <= severalStepsBytes) return storedEntry(kind, row);
   try {
@@ -45,10 +45,9 @@ export function* storedEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
 }
 
 /**
- * Returns the entry of an object that has to be accepted unchanged: a past state, or a state that another process
- * wrote. An object that a present index cannot read has no index values, an object that cannot be converted keeps its
- * fields, and an object that a webhook has to convert first is a BrokenEntry: a single object must not stop the work on
- * others.
+ * Returns the entry of an object that must be accepted as it is: a former state, or a state that another process wrote.
+ * An object that an index cannot read gets no index values; an object that cannot be converted keeps its fields; an
+ * object that a webhook has to convert first becomes a BrokenEntry. So a single object cannot stop the work on others.
  */
 export function lenientEntry(kind: KindReader, row: Row): Entry {
   try {
@@ -67,7 +66,7 @@ export function lenientEntry(kind: KindReader, row: Row): Entry {
   }
 }
 
-/** Makes the entry of {@link lenientEntry} in steps, for an object that takes long to parse. */
+/** Computes the result of {@link lenientEntry} in steps, for an object that takes long to parse. */
 export function* lenientEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
   try {
     return yield* storedEntrySteps(kind, row);
@@ -76,13 +75,13 @@ export function* lenientEntrySteps(kind: KindReader, row: Row): Steps<Entry> {
   }
 }
 
-/** True when a webhook has to convert objects of the kind before they can be read. */
+/** Returns true when the kind has objects that a webhook must convert before they can be read. */
 export function hasUnconverted({ broken }: Pick<KindCache, 'broken'>): boolean {
   if (broken.size === 0) return false;
   return [...broken.values()].some(({ isUnconverted }) => isUnconverted === true);
 }
 
-/** Puts an entry that was read from the store into memory. */
+/** Puts an entry that was read from the store into the cache. */
 export function putEntry(cache: KindCache, entry: Entry): void {
   if (isBroken(entry)) cache.putBroken(entry);
   else cache.put(entry);

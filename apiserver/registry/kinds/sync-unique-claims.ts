@@ -10,19 +10,22 @@ import type { Revisions } from '../history/revisions.ts';
 export interface SyncParts {
   readonly store: Store;
   readonly revisions: Revisions;
-  /** Brings the resource to a revision that memory has reached. */
+  /** Applies the kind's changes up to a revision to the resource. Memory must have reached this revision. */
   readonly replay: (upTo: number) => void;
-  /** True when changes were lost, so that the resource has to be read again. */
+  /** Returns true when changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;
-  /** The claims were right under this generation, and no object has changed since then; undefined when that is unknown. */
+  /**
+   * The generation of the unique indexes for which the claims were right, if no object has changed since then;
+   * otherwise undefined.
+   */
   readonly generation: number | undefined;
 }
 
 /**
  * Makes the store's unique indexes and claims of a kind equal to the resource's, and lets the resource write under
- * their generation. When other processes write to the same database, they usually keep the claims equal already; this
- * check blocks no writes. Resolves with false when the resource has to be read again. Rejects with IndexBuildError when
- * two objects have the same value.
+ * their generation. When other processes write to the same database, the claims are usually equal already; this is
+ * checked without blocking their writes. Resolves with false when the resource has to be read again. Rejects with
+ * IndexBuildError when two objects have the same value.
  */
 export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Promise<boolean> {
   const { store, revisions, replay, isLost, generation } = parts;
@@ -31,7 +34,8 @@ export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Pr
     if (stored.generation === generation && resource.hasIndexes(stored.indexes)) return true;
   }
   for (;;) {
-    // Compares the store at one revision with the resource at the same revision: only then must they be equal.
+    // The claims of the store and of the resource must be equal only at the same revision, so the resource first gets
+    // the changes up to the store's revision.
     const stored = store.isShared ? await store.claims(resource.kindNumber) : undefined;
     if (stored !== undefined) await arrive(stored.revision, { store, revisions });
     if (isLost()) return false;
@@ -49,11 +53,14 @@ export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Pr
       if (store.isShared) resource.generation = outcome.generation;
       return true;
     }
-    // Other processes have written meanwhile; from now on, only processes with the same indexes can.
+    // Other processes have written meanwhile, so the loop repeats. From now on, only processes with the same indexes
+    // can write.
   }
 }
 
-/** Waits until memory has a revision. No client waits for this, so it may take any time; closing the store ends it. */
+/**
+ * Waits until memory has a revision. No client waits for this, so there is no timeout; closing the store ends the wait.
+ */
 async function arrive(revision: number, { store, revisions }: Pick<SyncParts, 'store' | 'revisions'>): Promise<void> {
   while (revision > revisions.current) {
     try {
@@ -72,9 +79,10 @@ async function areEqual(stored: StoredClaims, { indexes, claims }: Omit<KindClai
 }
 
 /**
- * Handles a write that was refused for its generation: another process has changed the kind's unique indexes. Resolves
- * when the indexes are the same here; the resource then writes under the new generation. Rejects with ApiError
- * ServiceUnavailable when they differ: writes from here would claim too little. The resource then takes no more writes.
+ * Handles a write that the store refused because of its generation: another process has changed the kind's unique
+ * indexes. When this process has the same indexes, resolves, and the resource writes with the new generation. When they
+ * differ, rejects with ApiError ServiceUnavailable, and the resource refuses all further writes, because they would
+ * lack claims.
  */
 export function adoptGeneration(resource: Resource, store: Store): Promise<void> {
   const underWay = adoptions.get(resource);
@@ -84,7 +92,10 @@ export function adoptGeneration(resource: Resource, store: Store): Promise<void>
   return adoption;
 }
 
-/** A batch of writes is refused at once, so the generation is requested once. */
+/**
+ * The running calls of {@link adoptGeneration}: the store refuses a whole batch of writes, and all of them share one
+ * request for the generation.
+ */
 const adoptions = new WeakMap<Resource, Promise<void>>();
 
 async function adopt(resource: Resource, store: Store): Promise<void> {

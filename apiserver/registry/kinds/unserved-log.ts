@@ -5,7 +5,7 @@ const changesPerPage = 2000;
 
 /** The logged changes of one kind. */
 export interface KindLog {
-  /** Changes up to this revision are gone. */
+  /** Changes up to this revision are no longer available. */
   readonly floor: number;
   readonly changes: readonly Change[];
 }
@@ -13,19 +13,23 @@ export interface KindLog {
 /** The revision at which the opening of a kind started. */
 export interface OpeningPlace {
   readonly revision: number;
-  /** True when changes after the place were dropped from memory, or compacted, so that opening has to start again. */
+  /**
+   * Returns true when changes after this revision were dropped from memory or compacted, so that the opening has to
+   * start again.
+   */
   readonly isLost: () => boolean;
 }
 
 /**
- * The changes of kinds that are not served yet; a kind takes its changes when it is served. They are the log at the start,
- * so that watchers resume across a restart, and the writes of other processes to a kind that this one does not serve yet.
+ * The changes of kinds that are not served yet. A kind takes its changes out when it begins to be served. The changes
+ * come from the change log at the start, so that watches can resume after a restart, and later from other processes
+ * that already serve the kind.
  */
 export class UnservedLog {
   readonly #changes = new Map<number, Change[]>();
-  /** The floors of kinds whose history starts later than at {@link #floor}. */
+  /** For each kind whose history starts after {@link #floor}: the revision at which it starts. */
   readonly #floors = new Map<number, number>();
-  /** Kinds that have taken their part: when one of them opens again, its history starts again. */
+  /** The kinds that have taken their changes out. When one of them opens again, its history starts at that time. */
   readonly #taken = new Set<number>();
   readonly #kinds = new Set<number>();
   #floor: number;
@@ -33,14 +37,17 @@ export class UnservedLog {
   #losses = 0;
   readonly #hidden: number | undefined;
 
-  /** `hidden` is the number of a kind that is never served; its changes are not kept. */
+  /** `hidden` is the number of a kind that is never served. Its changes are not kept. */
   constructor(floor: number, hidden?: number) {
     this.#hidden = hidden;
     this.#floor = floor;
     this.#revision = floor;
   }
 
-  /** Reads the store's log from the floor on, or from its start. Calls `onChange` for each change, in order. */
+  /**
+   * Reads the store's change log from the floor on, or from the start of the log if that is later. Calls `onChange` for
+   * each change, in order.
+   */
   async read(store: Store, onChange: (change: Change) => void): Promise<void> {
     for (;;) {
       const page = await this.#readPage(store);
@@ -57,12 +64,14 @@ export class UnservedLog {
     return this.#revision;
   }
 
-  /** Kinds that had changes while they were not served. */
+  /** The numbers of the kinds that changed while they were not served. */
   get kinds(): ReadonlySet<number> {
     return this.#kinds;
   }
 
-  /** The number of times that changes were lost; each time they may include kinds other than {@link kinds}. */
+  /**
+   * The number of times that changes were lost. Each time, kinds that are not in {@link kinds} may have changed too.
+   */
   get losses(): number {
     return this.#losses;
   }
@@ -77,7 +86,7 @@ export class UnservedLog {
     else changes.push(change);
   }
 
-  /** Called before a kind is read: changes from `revision` on are kept here. */
+  /** Called before a kind is read: the log keeps the kind's changes after `revision`. */
   begin(kind: number, revision: number): OpeningPlace {
     if (this.#taken.has(kind)) {
       this.#floors.set(kind, revision);
@@ -93,12 +102,12 @@ export class UnservedLog {
     return Math.max(this.#floor, this.#floors.get(kind) ?? 0);
   }
 
-  /** The changes of a kind after a revision. */
+  /** Returns the changes of a kind after a revision. */
   since(kind: number, revision: number): readonly Change[] {
     return (this.#changes.get(kind) ?? []).filter((change) => change.revision > revision);
   }
 
-  /** Gives a kind its changes, once; from then on the kind keeps its own. */
+  /** Removes the changes of a kind from this log, and returns them. From then on, the kind keeps its changes itself. */
   take(kind: number): KindLog {
     const changes = this.#changes.get(kind) ?? [];
     this.#changes.delete(kind);
@@ -106,7 +115,7 @@ export class UnservedLog {
     return { floor: this.floorOf(kind), changes };
   }
 
-  /** Drops changes up to a revision. */
+  /** Drops the changes up to a revision from memory. */
   trim(upTo: number): void {
     for (const [kind, changes] of this.#changes) {
       const kept = changes.filter((change) => change.revision > upTo);
@@ -122,13 +131,13 @@ export class UnservedLog {
       return await store.changes(this.#revision, changesPerPage);
     } catch (error) {
       if (!(error instanceof CompactedError)) throw error;
-      // Another process has compacted that part meanwhile.
+      // Another process has compacted these changes meanwhile.
       this.lose(error.compactRevision);
       return this.#readPage(store);
     }
   }
 
-  /** Records that changes up to a revision were lost: history starts there. */
+  /** Records that the changes up to a revision were lost: history now starts at this revision. */
   lose(revision: number): void {
     this.#losses += 1;
     this.#changes.clear();

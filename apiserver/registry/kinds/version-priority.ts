@@ -1,11 +1,11 @@
 const form = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/;
 
-// Ranks of the stages of a version; a stable version has no stage.
+// The ranks of the stages of a version. A stable version has no stage, and the highest rank.
 const ranks: Readonly<Record<string, number>> = { alpha: 0, beta: 1 };
 
 /**
- * Orders versions by Kubernetes' preference: `v2`, `v1`, `v1beta2`, `v1beta1`, `v1alpha1`. Negative when `a` comes
- * first.
+ * Compares two versions for a sort in the order of Kubernetes: `v2`, `v1`, `v1beta2`, `v1beta1`, `v1alpha1`. Returns a
+ * negative number when `a` comes first.
  */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [partsOf(a), partsOf(b)];
@@ -16,7 +16,7 @@ export function compareVersions(a: string, b: string): number {
   return 0;
 }
 
-/** Stage, major, and number within the stage. */
+/** Returns the rank of the stage, the major number, and the number within the stage. */
 function partsOf(version: string): readonly [stage: number, major: number, minor: number] {
   const [, major = '0', stage = '', minor = '0'] = form.exec(version) ?? [];
   return [ranks[stage] ?? 2, Number(major), Number(minor)];

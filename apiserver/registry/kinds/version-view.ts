@@ -9,12 +9,12 @@ import { decodeObject, encodeObject, inVersion, withRevision } from '../object/o
 import { PendingConversion } from './pending-conversion.ts';
 import type { Rules } from '../rules/write-request.ts';
 
-/** The size of the cache of converted objects, for each version. */
+/** The maximum size of the cache of converted objects, for each version. */
 const maxCachedBytes = 32 * 1024 * 1024;
 
 /**
- * The objects of a kind in a version other than the storage version. Each is converted on request and cached for a
- * while.
+ * Converts the objects of a kind to a version other than the storage version. An object is converted when a request
+ * needs it, and the result is cached for a while.
  */
 export class VersionView {
   #version: ModelVersion;
@@ -32,14 +32,17 @@ export class VersionView {
     this.#onUnreadable = onUnreadable;
   }
 
-  /** Sets other rules and conversions of this version. */
+  /** Replaces the rules and the conversions of this version. */
   replaceRules(rules: Rules, version: ModelVersion): void {
     this.#rules = rules;
     this.#version = version;
     this.#shown.clear();
   }
 
-  /** A stored object in this version, with the index values of the stored one. @throws as {@link convertObject}. */
+  /**
+   * Returns a stored object in this version, with the index values of the object in the storage version. @throws as
+   * {@link convertObject}.
+   */
   show(entry: Entry): Entry {
     if (isBroken(entry)) {
       const { problem, isLocked = false } = entry;
@@ -68,7 +71,7 @@ export class VersionView {
       try {
         this.show(entry);
       } catch (error) {
-        // Any other error is thrown again when the entry is shown.
+        // Any other error is ignored here: {@link show} throws it again.
         if (error instanceof PendingConversion) pending.push(error);
       }
     }
@@ -85,7 +88,7 @@ export class VersionView {
     return convertObject(object, this.#rules, this.#version.fromStorage);
   }
 
-  /** Uses the rules of the storage version. @throws as {@link convertObject}. */
+  /** Converts an object to the storage version, whose rules are `storage`. @throws as {@link convertObject}. */
   toStorage(object: ApiObject, storage: Rules): ApiObject {
     return convertObject(object, storage, this.#version.toStorage);
   }

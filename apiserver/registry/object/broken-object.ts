@@ -8,7 +8,10 @@ import type { Row } from '../../store/store.ts';
 import { BrokenObjectError, encodeObject, withRevision } from './object-codec.ts';
 import { clip, resourceName } from './resource-errors.ts';
 
-/** @throws BrokenObjectError for JSON that is no object with metadata. Cheap: it is called for each object at start. */
+/**
+ * Checks only the fields that the server relies on, because it is called for each object at a start. @throws
+ * BrokenObjectError for JSON that is not an object with valid metadata.
+ */
 export function checkObject(value: unknown): asserts value is ApiObject {
   const { metadata } = (value ?? {}) as { readonly metadata?: Partial<Record<keyof ObjectMeta, unknown>> | null };
   const { name, namespace = '', ownerReferences = [], finalizers = [] } = metadata ?? {};
@@ -17,13 +20,16 @@ export function checkObject(value: unknown): asserts value is ApiObject {
   throw new BrokenObjectError('the stored value is not an object with metadata');
 }
 
-/** An object's name, taken from its key. */
+/** Returns the name and the namespace in the key of an object. */
 function nameInKey(key: string, model: ModelDescriptor): Pick<ObjectMeta, 'name' | 'namespace'> {
   const [name = '', namespace] = key.slice(keyPrefixOf(model).length).split('/').reverse();
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-/** The entry of an object that cannot be read: its name and, if the start is intact, its uid. */
+/**
+ * Returns the entry of an object that cannot be read. It has the object's name, and its uid if the start of the bytes
+ * is intact.
+ */
 export function brokenEntry(cache: KindCache, { key, data, revision }: Row, problem: string): BrokenEntry {
   const { descriptor: model, indexes } = cache;
   const names = nameInKey(key, model);
@@ -34,12 +40,12 @@ export function brokenEntry(cache: KindCache, { key, data, revision }: Row, prob
   return Object.assign(createEntry(object, { bytes, revision, values: indexes.map(() => []) }), { problem });
 }
 
-/** The entry of an object that is encrypted and cannot be decrypted. */
+/** Returns the entry of an encrypted object that cannot be decrypted. */
 export function lockedEntry(cache: KindCache, row: Row, problem: string): BrokenEntry {
   return Object.assign(brokenEntry(cache, row, problem), { isLocked: true });
 }
 
-/** The entry of an object that is stored in another version, as long as the webhook has not converted it. */
+/** Returns the entry of an object that is stored in another version and that the webhook has not converted yet. */
 export function unconvertedEntry(cache: KindCache, row: Row): BrokenEntry {
   const problem = 'it is stored in another version, and the conversion webhook has not converted it';
   return Object.assign(brokenEntry(cache, row, problem), { isUnconverted: true });
@@ -49,7 +55,7 @@ export function unconvertedEntry(cache: KindCache, row: Row): BrokenEntry {
 const beginning =
   /^\{"apiVersion":"[^"]*","kind":"[^"]*","metadata":\{"name":"([^"]*)",(?:"\w+":"[^"]*",){0,3}?"uid":"([\w-]{1,64})"/;
 
-/** Bytes that are enough for the start of any object. */
+/** The number of bytes that contain the start of any object, up to its uid. */
 const beginningBytes = 4096;
 
 function uidOf(data: Uint8Array, name: string): string | undefined {
@@ -58,7 +64,7 @@ function uidOf(data: Uint8Array, name: string): string | undefined {
   return found === name ? uid : undefined;
 }
 
-/** The 500 for an object that exists but cannot be read. */
+/** Returns the 500 for an object that exists but cannot be read. */
 export function brokenObject(model: ModelDescriptor, entry: BrokenEntry): ApiError {
   const { name, problem, isLocked = false, isUnconverted = false } = entry;
   const { group, plural } = model;

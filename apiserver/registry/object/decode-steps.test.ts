@@ -4,7 +4,7 @@ import { assert, integer, json, jsonValue, property } from 'fast-check';
 import { allSteps } from '../../turns/steps.ts';
 import { decodeSteps } from './decode-steps.ts';
 
-/** A value, or `undefined` where the text is refused with a SyntaxError. */
+/** Returns the parsed value; `undefined` when the text is refused with a SyntaxError. */
 function outcomeOf(parse: () => unknown): unknown {
   try {
     return parse();
@@ -21,7 +21,10 @@ function stepsOf(...parameters: Parameters<typeof decodeSteps>): number {
   return count;
 }
 
-/** Equal values with their fields in the same order have the same text. */
+/**
+ * Expects the result of JSON.parse, or an error where JSON.parse throws one. JSON.stringify compares the order of the
+ * fields as well.
+ */
 function expectSame(text: string, most: number): void {
   const expected = outcomeOf(() => JSON.parse(text));
   const actual = outcomeOf(() => allSteps(decodeSteps(Buffer.from(text), { most })));
@@ -39,7 +42,7 @@ describe('JSON that is parsed in steps', () => {
     );
   });
 
-  it('is refused where JSON.parse refuses it', () => {
+  it('is refused when JSON.parse refuses it', () => {
     const mark = integer({ min: 0, max: 8 });
     const place = integer({ min: 0, max: 1_000 });
     const changed = (text: string, at: number, by: number): string =>
@@ -66,7 +69,7 @@ describe('JSON that is parsed in steps', () => {
       for (const each of [1, 2, 3, 4]) expectSame(text, each);
   });
 
-  it('keeps the last of fields with one name, and takes __proto__ for a field', () => {
+  it('keeps the last of several fields with the same name, and treats __proto__ as a field', () => {
     for (const each of [1, 4, 12]) {
       expectSame('{"a":1,"b":2,"a":[1,2,3]}', each);
       expectSame('{"a":1,"__proto__":{"b":[1,2,3]},"c":4}', each);

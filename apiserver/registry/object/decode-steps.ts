@@ -1,29 +1,34 @@
-/** The bytes of JSON that are parsed in one step. It takes up to 3 ms, when each field has a name of its own. */
+/**
+ * The bytes of JSON that are parsed in one step. A step takes at most 3 ms: the worst case is an object in which each
+ * field has another name.
+ */
 const stepBytes = 16 * 1024;
 
-/** An object with more bytes than this is worth several steps. */
+/** The number of bytes above which an object is parsed in several steps. */
 export const severalStepsBytes: number = 2 * stepBytes;
 
 /**
- * The bytes that are searched for the ends of members in one step. It takes 2 ms, before V8 has compiled the search.
+ * The bytes that are searched for the ends of members in one step. A step takes 2 ms before V8 has compiled the search,
+ * and less afterwards.
  */
 const searchedBytes = 64 * 1024;
 
 /**
- * Steps that never signal long work while they run, because the size of the object shows beforehand that it takes long.
+ * Steps that yield only `undefined`: they need not report long work while they run, because callers know it beforehand
+ * from the size of the object.
  */
 type DecodeSteps<R> = Generator<undefined, R, undefined>;
 
 interface DecodeOptions {
-  /** Freezes a value and everything in it. Without it, nothing is frozen. */
+  /** A function that freezes a value and everything in it. Without this function, nothing is frozen. */
   readonly freeze?: ((value: unknown) => unknown) | undefined;
-  /** The maximum bytes of one step. Default 16 KB. */
+  /** The maximum number of bytes that one step parses. Default 16 KB. */
   readonly most?: number;
 }
 
 /**
- * Parses JSON as JSON.parse does, in steps: long lists and objects are put together from parts. JSON.parse, followed by
- * freezing the result, takes up to 80 ms for one object. Throws SyntaxError.
+ * Parses JSON in steps, with the result of JSON.parse: it parses long lists and objects part by part. For one object,
+ * JSON.parse and freezing the result can take 80 ms. Throws SyntaxError.
  */
 export function decodeSteps<T = unknown>(
   bytes: Buffer,
@@ -43,9 +48,9 @@ interface Range {
   readonly to: number;
 }
 
-/** Neighbouring members of a list or object; or one of them, if it is long. */
+/** A part of a list or an object: some neighbouring members, or a single long member. */
 interface Part extends Range {
-  /** The position where the value of a long member begins; in a list it equals `from`. */
+  /** The position at which the value of a long member begins. In a list, it equals `from`. */
   readonly valueAt?: number;
 }
 
@@ -53,12 +58,13 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   yield;
   const opened = text.bytes[range.from];
   const closed = text.bytes[range.to - 1];
-  // White space alone is no member. The server's own JSON has none.
+  // Text that begins with white space is parsed as a whole, because brackets with only white space have no member. The
+  // server's own JSON has no white space.
   const isLong = range.to - range.from > text.most && !isSpace(text.bytes[range.from + 1]);
   let whole: object | undefined;
   if (isLong && opened === openList && closed === closeList) whole = yield* listSteps(text, range);
   if (isLong && opened === openObject && closed === closeObject) whole = yield* objectSteps(text, range);
-  // JSON.parse reads a short text. It also reads a text that is not valid, so that its error is thrown.
+  // JSON.parse parses a short text. It also gets an invalid text, so that JSON.parse throws its error.
   if (whole === undefined) return parsePart(text, textOf(text, range));
   return text.freeze === undefined ? whole : Object.freeze(whole);
 }
@@ -111,7 +117,7 @@ function* objectSteps(text: Text, range: Range): DecodeSteps<object | undefined>
 const [quote, comma, colon, backslash] = [34, 44, 58, 92];
 const [openList, closeList, openObject, closeObject] = [91, 93, 123, 125];
 
-/** The parts of a list or object in brackets; undefined where the text is not valid. */
+/** Yields the parts of a list or an object in brackets; undefined when the text is not valid. */
 function* partsOf({ bytes, most }: Text, range: Range): Generator<Part | 'pause' | undefined> {
   const end = range.to - 1;
   const isList = bytes[range.from] === openList;
@@ -127,7 +133,7 @@ function* partsOf({ bytes, most }: Text, range: Range): Generator<Part | 'pause'
     }
     const code = at === end ? comma : (bytes[at] ?? 0);
     if (code === quote) at = endOfString(bytes, at);
-    // The code of { is that of [ + 32, and so for } and ]: one comparison finds both.
+    // The codes of { and } are those of [ and ] plus 32, so that one comparison finds both.
     else if ((code | 32) === openObject) depth += 1;
     else if ((code | 32) === closeObject) depth -= 1;
     else if (code === colon && depth === 0) valueAt ??= at + 1;
@@ -153,7 +159,7 @@ function isSpace(code = 0): boolean {
   return code <= 32;
 }
 
-/** Returns an index past the bytes for a string that has no end. */
+/** Returns the index of the closing quote; an index past the bytes when there is none. */
 function endOfString(bytes: Buffer, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
@@ -170,7 +176,7 @@ function parsePart({ freeze }: Text, json: string): unknown {
   return value;
 }
 
-/** Sets a field as JSON.parse does, also one that is named `__proto__`. */
+/** Sets a field as JSON.parse does, even a field that is named `__proto__`. */
 function setField(object: object, name: string, value: unknown): void {
   if (name !== '__proto__') (object as Record<string, unknown>)[name] = value;
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

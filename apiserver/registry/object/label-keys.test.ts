@@ -4,7 +4,7 @@ import type { Writer } from './label-keys.ts';
 
 const serviceDomain = 'svc.example.net';
 
-/** The keys that are refused. */
+/** Returns the messages about refused keys. */
 function refused(
   writer: Writer,
   next: Record<string, string> | undefined,
@@ -16,19 +16,19 @@ function refused(
 describe('label keys', () => {
   const all = { plain: 'a', 'example.com/x': 'a', 'svc.example.net/x': 'a', 'sub.svc.example.net/x': 'a' };
 
-  it('without a prefix are refused for plugins, and those of the service are allowed for the service only', () => {
+  it('are refused for plugins when they have no prefix, and are allowed only for the service when they have its prefix', () => {
     expect(refused('service', all)).to.deep.equal([]);
     expect(refused('user', all)).to.deep.equal(['svc.example.net/x', 'sub.svc.example.net/x']);
     expect(refused('plugin', all)).to.deep.equal(['plain', 'svc.example.net/x', 'sub.svc.example.net/x']);
   });
 
-  it('with a prefix that merely ends like the service domain are allowed', () => {
+  it('are allowed when their prefix ends like the service domain, but is not below it', () => {
     expect(
       refused('plugin', { 'mysvc.example.net/x': 'a', 'example.net/x': 'a', 'net/svc.example.net': 'a' }),
     ).to.deep.equal([]);
   });
 
-  it('are checked when they are added or their value changes', () => {
+  it('are checked only when they are added or their value changes', () => {
     expect(refused('plugin', all, { ...all, gone: 'a' })).to.deep.equal([]);
     expect(refused('plugin', { ...all, plain: 'b' }, all)).to.deep.equal(['plain']);
     expect(refused('user', { ...all, 'svc.example.net/x': 'b', 'svc.example.net/y': 'a' }, all)).to.deep.equal([
@@ -39,7 +39,7 @@ describe('label keys', () => {
     expect(refused('plugin', { toString: 'a' }, {})).to.deep.equal(['toString']);
   });
 
-  it('are all reported at metadata.labels, up to a hundred', () => {
+  it('are all reported with the field metadata.labels, up to a hundred of them', () => {
     const many = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`k${index}`, 'a']));
     const causes = labelKeyCauses(many, undefined, { writer: 'plugin', serviceDomain });
     expect(causes).to.have.length(100);

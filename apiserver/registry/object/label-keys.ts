@@ -2,26 +2,26 @@ import { invalidValue } from '@homeostat/controller-runtime/api';
 import type { FieldCause } from '@homeostat/controller-runtime/api';
 
 /**
- * The author of a write: a client over HTTP, a plugin by its client in process, or the program that runs the server.
+ * The author of a write: a client over HTTP, a plugin with its in-process client, or the program that runs the server.
  */
 export type Writer = 'user' | 'plugin' | 'service';
 
 export interface LabelKeyRules {
   readonly writer: Writer;
-  /** Prefixes equal to this domain, or below it, are the service's own. */
+  /** The service domain. Only the service may use this domain, and the domains below it, as prefixes. */
   readonly serviceDomain: string;
 }
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
-/** The maximum number of keys in a response, because people read it. */
+/** The maximum number of refused keys that a response lists. People read the list, so a longer one is of no use. */
 const maxCauses = 100;
 
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * The keys that this writer may not add, or change the value of (spec 2.5). Keys that were there before are not checked
- * again: others may have added them.
+ * Returns the causes for the keys that this writer may not add or give another value (spec 2.5). Keys that stay
+ * unchanged are not checked, because other writers may have added them.
  */
 export function labelKeyCauses(next: Labels, previous: Labels, rules: LabelKeyRules): readonly FieldCause[] {
   if (next === undefined || next === previous || rules.writer === 'service') return nothing;

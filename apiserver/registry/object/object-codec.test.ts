@@ -15,7 +15,7 @@ function person(spec: object): ApiObject & { spec: object } {
 }
 
 describe('object codec', () => {
-  it('stores objects without resourceVersion, and serves them with that of the commit', () => {
+  it('stores objects without resourceVersion, and serves them with the revision of the commit', () => {
     const stored = encodeObject(person({ name: 'Ann' }));
     expect(stored.toString()).not.to.include('resourceVersion');
     expect(decodeObject(withRevision(stored, 42))).to.deep.equal({
@@ -38,12 +38,12 @@ describe('object codec', () => {
     );
   });
 
-  it('serves from separate memory, not from a shared pool', () => {
+  it('serves bytes in memory of their own, not in a shared pool', () => {
     const served = withRevision(encodeObject(person({})), 1);
     expect(served.buffer.byteLength).to.equal(served.length);
   });
 
-  it('serves an object that is stored in another version in the version of its kind, whose name may be longer or shorter', () => {
+  it('serves an object that is stored in another version with the apiVersion of its kind, which may be longer or shorter', () => {
     const stored = encodeObject(person({ name: 'Ann' }));
     for (const apiVersion of ['people.example.com/v1alpha1', 'v1']) {
       const object = decodeObject(Buffer.from(inVersion(stored, apiVersion)));

@@ -1,21 +1,21 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 
 /**
- * The place in stored bytes at which the resourceVersion is inserted, as the first field of metadata. Stored bytes have
- * none, because it is the revision of the commit, which is not known before. It is inserted once, after the commit: the
- * bytes in memory are those that clients get.
+ * The text in stored bytes after which the resourceVersion is inserted, as the first field of metadata. Stored bytes
+ * have no resourceVersion: it is the revision of the commit, which is not known beforehand. It is inserted once, after
+ * the commit, so that memory has the bytes that clients get.
  */
 const metadataMarker = Buffer.from('"metadata":{');
 
-// For bytes on their way to the store. Buffer's own pool holds only six objects, and allocating a new pool costs half
-// as much as everything else in encodeObject.
+// The pool for bytes that go to the store. The pool of `Buffer` has room for only six objects, and the allocation of a
+// new pool costs half as much as everything else in encodeObject.
 const poolBytes = 256 * 1024;
 let pool = Buffer.allocUnsafeSlow(poolBytes);
 let poolUsed = 0;
 
 /**
- * The bytes to store: apiVersion, kind and metadata first, without resourceVersion. They share memory with others: copy
- * the bytes that you keep.
+ * Returns the bytes to store: apiVersion, kind and metadata first, without resourceVersion. The bytes are in a shared
+ * pool, so a caller that keeps them must copy them.
  */
 export function encodeObject({ apiVersion, kind, metadata, ...fields }: ApiObject): Buffer {
   const text = JSON.stringify({ apiVersion, kind, metadata: { ...metadata, resourceVersion: undefined }, ...fields });
@@ -34,15 +34,20 @@ export function encodeObject({ apiVersion, kind, metadata, ...fields }: ApiObjec
 /** Allocates memory for the bytes of one object. */
 type Allocate = (bytes: number) => Buffer;
 
-/** Separate memory for an object: `Buffer.from` would keep blocks of a shared pool alive. */
+/** Allocates separate memory for an object: bytes of `Buffer.from` would keep blocks of a shared pool alive. */
 const allocateOne: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
-/** Stored bytes that are no object. The message does not contain the bytes, which may be secret. */
+/**
+ * An error for stored bytes that are not an object. Its message does not contain the bytes, because they may be secret.
+ */
 export class BrokenObjectError extends Error {
   override readonly name = 'BrokenObjectError';
 }
 
-/** The bytes for clients. @throws BrokenObjectError for bytes without metadata. */
+/**
+ * Returns the bytes for clients: the stored bytes with the resourceVersion. @throws BrokenObjectError for bytes without
+ * metadata.
+ */
 export function withRevision(stored: Uint8Array, revision: number, allocate: Allocate = allocateOne): Buffer {
   const source = stored instanceof Buffer ? stored : Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   // apiVersion and kind were checked against the model and have no quotes, so the first match is the right one.
@@ -61,7 +66,8 @@ let lastVersion = '';
 let lastStart = Buffer.alloc(0);
 
 /**
- * The start of an object's stored bytes. The last one is cached: the objects of a kind are read one after the other.
+ * Returns the start of the stored bytes of an object in this version. The last result is cached, because the objects of
+ * a kind are read one after the other.
  */
 function startOf(apiVersion: string): Buffer {
   if (apiVersion !== lastVersion) {
@@ -71,21 +77,21 @@ function startOf(apiVersion: string): Buffer {
   return lastStart;
 }
 
-/** True when stored bytes are in a version; compares bytes. */
+/** Returns true when stored bytes have this apiVersion. Compares only the start of the bytes. */
 export function isInVersion(stored: Uint8Array, apiVersion: string): boolean {
   const start = startOf(apiVersion);
   return stored.length > start.length && start.compare(stored, 0, start.length) === 0;
 }
 
-/** The stored bytes with the name of another version, as if both had the same fields. */
+/** Returns the stored bytes with another apiVersion, and with all other fields unchanged. */
 export function inVersion(stored: Uint8Array, apiVersion: string): Uint8Array {
   if (isInVersion(stored, apiVersion)) return stored;
   const source = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  // apiVersion comes first and has no quotes.
+  // apiVersion is the first field, and its value contains no quotes.
   return Buffer.concat([startOf(apiVersion), source.subarray(source.indexOf('",') + 2)]);
 }
 
-/** A new, unfrozen object for one request; the bytes must be those of an object. */
+/** Parses the bytes of an object, and returns a new object that is not frozen. */
 export function decodeObject<T extends ApiObject = ApiObject>(bytes: Buffer): T {
   return JSON.parse(bytes.toString('utf8')) as T;
 }
@@ -94,8 +100,8 @@ let lastSecond = Number.NaN;
 let lastText = '';
 
 /**
- * Returns a timestamp in the form of metadata: RFC 3339, UTC, whole seconds. The last second is cached, since every write
- * needs it.
+ * Returns a timestamp in the format of metadata: RFC 3339, UTC, whole seconds. The text of the last second is cached,
+ * because every write needs it.
  */
 export function formatTime(ms: number): string {
   const second = Math.floor(ms / 1000);

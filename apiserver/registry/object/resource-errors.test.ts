@@ -4,7 +4,7 @@ import { notReady } from '../kinds/resource.ts';
 import { storeUnavailable } from './resource-errors.ts';
 
 describe('a write that failed in the store', () => {
-  it('is a 503 when nothing is stored, and a 504 when the outcome is unknown, which its message says', () => {
+  it('is a 503 when nothing is stored; when the outcome is unknown, it is a 504 whose message says so', () => {
     const refused = storeUnavailable(new StoreError('io', 'inner text'));
     const unknown = storeUnavailable(new StoreError('unknown', 'inner text'));
     expect([refused.code, refused.reason, unknown.code, unknown.reason]).to.deep.equal([
@@ -22,7 +22,7 @@ describe('a write that failed in the store', () => {
 });
 
 describe('a kind that is being indexed', () => {
-  it('is named as in Kubernetes: in the core group by the plural alone', () => {
+  it('has the name that Kubernetes uses: in the core group, only the plural', () => {
     const [ofCore, ofGroup] = ['', 'a.example.com'].map((group) => notReady({ group, plural: 'things' }).message);
     expect([ofCore, ofGroup]).to.deep.equal([
       'things is being indexed; try again',

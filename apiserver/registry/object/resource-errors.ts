@@ -2,19 +2,19 @@ import { ApiError, formatLeaderEpoch } from '@homeostat/controller-runtime/api';
 import type { FieldCause, LeaderEpoch, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { storeErrorCodeOf } from '../../store/store-error.ts';
 
-/** A name has at most 253 characters. */
+/** The maximum number of characters that a message repeats from a request. A name has at most 253 characters. */
 const maxEchoLength = 256;
 
 type Named = Pick<ModelDescriptor, 'group' | 'kind' | 'plural'>;
 
-// The wording is Kubernetes', which clients and people know.
+// These messages have the wording of Kubernetes, which clients and people know.
 
-/** `persons.people.example.com`; for the core group, only the plural. */
+/** Returns the name of a resource, such as `persons.people.example.com`; for the core group, only the plural. */
 export function resourceName({ group, plural }: Pick<Named, 'group' | 'plural'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-/** A client's text, shortened for a message. */
+/** Shortens a client's text for a message. */
 export function clip(text: string): string {
   return text.length > maxEchoLength ? `${text.slice(0, maxEchoLength)}…` : text;
 }
@@ -36,7 +36,7 @@ export function alreadyExists(model: Named, name: string, deleting: boolean): Ap
   });
 }
 
-/** A precondition failed; `why` defaults to "the object has been modified". */
+/** Returns the 409 for a failed precondition. `why` defaults to "the object has been modified; …". */
 export function conflict(model: Named, name: string, why?: string): ApiError {
   const reason = why ?? 'the object has been modified; please apply your changes to the latest version and try again';
   return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${reason}`, {
@@ -44,7 +44,7 @@ export function conflict(model: Named, name: string, why?: string): ApiError {
   });
 }
 
-/** The writing leader is no longer the leader: its lease has another holder, no holder, or was deleted. */
+/** Returns the 409 for a write of a former leader: its Lease has another holder or none, or was deleted. */
 export function formerLeader(model: Named, name: string, leader: LeaderEpoch): ApiError {
   const message = `the lease "${leader.namespace}/${leader.name}" is no longer held in the term ${formatLeaderEpoch(leader)}`;
   return new ApiError('Conflict', `Operation cannot be fulfilled on ${resourceName(model)} "${name}": ${message}`, {
@@ -65,7 +65,10 @@ export function invalid(model: Named, name: string, causes: readonly FieldCause[
   });
 }
 
-/** 422 for a parameter of the request, in Kubernetes' words (`ListOptions.meta.k8s.io "" is invalid: …`). */
+/**
+ * Returns the 422 for a parameter of a request, with the wording of Kubernetes
+ * (`ListOptions.meta.k8s.io "" is invalid: …`).
+ */
 export function invalidOptions(kind: string, cause: FieldCause): ApiError {
   return invalid({ group: 'meta.k8s.io', kind, plural: '' }, '', [cause]);
 }
@@ -75,8 +78,8 @@ export function badRequest(message: string, causes: readonly FieldCause[] = []):
 }
 
 /**
- * The error for a write that the storage did not execute. With a 503, nothing is stored, and the client may try again;
- * with a 504, it is unknown whether it is stored.
+ * Returns the error for a write that failed in the store. A 503 means that nothing is stored, and that the client may
+ * try again; a 504 means that the write may be stored or not.
  */
 export function storeUnavailable(cause: unknown): ApiError {
   if (storeErrorCodeOf(cause) === 'unknown') {
@@ -90,7 +93,7 @@ export function storeUnavailable(cause: unknown): ApiError {
   });
 }
 
-/** The 503 for reads that must be up to date and are not possible. */
+/** Returns the 503 for a read that must be up to date while the database cannot be read. */
 export function unreadable(cause: unknown): ApiError {
   return new ApiError('ServiceUnavailable', 'the database cannot be read at the moment', {
     cause,
@@ -99,8 +102,8 @@ export function unreadable(cause: unknown): ApiError {
 }
 
 /**
- * The 422 for a value that another object holds in a unique index. With AlreadyExists, clients would read the wrong
- * object.
+ * Returns the 422 for a value that another object holds in a unique index. The reason is not AlreadyExists, because
+ * clients would then read the object of this name.
  */
 export function duplicateValue(
   model: Named,

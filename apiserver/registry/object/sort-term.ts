@@ -5,7 +5,8 @@ import { clip } from './resource-errors.ts';
 const maxSortTerms = 8;
 
 /**
- * Parses `<field>` or `<field>,<asc|desc>`, most significant first. 400 for anything else, and for more than 8 terms.
+ * Parses sort terms `<field>` or `<field>,<asc|desc>`, of which the first one is the most significant. @throws ApiError
+ * BadRequest for another format, and for more than 8 terms
  */
 export function parseSort(terms: readonly string[]): readonly SortRequest[] {
   if (terms.length > maxSortTerms) throw new ApiError('BadRequest', `sort: at most ${maxSortTerms} fields`);

@@ -19,7 +19,7 @@ export interface ListPageParts {
   readonly remaining?: number;
 }
 
-/** One response of a list: entries and envelope (objects-and-http "Lists"). */
+/** The response to one list request: its entries and the fields around them (objects-and-http "Lists"). */
 export class ListPage {
   readonly entries: readonly Entry[];
   readonly #parts: ListPageParts;
@@ -29,7 +29,7 @@ export class ListPage {
     this.#parts = parts;
   }
 
-  /** All fields except the items. */
+  /** Returns all fields of the response except the items. */
   envelope(): Omit<ObjectList, 'items'> {
     const { resource, total, revision, page = 1, size = 0, token, remaining } = this.#parts;
     const totalPages = size === 0 ? 1 : Math.ceil(total / size);
@@ -50,15 +50,15 @@ export class ListPage {
     };
   }
 
-  /** True when the items are the stored bytes; otherwise they were made for this list. */
+  /** True when the items are the stored bytes; false when objects were converted for this list. */
   get isStored(): boolean {
     return this.#parts.resource.view === undefined;
   }
 
   /**
-   * Throws ApiError Expired when a change after this list has left the history. Until then, everything that the list
-   * keeps in memory is kept for the history as well, and counted there; afterwards, a slow client would be the only one
-   * to keep it.
+   * Throws ApiError Expired when a change after the list's revision has been dropped from the history. Until then, the
+   * history keeps the same objects in memory, and counts them. Afterwards, only a slow client would keep them in
+   * memory.
    */
   checkKept(): void {
     const { resource, revision } = this.#parts;

@@ -13,52 +13,56 @@ import type { Resource } from '../kinds/resource.ts';
 import { parseRevision } from '../history/revisions.ts';
 import type { Revisions } from '../history/revisions.ts';
 
-/** A selection of objects, and their order. */
+/** The parameters that select objects and sort them. */
 export interface SelectionRequest {
   readonly labelSelector: Selector;
   readonly fieldSelector: Selector;
   /** The namespace of the objects; without it, objects of all namespaces are selected. */
   readonly namespace?: string;
-  /** Default, when empty: creationTimestamp, newest first. Equal objects are in the order of their names. */
+  /**
+   * The sort terms. When empty: creationTimestamp, newest first. Objects with equal values are in the order of their
+   * names.
+   */
   readonly sort: readonly SortRequest[];
 }
 
 /** All parameters of a list (objects-and-http "Lists"). */
 export interface ListRequest extends SelectionRequest {
-  /** Pages from 1; size 0 is everything. */
+  /** The number of the page, from 1, and its size; size 0 returns all objects. */
   readonly page?: { readonly page: number; readonly size: number } | undefined;
-  /** Kubernetes' chunks; limit 0 is everything. */
+  /** The parameters `limit` and `continue` of Kubernetes; limit 0 returns all objects. */
   readonly chunk?: { readonly limit: number; readonly token?: string } | undefined;
   readonly resourceVersion?: string | undefined;
-  /** True for the list exactly as of resourceVersion, and not a later one. */
+  /** True when the list must have exactly the revision `resourceVersion`, and not a later one. */
   readonly exact?: boolean | undefined;
 }
 
-/** A selection that is ready to run. */
+/** A parsed selection of the objects of one kind. */
 export interface Selection {
   readonly selects: (entry: Entry) => boolean;
-  /** Equal for selections of the same objects of a kind; empty when it selects all of them. */
+  /** A text that is equal for selections of the same objects; empty when the selection has all objects. */
   readonly key: string;
   /**
-   * Builds the indexes that the selection needs and a large kind does not have yet, in many turns of the event loop.
-   * Undefined when they exist.
+   * Builds the missing indexes that the selection needs on a large kind, in many turns of the event loop. Returns
+   * undefined when no index is missing.
    */
   prepare(): Promise<void> | undefined;
-  /** The present objects, as stored. Builds a missing index in this turn. */
-  entries(): readonly Entry[];
   /**
-   * Returns the entries as they are at the time of the call, in several turns of the event loop when that takes long.
+   * Returns the entries of the selected objects, in the storage version. Builds missing indexes in the present turn of
+   * the event loop.
    */
+  entries(): readonly Entry[];
+  /** Returns the entries at the time of the call; takes several turns of the event loop if there are many. */
   collect(): readonly Entry[] | Promise<readonly Entry[]>;
 }
 
 export interface ListerParts {
   readonly revisions: Revisions;
-  /** Part of continue tokens: a history that may have gone back has another epoch. */
+  /** The epoch of the database, which continue tokens contain: it changes when the history may have gone back. */
   readonly epoch: string;
 }
 
-/** Makes lists: their entries, their revision, and their envelope. */
+/** Executes list requests. */
 export class Lister {
   readonly #parts: ListerParts;
 
@@ -110,7 +114,7 @@ export class Lister {
 
   async #nextChunk(resource: Resource, query: Query, chunk: { limit: number; token: string }): Promise<ListPage> {
     const { revision, offset } = parseContinueToken(chunk.token, { epoch: this.#parts.epoch, query });
-    // The previous chunk may come from another replica, so memory may not have its revision yet.
+    // Another replica may have served the previous chunk, so memory may not have the revision of that chunk yet.
     await this.#parts.revisions.reach(String(revision));
     await prepareQuery(resource.cache, query);
     resource.checkServed();
@@ -129,14 +133,17 @@ export class Lister {
     const page = { resource, entries, total, revision };
     if (next >= total) return listPage(page);
     const token = formatContinueToken({ revision, offset: next }, { epoch: this.#parts.epoch, query });
-    // Kubernetes reports the remaining count only without selectors, where it is exact. Here it is always exact, but
-    // clients expect the same as in Kubernetes.
+    // Kubernetes reports the remaining count only for lists without selectors, because only there it is exact. Here it
+    // is always exact, but clients expect the behavior of Kubernetes.
     const isSelective = query.conditions.length > 0 || query.isEmpty;
     return listPage({ token, ...page, ...(isSelective ? {} : { remaining: total - next }) });
   }
 }
 
-/** The entries in the requested version. Throws, or rejects with, ApiError InternalError when one cannot be converted. */
+/**
+ * Converts the entries to the requested version. Throws or rejects with ApiError InternalError when an object cannot be
+ * converted.
+ */
 function listPage(parts: ListPageParts): ListPage | Promise<ListPage> {
   const { resource, entries } = parts;
   if (resource.view === undefined) return new ListPage(parts);

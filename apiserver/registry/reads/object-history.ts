@@ -17,20 +17,22 @@ export interface ObjectHistoryParts {
 /** A page of an object's history, the newest change first. */
 export interface HistoryPage {
   readonly items: readonly HistoryEntry[];
-  /** The revision before which older changes may follow; undefined at the end of what the log has. */
+  /** The value of `before` for the next page, which has older changes; undefined when the log has no older ones. */
   readonly before: number | undefined;
-  /** Changes up to this revision are gone. */
+  /** Changes up to this revision are no longer available. */
   readonly floor: number;
 }
 
 /**
- * Changes of the kind that are looked at in one turn (some milliseconds), and for one request (some hundred
- * milliseconds).
+ * The maximum number of changes of the kind that are examined in one turn of the event loop (some milliseconds), and
+ * for one request (some hundred milliseconds).
  */
 const seenPerTurn = 20_000;
 const seenPerRequest = 1_000_000;
 
-/** The changes of objects, from the change log in memory, which reaches as far back as watches can resume. */
+/**
+ * Reads the changes of an object from the change log in memory. The log has the changes from which watches can resume.
+ */
 export class ObjectHistory {
   readonly #parts: ObjectHistoryParts;
 
@@ -39,9 +41,9 @@ export class ObjectHistory {
   }
 
   /**
-   * The last changes of an object before a revision. `isSecret` returns true for objects whose values must not be
-   * shown.
-   * @throws ApiError NotFound when there is neither an object nor a change of one
+   * Returns the last changes of an object before a revision. `isSecret` returns true for objects whose values must not
+   * be shown.
+   * @throws ApiError NotFound when the object does not exist, and the log has no change of it
    */
   async page(
     resource: Resource,
@@ -55,7 +57,7 @@ export class ObjectHistory {
       throw notFound(resource.model, key.name);
     const items: HistoryEntry[] = [];
     for (const change of found.changes) {
-      // Comparing the largest objects takes milliseconds.
+      // The comparison of two large objects takes milliseconds.
       if (items.length > 0) await nextTurn();
       items.push(this.#entryOf(resource, change, isSecret));
     }
@@ -63,8 +65,8 @@ export class ObjectHistory {
   }
 
   /**
-   * The state of the object at a revision.
-   * @throws ApiError NotFound when there was none, Expired when the log does not reach back that far
+   * Returns the state of an object at a revision. @throws ApiError NotFound when the object did not exist then, Expired
+   * when the log does not have changes that old
    */
   async stateAt(resource: Resource, key: ObjectKey, revision: number): Promise<Entry> {
     await this.#parts.revisions.reach(String(revision));
@@ -128,7 +130,7 @@ async function changesBefore(
   return { changes: page, before: found.length > limit ? page.at(-1)?.revision : next };
 }
 
-/** Undefined for an object that cannot be read, or not in this version. */
+/** Returns the object of an entry; undefined when it cannot be read, or not be converted to this version. */
 function shown(resource: Resource, entry: Entry): ApiObject | undefined {
   if (isBroken(entry)) return undefined;
   try {
@@ -138,7 +140,7 @@ function shown(resource: Resource, entry: Entry): ApiObject | undefined {
   }
 }
 
-/** The log has no times, so they are taken from the objects. */
+/** Returns the time of a change. The log has no times, so the time is taken from the object's metadata. */
 function timeOf({ type }: FeedChange, { metadata }: ApiObject, manager: string | undefined): string | undefined {
   if (type === 'ADDED') return metadata.creationTimestamp;
   if (type === 'DELETED') return metadata.deletionTimestamp;

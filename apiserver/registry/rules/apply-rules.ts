@@ -23,18 +23,25 @@ import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, 
 import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
-  /** Take fields that have other owners. */
+  /** True: the write takes fields from other owners, instead of causing a 409. */
   readonly force: boolean;
   /**
-   * Called with the contested fields each time the write is decided: they keep their values instead of causing a 409.
+   * If given, contested fields keep their values, instead of causing a 409. Called with these fields each time the
+   * write is decided.
    */
   readonly onContested: ((contested: readonly FieldCause[]) => void) | undefined;
 }
 
-/** The owner of the present fields of an object without known owners, from its first apply on. Kubernetes' name. */
+/**
+ * The manager that owns the former fields of an object after its first apply, if no owners were known before.
+ * Kubernetes uses the same name.
+ */
 const formerManager = 'before-first-apply';
 
-/** Server-side apply to an existing object. Throws ApiError Conflict that names each field of another manager. */
+/**
+ * Proposes the result of a server-side apply to an existing object. @throws ApiError Conflict, which names each field
+ * that another manager owns
+ */
 export function* proposeApply(
   rules: Rules,
   stored: ApiObject,
@@ -57,7 +64,7 @@ export function* proposeApply(
   };
   if (request.isLong) yield;
   const applied = yield* applyUncontested(live, wanted, { write, onContested: request.onContested });
-  // Removing the last owned field of metadata removes metadata as well.
+  // The apply may have removed the last owned field of metadata, and metadata with it, so metadata is added again.
   const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as Draft;
   if (request.fieldManager === kubectl) {
     const annotations = renewLastApplied(next.metadata.annotations, draft);
@@ -85,8 +92,8 @@ export function* proposeApply(
 type Merged = Extract<Applied, { readonly conflicts?: undefined }>;
 
 /**
- * Applies all fields. If the caller asks for the contested fields, they are reported and keep their values. @throws
- * ApiError Conflict
+ * Applies all fields. With `onContested`, contested fields keep their values and are reported; without it, they cause
+ * an error. @throws ApiError Conflict
  */
 function* applyUncontested(
   live: LiveFields,
@@ -103,7 +110,7 @@ function* applyUncontested(
   return applied;
 }
 
-/** Server-side apply to an absent object. */
+/** Proposes the creation of an object by a server-side apply. */
 export function* proposeApplied(rules: Rules, body: () => unknown, request: CreateRequest): Steps<CreateProposal> {
   const draft = yield* readApplied(rules, body, request);
   const { uid, resourceVersion: _revision, version: _version, ...metadata } = draft.metadata;
@@ -141,7 +148,7 @@ function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest):
   return draft;
 }
 
-/** The part of an applied object that this path may write. */
+/** Returns the fields of an applied object that a request to this path may write. */
 function* appliedContent(rules: Rules, draft: Draft, request: WriteRequest): Steps<Fields> {
   const { apiVersion: _version, kind: _kind, metadata, status, ...rest } = draft;
   const ofStatus = status === undefined ? {} : { status };

@@ -6,13 +6,13 @@ import { requireName } from './read-draft.ts';
 import type { CreateRequest, Rules, WriteRequest } from './write-request.ts';
 import { checkPreconditions, proposeCreate } from './write-rules.ts';
 
-/** The form of a uid that the server accepts for a replaced object. */
+/** The format of a uid that a client may send for an object that it replaces. */
 const uidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * PUT of an object whose stored form cannot be read: it becomes the sent object, checked like a creation. It keeps its
- * uid, so that its dependents stay: the uid that can still be read, otherwise the one that is sent. `stored` has name
- * and revision.
+ * Proposes the replacement (PUT) of a stored object that cannot be read. The sent object is checked like a creation.
+ * The object keeps its uid, so that its dependents stay: the stored uid if it can still be read, otherwise the sent
+ * uid. `stored` has only the name and the revision.
  */
 export function* proposeReplacement(
   rules: Rules,
@@ -33,8 +33,8 @@ export function* proposeReplacement(
 }
 
 /**
- * DELETE of an object that cannot be read: it is removed at once, since its finalizers are unknown. It stays, marked
- * for deletion, only if the rules of its kind require that.
+ * Proposes the deletion of an object that cannot be read. The object is removed immediately, because its finalizers are
+ * unknown. It is only marked for deletion if the rules of its kind require that.
  */
 export function proposeBrokenDelete(
   rules: Rules,
@@ -50,14 +50,14 @@ export function proposeBrokenDelete(
 
 type Sent = Readonly<Partial<Record<keyof ObjectMeta, unknown>>>;
 
-/** The metadata of an unchecked body; empty when it has none. */
+/** Returns the metadata of a body that is not checked yet; an empty object when the body has no metadata. */
 function metadataOf(body: unknown): Sent {
   if (typeof body !== 'object' || body === null || !('metadata' in body)) return {};
   const { metadata } = body;
   return isJsonObject(metadata) ? metadata : {};
 }
 
-/** The uid, if it could still be read. */
+/** Returns the uid of a stored object, if it could still be read. */
 function uidOf({ metadata }: ApiObject): string | undefined {
   const { uid }: Partial<ObjectMeta> = metadata;
   return uid;

@@ -3,7 +3,7 @@ import { invalidOptions } from '../object/resource-errors.ts';
 
 export type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteOptions';
 
-/** Throws ApiError Invalid for a manager's name that is too long or unprintable. */
+/** Throws ApiError Invalid for the name of a field manager that is too long or not printable. */
 export function checkFieldManager(manager: string, options: OptionsKind): void {
   const field = 'fieldManager';
   if (Buffer.byteLength(manager) > maxManagerBytes) {

@@ -6,10 +6,9 @@ import { isHeld } from './write-rules.ts';
 import type { Rules } from './write-request.ts';
 
 /**
- * DELETE: removes the object at once when neither a finalizer nor its kind keeps it; otherwise marks it for deletion.
- * The request decides what
- * happens to the dependents; if it says nothing, the existing finalizers do. A later request may change the policy.
- * Otherwise a second DELETE changes nothing.
+ * Decides a deletion: removes the object immediately when neither a finalizer nor its kind keeps it; otherwise marks it
+ * for deletion. The request decides what happens to the dependents; without a policy in the request, the finalizers of
+ * the object decide. A second DELETE can change the policy, and nothing else.
  */
 export function decideDelete(rules: Rules, { object: stored, policy, request }: DeleteProposal): NextState | undefined {
   rules.strategy?.checkDelete(stored);

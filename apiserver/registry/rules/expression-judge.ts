@@ -7,8 +7,8 @@ import type { SchemaOrigin } from '../../schema/judge/validator.ts';
 import type { Steps } from '../../turns/steps.ts';
 
 /**
- * Evaluates the rules of a schema in CEL. `judged` has the violations of the schema itself, which are part of the
- * result, too; warnings are added to the list.
+ * Evaluates the CEL rules of a schema. `judged` are the violations of the schema itself; the result contains them as
+ * well. Adds warnings to `warnings`.
  */
 export type ExpressionJudge = (
   states: { readonly next: ApiObject; readonly previous: ApiObject | undefined },
@@ -16,7 +16,7 @@ export type ExpressionJudge = (
   warnings: string[],
 ) => Steps<readonly FieldCause[]>;
 
-/** The violations after which a rule could not rely on the types of its values. */
+/** The reasons of violations after which no rules are evaluated, because the values may have wrong types. */
 const blocking: ReadonlySet<string> = new Set([
   'FieldValueNotSupported',
   'FieldValueRequired',
@@ -32,13 +32,13 @@ const notChecked: FieldCause = {
     'Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
 };
 
-/** Compiled rules by their frozen components and their name: a process may have many servers. */
+/** The compiled rules, by the frozen components and the name of the schema. The servers of a process share them. */
 const compiled = new WeakMap<object, Map<string, RuleNode | undefined>>();
 
 /**
- * Compiles the rules of a model's schema; undefined when it has none.
- * @throws ModelError for an author's rule with a mistake. A client's definition was checked when it was written; if it
- * has a mistake all the same, the writes of its objects are refused.
+ * Compiles the rules of a model's schema; returns undefined when it has none. @throws ModelError for an invalid rule of
+ * a model in code. A client's definition was checked when it was written; if a rule of it is invalid all the same,
+ * writes of its objects are refused.
  */
 export function expressionJudge(model: ModelDescriptor, origin: SchemaOrigin): ExpressionJudge | undefined {
   const root = ruleTreeOf(model, origin);

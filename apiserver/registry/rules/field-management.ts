@@ -11,20 +11,23 @@ import type { States } from '../object/states.ts';
 import { formatTime } from '../object/object-codec.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
-/** The effect of a write on an object's managed fields. */
+/** The effect of a write on an object's managedFields, whose items are called entries. */
 export interface FieldManagement {
-  /** True when the write starts from the stored entries. */
+  /** Returns true when the new entries are computed from the stored ones. */
   keepsEntries(stored: ApiObject): boolean;
-  /** The entries that the write otherwise starts from: those in the request, or undefined if it has none. */
+  /**
+   * Returns the entries from which the new ones are computed otherwise: those in the request, or undefined if it has
+   * none.
+   */
   entries(stored: ApiObject): Steps<ManagedFields | undefined>;
-  /** The entries when the write changes the object, which hooks may have modified. */
+  /** Returns the new entries of a write that changes the object. Hooks may have modified the proposed object. */
   afterChange(
     entries: ManagedFields | undefined,
     states: States & { readonly proposed: ApiObject },
   ): Steps<ManagedFields | undefined>;
 }
 
-/** The entries of an apply whose result was modified by hooks. */
+/** Returns the entries of an apply, after hooks may have modified its result. */
 export function* admittedFields(
   rules: Rules,
   entries: ManagedFields,
@@ -36,10 +39,10 @@ export function* admittedFields(
 }
 
 /**
- * Field management of an update or a patch. The write may edit the entries themselves, as kubectl does when it turns a
- * client-side apply into a server-side one. Clients that do not know managedFields send no entries, or an empty list;
- * then the stored entries are kept. An object without entries (cleared, or older than this feature) has none until its
- * first apply.
+ * Returns the effect of an update or a patch on managedFields. The write may contain changed entries, as when kubectl
+ * turns a client-side apply into a server-side one. A client that does not know managedFields sends no entries or an
+ * empty list; then the stored entries are kept. An object without entries (because they were cleared, or the object is
+ * older than this feature) gets none before its first apply.
  */
 export function fieldManagement(rules: Rules, draft: Draft, request: WriteRequest): FieldManagement {
   const sent = request.subresource === undefined ? draft.metadata.managedFields : undefined;
@@ -68,7 +71,7 @@ function trackingOf(rules: Rules, states: States, { now, isLong }: WriteRequest)
   return { shape: rules.schema.shape, now, isLong, changesIn };
 }
 
-/** The field manager of a write, as the entries name it. */
+/** Returns the manager of a write in the form that entries have. */
 export function managerOf(rules: Rules, request: WriteRequest, operation: Manager['operation']): Manager {
   const { fieldManager: manager, subresource } = request;
   return { manager, operation, apiVersion: apiVersionOf(rules.model), subresource };

@@ -11,18 +11,18 @@ import { Pace } from '../../turns/pace.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { Draft, Rules } from './write-request.ts';
 
-// kubectl's client-side apply keeps what it applied in an annotation. When the server applies instead, the annotation
-// decides which fields are kubectl's, and has to stay correct for users who go back to client-side apply.
+// kubectl's client-side apply stores the applied object in this annotation. In a server-side apply, the annotation
+// decides which fields kubectl owns. It must stay correct, because users may return to client-side apply.
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The manager that the annotation belongs to. */
+/** The manager to which the annotation belongs. */
 export const kubectl = 'kubectl';
 
-/** The fields that kubectl applied on the client side and that still have the same value. */
+/** Returns the fields that kubectl applied on the client side, and whose values have not changed since then. */
 export function* lastAppliedFields(rules: Rules, live: Fields): Steps<FieldSet> {
   const { annotations } = live['metadata'] as Partial<ObjectMeta>;
   const applied = parseApplied(annotations?.[annotation]);
-  // Fields unknown to the schema show that the annotation was never applied in this form.
+  // If the schema does not know a field, the object in the annotation was never applied in this form.
   if (applied === undefined || rules.schema.prune(applied).length > 0) return leaf;
   const content = contentOf(applied);
   const { shape } = rules.schema;
@@ -43,8 +43,8 @@ function parseApplied(text: string | undefined): Draft | undefined {
 }
 
 /**
- * Returns the annotations with the newly applied object, if they had an applied object before. An object that is too
- * large is removed instead.
+ * Returns the annotations with the newly applied object, if they had an applied object before. If the new object is too
+ * large, removes the annotation.
  */
 export function renewLastApplied(annotations: ObjectMeta['annotations'], applied: Draft): ObjectMeta['annotations'] {
   if (annotations === undefined || (annotations[annotation] ?? '') === '') return annotations;

@@ -5,15 +5,18 @@ import type { KindJudge } from './kind-judge.ts';
 import type { Steps } from '../../turns/steps.ts';
 import { clip, invalid } from '../object/resource-errors.ts';
 
-/** The maximum number of violations in a response, because people read it. */
+/** The maximum number of violations in a response. People read the list, so a longer one is of no use. */
 const maxViolations = 100;
 
-/** Checks an object by the model's own rules. @throws ApiError Invalid when they refuse it. Freezes both objects. */
+/**
+ * Checks an object with the model's own rules. Freezes both objects. @throws ApiError Invalid when the rules refuse the
+ * object.
+ */
 export type ModelValidator = (next: ApiObject, previous: ApiObject | undefined) => void;
 
 /**
- * Returns the model's `validate`, wrapped for writes; undefined when it has none. A bug in `validate` refuses the
- * write as well (422, field `validate`), and `onBug` is called.
+ * Returns the model's `validate` as a check of writes; undefined when the model has no `validate`. If `validate` has a
+ * bug, the write is refused as well (422, field `validate`), and `onBug` is called.
  */
 export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) => void): ModelValidator | undefined {
   if (model.validate === undefined) return undefined;
@@ -24,8 +27,8 @@ export function modelValidator(model: ModelDescriptor, onBug: (error: unknown) =
 }
 
 /**
- * Checks an object by the rules of a built-in kind. @throws ApiError Invalid when they refuse it. It freezes nothing,
- * because the objects may be large, and the rules are the service's own.
+ * Checks an object with the rules of a built-in kind. Freezes nothing: the objects may be large, and the service's own
+ * rules do not modify them. @throws ApiError Invalid when the rules refuse the object.
  */
 export type JudgedRules = (next: ApiObject, previous: ApiObject | undefined) => Steps<void>;
 
@@ -36,7 +39,7 @@ export function judgedRules(model: ModelDescriptor, judge: KindJudge): JudgedRul
       throw invalid(
         model,
         next.metadata.name,
-        // The service's own messages are not cut: those about expressions show the line of the source.
+        // The service's own messages are not shortened, because messages about expressions quote a source line.
         violations.slice(0, maxViolations).map(({ reason = 'FieldValueInvalid', ...rest }) => ({ reason, ...rest })),
       );
   };
@@ -61,7 +64,7 @@ function causesOf(model: ModelDescriptor, { next, previous }: States, onBug: (er
 function readViolations(answer: unknown): readonly FieldViolation[] {
   if (answer === undefined || answer === null) return [];
   if (answer instanceof Promise) {
-    // The result of an asynchronous `validate` is not used.
+    // The promise of an asynchronous `validate` is not used, so its rejection is ignored.
     answer.catch(() => undefined);
     throw new TypeError('it must be synchronous, and returned a Promise');
   }

@@ -4,8 +4,9 @@ import { clip, invalidOptions } from '../object/resource-errors.ts';
 const policies: readonly PropagationPolicy[] = ['Foreground', 'Background', 'Orphan'];
 
 /**
- * The policy that a deletion requests for dependents; undefined when it requests none. `orphanDependents` is its legacy
- * form. @throws ApiError Invalid (422), like kube-apiserver, for an unknown policy, and for both at once.
+ * Returns the policy that a deletion requests for dependents; undefined when it requests none. `orphanDependents` is an
+ * older parameter for the same purpose. @throws ApiError Invalid (422), like kube-apiserver, for an unknown policy, and
+ * when both parameters are set.
  */
 export function readPropagationPolicy(
   policy: unknown,

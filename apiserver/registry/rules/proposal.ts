@@ -8,7 +8,7 @@ export type Proposal = CreateProposal | UpdateProposal | DeleteProposal;
 
 export interface CreateProposal {
   readonly verb: 'create';
-  /** `update` when the new object replaces one that cannot be read. */
+  /** `update` when the new object replaces a stored object that cannot be read. */
   readonly op: 'create' | 'update';
   readonly request: CreateRequest;
   /** The next state, shaped by the schema; owned by the proposal. */

@@ -4,7 +4,9 @@ import { checkItems } from '../../limits/check-items.ts';
 import { badRequest, clip } from '../object/resource-errors.ts';
 import type { Draft, Rules, WriteRequest } from './write-request.ts';
 
-/** Checks that a body is an object of this model at this path; every error here is a 400. */
+/**
+ * Checks that a body is an object of this model, with the name and namespace of the path. @throws ApiError BadRequest
+ */
 export function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
   const { model } = rules;
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
@@ -29,7 +31,7 @@ export function readDraft(rules: Rules, body: unknown, request: WriteRequest): D
   return draft;
 }
 
-/** Removes nulls: typed clients send `creationTimestamp: null` and the like for unset fields. */
+/** Removes fields that are null: typed clients send null for unset fields, such as `creationTimestamp: null`. */
 function withoutNulls(metadata: ObjectMeta): ObjectMeta {
   let hasNull = false;
   for (const name in metadata) hasNull ||= metadata[name as keyof ObjectMeta] === null;
@@ -37,7 +39,7 @@ function withoutNulls(metadata: ObjectMeta): ObjectMeta {
   return Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null)) as unknown as ObjectMeta;
 }
 
-/** The refusal of an object that is of another kind, or of none. */
+/** Returns the error for an object that has another kind or none. */
 function wrongType(model: ModelDescriptor, draft: Draft): ApiError {
   for (const field of ['apiVersion', 'kind'] as const) {
     if (typeof draft[field] !== 'string' || draft[field] === '') {

@@ -2,7 +2,10 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldCause, ModelDescriptor, ScaleSubresource } from '@homeostat/controller-runtime/api';
 import { badRequest, clip, invalid } from '../object/resource-errors.ts';
 
-/** `autoscaling/v1` Scale: the desired and present replicas of an object, wherever its kind keeps them. */
+/**
+ * A Scale of `autoscaling/v1`: the desired and the present number of replicas of an object. Each kind has its own
+ * fields for these numbers.
+ */
 export interface Scale {
   readonly kind: 'Scale';
   readonly apiVersion: 'autoscaling/v1';
@@ -18,7 +21,7 @@ export interface ScaleRequest {
   readonly resourceVersion?: string;
 }
 
-/** Kubernetes' limit: a 32-bit number. */
+/** The maximum number of replicas: as in Kubernetes, the largest signed number of 32 bits. */
 const maxReplicas = 2 ** 31 - 1;
 
 export function scaleOf(paths: ScaleSubresource, object: ApiObject): Scale {
@@ -39,7 +42,8 @@ export function scaleOf(paths: ScaleSubresource, object: ApiObject): Scale {
 }
 
 /**
- * @throws ApiError BadRequest for a body that is no Scale of this object, Invalid for an impossible number of replicas.
+ * Reads the requested number of replicas and the preconditions from a Scale. @throws ApiError BadRequest when the body
+ * is not a Scale of this object, Invalid for an impossible number of replicas.
  */
 export function readScale(model: ModelDescriptor, name: string, body: unknown): ScaleRequest {
   const scale = fieldsOf(body, 'the body');
@@ -60,7 +64,7 @@ export function readScale(model: ModelDescriptor, name: string, body: unknown): 
   return { replicas: Number(replicas), ...textOf(metadata, 'uid'), ...textOf(metadata, 'resourceVersion') };
 }
 
-/** The merge patch that sets an object's replicas. */
+/** Returns the merge patch that sets the replicas of an object. */
 export function scalePatch(paths: ScaleSubresource, { replicas, uid, resourceVersion }: ScaleRequest): object {
   const [first = 'spec', ...rest] = segmentsOf(paths.specReplicasPath);
   const nested = { [first]: rest.reduceRight<unknown>((inner, name) => ({ [name]: inner }), replicas) };
@@ -79,7 +83,7 @@ function valueAt(object: object, path: string): unknown {
   );
 }
 
-/** The segments of a path such as `.spec.replicas`. */
+/** Returns the segments of a path such as `.spec.replicas`. */
 function segmentsOf(path: string): readonly string[] {
   return path.slice(1).split('.');
 }

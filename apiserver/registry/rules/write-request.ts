@@ -9,44 +9,48 @@ import type { ExpressionJudge } from './expression-judge.ts';
 import type { LabelKeyRules } from '../object/label-keys.ts';
 import type { JudgedRules, ModelValidator } from './model-validator.ts';
 
-/** The parts of a kind that its rules need. */
+/** The model of a kind in one version, with the checks of writes that are derived from it. */
 export interface Rules {
   readonly model: ModelDescriptor;
   readonly schema: ObjectSchema;
-  /** The schema's rules in CEL; undefined when it has none. */
+  /** Evaluates the CEL rules of the schema; undefined when it has none. */
   readonly judgeExpressions?: ExpressionJudge | undefined;
-  /** The model's own rules, for objects that are otherwise valid. */
+  /** Checks an object with the model's `validate`, after all other checks have accepted the object. */
   readonly validateModel: ModelValidator | undefined;
-  /** The rules of a built-in kind whose objects may take long to check, in place of {@link validateModel}. */
+  /** Replaces {@link validateModel} for a built-in kind whose objects may take long to check. */
   readonly judge?: JudgedRules | undefined;
   /** The strategy of a built-in kind that has rules of its own. */
   readonly strategy?: KindStrategy | undefined;
-  /** Set for a kind with several versions: returns the changes of a write as another version names them. */
+  /**
+   * Returns the fields that a write changes, with their names in another version. Only kinds with several versions have
+   * this function.
+   */
   readonly changesIn?: (apiVersion: string, states: States) => Steps<FieldChanges | undefined> | undefined;
 }
 
 /**
- * A part of an object that is written by itself; `finalize` is for built-in kinds that have it, `scale` is only
- * recorded in managedFields.
+ * A part of an object that requests write separately. Only some built-in kinds have `finalize`; `scale` occurs only in
+ * managedFields.
  */
 export type Subresource = 'status' | 'finalize' | 'scale';
 
-/** The parameters of a write besides its object. */
+/** The parameters of a write in addition to its object. */
 export interface WriteRequest extends LabelKeyRules {
   /** The name in the path; undefined for a creation, whose body names the object. */
   readonly name: string | undefined;
   /** The namespace in the path; undefined for Cluster-scoped kinds. */
   readonly namespace: string | undefined;
   readonly fieldValidation: 'Ignore' | 'Warn' | 'Strict';
-  /** Server time, RFC 3339 with whole seconds. */
+  /** The server's time in RFC 3339, with whole seconds. */
   readonly now: string;
-  /** The warnings of the response; the write adds its own. */
+  /** The warnings of the response, to which the write adds its own. */
   readonly warnings: string[];
   readonly subresource: Subresource | undefined;
-  /** The field manager of the write, as in managedFields. */
+  /** The name of the field manager that the write has in managedFields. */
   readonly fieldManager: string;
   /**
-   * True when the write may take milliseconds: each step then runs in its own turn. Other writes run without a pause.
+   * True when the write may take milliseconds: then each step runs in a turn of the event loop of its own. Other writes
+   * run without a pause.
    */
   readonly isLong: boolean;
 }
@@ -56,8 +60,8 @@ export type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { statu
 
 export interface CreateRequest extends WriteRequest {
   readonly uid: string;
-  /** Returns a name for a generateName. */
+  /** Returns a generated name that begins with a generateName. */
   readonly draw: (base: string) => string;
-  /** The owners of the fields when the creator does not own all of them (server-side apply). */
+  /** The owners of the fields when the creator does not own all fields (server-side apply); otherwise undefined. */
   readonly managedFields: ManagedFields | undefined;
 }

@@ -13,7 +13,7 @@ import { badRequest, clip, conflict, invalid } from '../object/resource-errors.t
 import type { Steps } from '../../turns/steps.ts';
 import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
 
-/** Removes unknown fields, or refuses them (400), as the request demands. */
+/** Removes unknown fields, or refuses them (400), as the request's fieldValidation demands. */
 export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
   const unknown = rules.schema.prune(draft);
   if (unknown.length === 0 || request.fieldValidation === 'Ignore') return;
@@ -37,12 +37,15 @@ interface Judged {
   readonly stored?: ApiObject;
 }
 
-/** True for an object that its schema accepts at once, and that has no rules in CEL: no other check is needed. */
+/**
+ * Returns true when the schema accepts an object without further steps, and the schema has no CEL rules: then
+ * {@link judgeObject} is not needed.
+ */
 function isPlainlyValid({ judgeExpressions, schema }: Rules, object: ApiObject): boolean {
   return judgeExpressions === undefined && schema.accepts(object);
 }
 
-/** Returns the violations of the schema, and of its rules in CEL. */
+/** Returns the violations of the schema and of its CEL rules. */
 function* judgeObject(
   rules: Rules,
   object: ApiObject,
@@ -54,7 +57,10 @@ function* judgeObject(
     : yield* rules.judgeExpressions({ next: object, previous: stored }, judged, request.warnings);
 }
 
-/** Checks the rules of schema and metadata. @throws ApiError Invalid that names every violation */
+/**
+ * Checks the metadata, and adds the violations of the schema that were already found. @throws ApiError Invalid, which
+ * names every violation
+ */
 function checkObject(rules: Rules, object: ApiObject, { request, judged, stored }: Judged): void {
   const { labels } = object.metadata;
   const causes = validateMetadata(object.metadata, rules.model);
@@ -64,8 +70,8 @@ function checkObject(rules: Rules, object: ApiObject, { request, judged, stored 
 }
 
 /**
- * Returns the violations for which a write is refused. A write that only changes metadata is not refused for stored
- * fields, because it must be possible to delete an object that a newer schema refuses.
+ * Returns the violations for which a write is refused. A write that changes only metadata is not refused because of
+ * fields that are already stored: it must be possible to delete an object that a newer schema refuses.
  */
 function newCauses(
   causes: readonly FieldCause[],
@@ -78,7 +84,7 @@ function newCauses(
 }
 
 /**
- * The first state of a new object; values that the client sent for the server's fields are replaced (objects-and-http
+ * Proposes a new object. Values that the client sent for the server's fields are replaced (objects-and-http
  * "Metadata").
  */
 export function* proposeCreate(rules: Rules, body: () => unknown, request: CreateRequest): Steps<CreateProposal> {
@@ -103,7 +109,7 @@ export function* proposeCreate(rules: Rules, body: () => unknown, request: Creat
 function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): ObjectMeta {
   const { generateName = '' } = given;
   const { uid, namespace, now: creationTimestamp } = request;
-  // Most objects need only the first form. Spreads would cost more than everything else here.
+  // Most objects need only the first literal. Spreads would cost more than the rest of this function.
   const own: OwnMetadata =
     generateName === '' && namespace === undefined
       ? { name, uid, version: 1, resourceVersion: '', generation: 1, creationTimestamp }
@@ -121,7 +127,10 @@ function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): O
   return own;
 }
 
-/** Decides a creation; `admitted` is the result of hooks, if the kind has any. @throws ApiError */
+/**
+ * Decides a creation. `admitted` is the object that hooks returned, or the proposed object if there are no hooks.
+ * @throws ApiError
+ */
 export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
   const { op, request, object: proposed } = proposal;
   const object = admitted === proposed ? proposed : acceptAdmitted(rules, proposed, { admitted });
@@ -143,9 +152,9 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
 }
 
 /**
- * Fills in defaults, and prunes the object that hooks returned, without warnings to the client, which has not sent
- * these fields. The
- * server's metadata, and the fields that this path does not write, stay unchanged.
+ * Fills in defaults in the object that hooks returned, and prunes it. The client gets no warnings about unknown fields,
+ * because it has not sent them. The server's metadata, and the fields that a request to this path does not write, stay
+ * unchanged.
  */
 function acceptAdmitted(
   rules: Rules,
@@ -167,7 +176,9 @@ function reshaped({ schema }: Rules, draft: Draft): Draft {
 
 type OwnMetadata = { -readonly [K in keyof ObjectMeta]: ObjectMeta[K] };
 
-/** The fields of metadata that clients set. Finalizers are a set; their order is kept. */
+/**
+ * Returns the fields of metadata that clients set. Repeated finalizers are removed; the order of the others is kept.
+ */
 export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
   const own: Partial<OwnMetadata> = {};
   setAuthorFields(own, given);
@@ -176,7 +187,7 @@ export function authorFields(given: Partial<ObjectMeta>): Partial<ObjectMeta> {
 
 function setAuthorFields(own: Partial<OwnMetadata>, given: Partial<ObjectMeta>): void {
   const { labels, annotations, finalizers, ownerReferences } = given;
-  // Assigned one by one: spreading conditional parts takes twice as long.
+  // The fields are assigned one by one, because spreads of conditional fields take twice as long.
   if (labels !== undefined && !isEmpty(labels)) own.labels = labels;
   if (annotations !== undefined && !isEmpty(annotations)) own.annotations = annotations;
   if (ownerReferences !== undefined && !isEmpty(ownerReferences)) own.ownerReferences = ownerReferences;
@@ -187,7 +198,7 @@ export function isEmpty(value: object | null | undefined): boolean {
   return value === undefined || value === null || Object.keys(value).length === 0;
 }
 
-/** PUT of the object or of its status: the next state of `stored`. */
+/** Proposes the next state of `stored` for a PUT of the object or of its status. */
 export function* proposeUpdate(
   rules: Rules,
   stored: ApiObject,
@@ -202,7 +213,10 @@ export function* proposeUpdate(
   return yield* proposeNext(rules, stored, { draft, request, keepStatus: draft.status === undefined, manage });
 }
 
-/** PATCH: `body` is the patched object, so an absent status was removed on purpose. */
+/**
+ * Proposes the next state of `stored` for a PATCH. `body` is the patched object, so the patch has removed the status if
+ * it is absent.
+ */
 export function* proposePatch(
   rules: Rules,
   stored: ApiObject,
@@ -213,7 +227,8 @@ export function* proposePatch(
   if (request.isLong) yield;
   const draft = readNamedDraft(rules, value, request);
   const { uid, ...revisions } = draft.metadata;
-  // The revision comes first, as with kube-apiserver, so that a patch of a deleted object is a conflict.
+  // The revision is checked first, as in kube-apiserver, so that the patch of an object that was deleted and created
+  // again is a conflict.
   checkPreconditions(rules.model, stored, revisions);
   if (uid !== stored.metadata.uid) {
     const message = `Invalid value: ${JSON.stringify(clip(uid ?? ''))}: field is immutable`;
@@ -223,7 +238,10 @@ export function* proposePatch(
   return yield* proposeNext(rules, stored, { draft, request, keepStatus: false, manage });
 }
 
-/** If given, version, resourceVersion and uid must be those of the stored object (409). */
+/**
+ * Checks that version, resourceVersion and uid are those of the stored object, if the request has them. @throws
+ * ApiError Conflict
+ */
 export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, given: Partial<ObjectMeta>): void {
   const { name, uid, version, resourceVersion } = stored.metadata;
   if (given.uid !== undefined && given.uid !== '' && given.uid !== uid) {
@@ -239,7 +257,10 @@ export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, gi
   if (given.version !== undefined && given.version !== version) throw conflict(model, name);
 }
 
-/** No object has revision 0. Kubernetes refuses it in an update, so that clients do not mistake it for "any state". */
+/**
+ * Returns the error for an update with the resourceVersion 0. No object has this revision; Kubernetes refuses it, so
+ * that no client uses it for "any state".
+ */
 function noRevision(model: ModelDescriptor, name: string): ApiError {
   const message = 'Invalid value: 0: must be specified for an update';
   return invalid(model, name, [{ reason: 'FieldValueInvalid', field: 'metadata.resourceVersion', message }]);
@@ -252,7 +273,7 @@ interface Next {
   readonly manage: FieldManagement;
 }
 
-/** The next state of `stored` after the draft is shaped, checked and compared with it. */
+/** Proposes the next state of `stored`: applies the schema to the draft, checks it, and compares it with `stored`. */
 export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<UpdateProposal> {
   const { request, manage } = next;
   const object = nextObject(rules, stored, next);
@@ -264,7 +285,8 @@ export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps
 }
 
 /**
- * Decides a change; `admitted` is the result of hooks, if the kind has any. Returns undefined when nothing changes.
+ * Decides a change. `admitted` is the object that hooks returned, or the proposed object if there are no hooks. Returns
+ * undefined when nothing changes.
  * @throws ApiError
  */
 export function* decideUpdate(
@@ -276,7 +298,7 @@ export function* decideUpdate(
   const object = admitted === proposed ? proposed : acceptAdmitted(rules, proposed, { admitted, subresource });
   const isSame = deepEqual(stored, object);
   const managed = manage.keepsEntries(stored) ? stored.metadata.managedFields : yield* manage.entries(stored);
-  // An empty list of entries counts as no list, because it is not stored.
+  // An empty list of managedFields counts as no list, because it is not stored.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
   const judged = isPlainlyValid(rules, object) ? noCauses : yield* judgeObject(rules, object, { request, stored });
   checkObject(rules, object, { request, judged, stored });
@@ -288,7 +310,8 @@ export function* decideUpdate(
   setManagedFields(object, entries);
   if (request.isLong) yield;
   const changed = withVersions(stored, object);
-  // An object that is removed is not stored, so the model does not check it: no rule can prevent the removal.
+  // The last state of a removed object is not stored, so the model does not check it. So no rule can prevent the
+  // removal.
   if (changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed))
     return { op: 'delete', object: changed };
   rules.validateModel?.(changed, stored);
@@ -309,7 +332,7 @@ function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
   return { ...strategy.completeNext({ ...object, metadata: { ...metadata, ...server } }, stored) };
 }
 
-/** True when finalizers, or the kind, keep an object that is marked for deletion. */
+/** Returns true when finalizers or the kind's rules keep an object that is marked for deletion. */
 export function isHeld({ strategy }: Rules, object: ApiObject): boolean {
   return !isEmpty(object.metadata.finalizers) || strategy?.isHeld(object) === true;
 }
@@ -334,7 +357,10 @@ function nextMetadata(stored: ApiObject, object: ApiObject): ObjectMeta {
   return next;
 }
 
-/** Modified in place: the metadata was made for this write, and copying it costs as much as computing the owners. */
+/**
+ * Sets managedFields in place. The metadata was created for this write, and a copy costs as much as the computation of
+ * the owners.
+ */
 function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefined): void {
   const own: { managedFields?: ManagedFields } = metadata;
   if (entries !== undefined && entries.length > 0) own.managedFields = entries;
@@ -350,7 +376,7 @@ function withVersions(stored: Stated, object: Draft): ApiObject {
   return object;
 }
 
-/** Once an object is marked for deletion, finalizers may only be removed. */
+/** Checks that a write adds no finalizers once the object is marked for deletion. */
 function checkFinalizers(model: ModelDescriptor, stored: ApiObject, object: ApiObject): void {
   if (stored.metadata.deletionTimestamp === undefined) return;
   const before = new Set(stored.metadata.finalizers);

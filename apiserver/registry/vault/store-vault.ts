@@ -17,12 +17,12 @@ interface Secret extends VaultValue {
   readonly revision: number;
 }
 
-/** A value that cannot be read, so that its name is unknown, too. */
+/** A stored value that cannot be read. Its name is also unknown. */
 interface Locked extends UnreadableValue {
   readonly revision: number;
 }
 
-/** The parts of a server with which the vault writes. */
+/** The parts of a server that the vault needs for writes. */
 export interface VaultWriting {
   readonly commits: Pick<GroupCommit, 'submit'>;
   readonly revisions: Pick<Revisions, 'current' | 'reach' | 'advance'>;
@@ -30,18 +30,20 @@ export interface VaultWriting {
 }
 
 /**
- * The vault in the database. Each value is an object of a kind without a model, under a key made of a digest of its
- * name: names may be longer than keys, and reveal who has a password. All values are in memory.
+ * The vault in the database. All values are also in memory. Each value is an object of a kind without a model. Its key
+ * is a digest of its name, because a name may be longer than a key, and reveals which user has a password.
  */
 export class StoreVault implements Vault {
   readonly kindNumber: number;
   /** The number of the index in which {@link hold} claims values. */
   readonly #holders: number;
-  /** The claims of {@link hold} by value: stores recognize equal claims of a batch by identity. */
+  /**
+   * The claims of {@link hold} by value. Claims are reused because stores compare the claims of a batch by identity.
+   */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #secrets = new Map<string, Secret>();
   readonly #locked = new Map<string, Locked>();
-  /** The names of values by key, for deletions. */
+  /** The names of values by key: the change of a deletion has no name. */
   readonly #names = new Map<string, string>();
   readonly #listeners = new Set<(name: string) => void>();
   readonly #locks = new KeyedMutex();
@@ -53,8 +55,7 @@ export class StoreVault implements Vault {
   }
 
   /**
-   * Reads all values of a store. Later changes come through {@link apply}, in order; repeating older changes does no
-   * harm.
+   * Reads all values of a store. {@link apply} must then receive all later changes, in order; it ignores older changes.
    */
   static async read(store: Store): Promise<StoreVault> {
     const kind = kindNameOf(vaultKind);
@@ -63,7 +64,7 @@ export class StoreVault implements Vault {
     return vault;
   }
 
-  /** Connects the vault with the parts that write. Call it once, before the first write. */
+  /** Connects the vault with the parts that it needs for writes. Call this once, before the first write. */
   connect(writing: VaultWriting): void {
     this.#writing = writing;
     for (const [key, { problem }] of this.#locked)
@@ -128,8 +129,8 @@ export class StoreVault implements Vault {
   }
 
   /**
-   * Stores the id of a process under a name, unless it is there, and resolves with a claim that commits can require.
-   * The claim ends when another process stores its id.
+   * Stores the id of a process under a name, unless this id is already stored. Resolves with a claim that commits can
+   * require. The claim is removed when another process stores its own id.
    */
   async hold(name: string, id: string): Promise<RequiredClaim> {
     const key = vaultKeyOf(name);
@@ -143,8 +144,8 @@ export class StoreVault implements Vault {
         const unique = { add: [this.#claimOf(id).claim], remove };
         const operation = { key, kind: this.kindNumber, data, unique };
         const { revision: expect } = stored ?? {};
-        // If the write is refused, memory may not know yet which process is the holder. So this process waits for
-        // memory, and tries again.
+        // If the write is refused, another process is the holder, and memory may not have its id yet. So this process
+        // waits for memory, and tries again.
         if (
           !(await this.#submit(
             expect === undefined ? { op: 'create', ...operation } : { op: 'update', expect, ...operation },
@@ -164,7 +165,7 @@ export class StoreVault implements Vault {
   }
 
   onChange(listener: (name: string) => void): () => void {
-    // A new function for each call, so that the same listener can be added twice.
+    // Each call adds a new function, so that the same listener can be added twice.
     const added = (name: string): void => listener(name);
     this.#listeners.add(added);
     return () => this.#listeners.delete(added);
@@ -219,12 +220,12 @@ export class StoreVault implements Vault {
     this.#names.delete(key);
   }
 
-  /** Resolves with false when another write of the same value came first; by then, memory has that write. */
+  /** Resolves with false when another write of the same value came first. Memory then has the other write. */
   async #submit(operation: Operation): Promise<boolean> {
     const { commits, revisions } = this.#connected();
     const { op, key, kind, data = new Uint8Array() } = operation;
     const applied = (revision: number): void => {
-      // The change may already have been read back among the changes of others.
+      // The follower may already have applied this change, among the changes of other processes.
       if (revision <= revisions.current) return;
       this.apply({ op, key, kind, data, revision });
       revisions.advance(revision, data.length);

@@ -13,12 +13,12 @@ export interface VaultValue {
   readonly value: unknown;
 }
 
-/** The reason why stored bytes are no value. */
+/** The reason why stored bytes cannot be read as a value. */
 export interface UnreadableValue {
   readonly problem: string;
 }
 
-/** @throws TypeError that does not quote the name */
+/** Checks the name of a secret. @throws TypeError, whose message does not contain the name */
 export function checkVaultName(name: string): void {
   if (name.length <= maxNameLength && namePattern.test(name)) return;
   throw new TypeError(`the name of a secret must have 1 to ${maxNameLength} characters of a-z, 0-9, ".", "/" and "-"`);
@@ -37,14 +37,14 @@ export function encodeVaultValue(name: string, value: unknown): Uint8Array {
   return Buffer.from(text);
 }
 
-/** Returns the value of stored bytes, frozen, since all readers share it. */
+/** Parses stored bytes. The returned value is frozen, because all readers share it. */
 export function decodeVaultValue(key: string, data: Uint8Array): VaultValue | UnreadableValue {
   try {
     const stored: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
     const { name, value } = isJsonObject(stored) ? stored : {};
     if (typeof name === 'string' && vaultKeyOf(name) === key) return { name, value: freezeDeep(value) };
   } catch {
-    // The error is not passed on, because it would quote the value.
+    // The message of the error would quote the value, so the error is dropped.
   }
   return { problem: 'the stored value is not the secret of that name' };
 }

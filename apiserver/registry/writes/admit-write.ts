@@ -22,7 +22,10 @@ import type { Resource } from '../kinds/resource.ts';
 import { clip, invalid } from '../object/resource-errors.ts';
 import type { Subresource } from '../rules/write-request.ts';
 
-/** The maximum number of causes from a hook, because people read the response. */
+/**
+ * The maximum number of causes that a response contains from a hook. People read the list, so a longer one is of no
+ * use.
+ */
 const maxCauses = 100;
 
 const hookNames = { create: 'onCreate', update: 'onUpdate', delete: 'onDelete' } as const;
@@ -36,7 +39,7 @@ interface HookedWrite {
   readonly stored: Entry | undefined;
   readonly dryRun: boolean;
   readonly subresource: Subresource | undefined;
-  /** The warnings of the response; hooks add theirs. */
+  /** The warnings of the response, to which hooks add their own. */
   readonly warnings: string[];
 }
 
@@ -45,7 +48,7 @@ interface Surroundings {
   readonly logger: Logger;
 }
 
-/** The parts that hooks need besides the object. */
+/** The data that the calls of hooks need in addition to the object. */
 export interface HookContext {
   readonly write: HookedWrite;
   readonly around: Surroundings;
@@ -55,15 +58,15 @@ export interface HookContext {
 export interface Admitted {
   readonly object: ApiObject;
   /**
-   * A bug in a hook, after which no other hook was called. The write fails with it unless the rules refuse the object
-   * first.
+   * The error of a hook that has a bug. No further hook was called. The write fails with this error, unless the rules
+   * refuse the object first.
    */
   readonly failure?: unknown;
 }
 
 /**
- * Calls the hooks of a kind on a proposed object, one after the other, each with the result of the one before.
- * @throws ApiError with which a hook refuses the write
+ * Calls the hooks of a kind with a proposed object, one after the other. Each hook gets the result of the previous
+ * hook. @throws ApiError of the hook that refuses the write
  */
 export async function admitWrite(
   proposed: ApiObject,
@@ -87,7 +90,10 @@ export async function admitWrite(
   return { object };
 }
 
-/** Logs a hook's failure when the rules refuse the object anyway: the client's mistake comes before a plugin's bug. */
+/**
+ * Logs a hook's failure when the rules refuse the object anyway: the client then gets the error about its own mistake,
+ * not the one about the plugin's bug.
+ */
 export function logHiddenFailure(err: unknown, object: ApiObject, { write, around: { logger } }: HookContext): void {
   logger.debug({ ...nameOf(write, object), err }, 'a hook failed for an object that is refused anyway');
 }
@@ -108,7 +114,7 @@ interface HookRun {
   readonly clock: Clock;
 }
 
-/** The result of one plugin's hooks; the object itself when they change nothing. */
+/** Returns the result of one plugin's hook; the object itself when the hook changes nothing. */
 async function admitBy(mounted: MountedHooks, name: HookName, { write, object, clock }: HookRun): Promise<ApiObject> {
   const { resource, stored, dryRun, subresource, warnings } = write;
   const target = resource.storage.inVersion(mounted.model.version);
@@ -121,7 +127,7 @@ async function admitBy(mounted: MountedHooks, name: HookName, { write, object, c
   const subject = {
     object: shown as Draft<ApiObject>,
     dryRun,
-    // Plugins may be plain JavaScript.
+    // The message may be of any type, because plugins may be plain JavaScript.
     warn: (message: unknown): void => void warnings.push(String(message)),
     ...(old === undefined || isDeletion ? {} : { old }),
     ...(subresource === 'status' || subresource === 'scale' ? { subresource } : {}),
@@ -134,17 +140,20 @@ async function admitBy(mounted: MountedHooks, name: HookName, { write, object, c
   return deepEqual(next, before) ? object : inVersion(next, target, resource);
 }
 
-/** A copy of an object, converted to another version. */
+/** Returns a copy of an object, converted to another version. */
 function inVersion(object: ApiObject, from: Resource, to: Resource): ApiObject {
   return from === to ? structuredClone(object) : project(object, { from, to, storage: from.storage.rules });
 }
 
-/** Fields that a hook may not change. Other server fields keep their values whatever a hook returns. */
+/**
+ * The fields of metadata whose change by a hook is an error. The other fields of the server keep their values, whatever
+ * a hook returns.
+ */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 /**
- * Returns a copy, since the hook may still hold its result. @throws HookFailure for a result that is no object of that
- * name.
+ * Checks the result of a hook, and returns a copy of it, because the hook may still modify its result. @throws
+ * HookFailure when the result is not an object with the same name.
  */
 function readAnswer(
   mounted: MountedHooks,
@@ -168,8 +177,8 @@ function readAnswer(
 }
 
 /**
- * Copies the error with which a hook refuses a write, and checks its fields: clients receive them, and plugins may be
- * plain JavaScript.
+ * Copies the error with which a hook refuses a write. Checks the fields of the error, because clients receive them, and
+ * plugins may be plain JavaScript.
  */
 function refusalOf(
   error: unknown,
@@ -216,8 +225,8 @@ function clipped({ reason, message, field }: FieldCause): FieldCause {
 }
 
 /**
- * The 500 for a bug of a hook, without the text of its error. An object that cannot be converted for a hook is
- * refused, as in any write.
+ * Returns the 500 for a bug of a hook, without the text of the hook's error. If an object cannot be converted to the
+ * version of a hook, returns the error that any other write of this object gets.
  */
 function hookError(failure: unknown, object: ApiObject, { resource, verb }: HookedWrite): ApiError {
   if (isApiError(failure)) {

@@ -12,7 +12,7 @@ import type { PreparedWrite } from './prepare-write.ts';
 import { resultOf, writtenAs } from './write-result.ts';
 import type { WriteResult, Written } from './write-result.ts';
 
-/** The reason why a commit stored nothing: the write has to be planned again. */
+/** The reason why a commit stored nothing. The write then has to be planned again. */
 export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requires';
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -26,8 +26,9 @@ export class Committer {
   }
 
   /**
-   * Returns the stored object, or the reason why nothing was stored. By then, memory has the change.
-   * @throws ApiError for a value that another object holds, a former leader, and a store that fails
+   * Commits a write. Resolves, after memory has the change, with the stored object; or with the reason why nothing was
+   * stored. @throws ApiError for a unique value that another object holds, for a write of a former leader, and when the
+   * store fails
    */
   commit(resource: Resource, write: PreparedWrite): Promise<Written | Refusal> {
     return new Promise((resolve, reject) => {
@@ -45,7 +46,7 @@ interface CommitParts {
   readonly reject: (error: unknown) => void;
 }
 
-/** One commit: the callbacks of the store, and the result. */
+/** One commit: the callbacks for the store, and the result. */
 class Commit implements Submission {
   readonly operation: Operation;
   readonly #options: RegistryOptions;
@@ -60,7 +61,10 @@ class Commit implements Submission {
     this.operation = operationOf(parts.resource.storage, parts.write, options);
   }
 
-  /** Called in the order of revisions, between the commit and the response: objects, indexes and watchers follow. */
+  /**
+   * Applies the committed change to objects, indexes and watches. The store calls this in the order of revisions,
+   * before the response.
+   */
   apply(revision: number): void {
     const { resource, write } = this.#parts;
     const { op, key, object, values, data, stored } = write;
@@ -69,16 +73,17 @@ class Commit implements Submission {
     const { slabs } = cache;
     const bytes = withRevision(data, revision, slabs.allocate);
     this.#written = { bytes, revision };
-    // The change may already have been read back among the changes of others.
+    // The follower may already have applied this change, among the changes of other processes.
     if (revision <= revisions.current) return;
     const { note } = this.operation;
     const entry =
       note === undefined || notes === undefined
         ? createEntry(object, { bytes, revision, values, slabs })
         : notes.entryOf(note, { bytes, revision, slabs });
-    // Notes the trace of the write, so that readers of the entry can continue it.
+    // Remembers the trace of the write, so that work on the new entry can continue this trace.
     if (this.#traceparent !== undefined) noteOrigin(entry, this.#traceparent);
-    // An entry that cannot be read counts as absent, so replacing it is a creation; deleting it is a deletion like any other.
+    // An object that could not be read counts as absent, so its replacement is a creation. Its deletion is a deletion
+    // like any other.
     const isCreated = stored === undefined || (op !== 'delete' && isBroken(stored));
     resource.storage.apply({ op, key, entry, revision, previous: isCreated ? undefined : stored });
     revisions.advance(revision, data.length);
@@ -113,7 +118,7 @@ class Commit implements Submission {
       });
     }
     if (outcome.conflict === 'generation') await this.#options.onOldGeneration(storage);
-    // By now, memory has every change before this commit, including the one that released the claim.
+    // Memory now has every change before this commit, including the change that released the claim.
     if (outcome.conflict === 'requires' && leader !== undefined && !this.#options.leaders.isLeading(leader)) {
       throw formerLeader(model, name, leader);
     }
@@ -129,7 +134,7 @@ function operationOf(
   const unique = storage.claimChanges(stored, op === 'delete' ? undefined : values);
   const required = leader === undefined ? requires : [...requires, leaders.claimOf(leader)];
   const operation: Writable<Operation> = { op, key: storage.keyPrefix + key, kind: storage.kindNumber, data };
-  // Assigned one by one: spreading conditional parts takes twice as long.
+  // The fields are assigned one by one, because spreads of conditional fields take twice as long.
   if (stored !== undefined) operation.expect = stored.revision;
   if (unique !== undefined) operation.unique = unique;
   if (storage.generation !== undefined) operation.generation = storage.generation;
@@ -140,14 +145,14 @@ function operationOf(
 
 const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;
 
-/** The result of a committed write: the stored object, in the version of the request. */
+/** Returns the result of a committed write: the stored object in the version of the request. */
 export function storedResult(
   { op, object, answer }: PreparedWrite,
   written: Written,
   warnings: readonly string[],
 ): WriteResult {
   const outcome = outcomes[op];
-  // Own fields come first: with a spread before them, each result would have a hidden class of its own.
+  // The other fields come before the spread: after a spread, V8 would give each result a hidden class of its own.
   if (answer === undefined) {
     const { bytes, revision } = written;
     if (revision === undefined) return { outcome, warnings, bytes, object };

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { KeyedMutex } from './keyed-mutex.ts';
 
 describe('KeyedMutex', () => {
-  it('runs the work of one key one at a time, in order, also after a failure', async () => {
+  it('runs the work for one key in order, one call at a time, even after a failure', async () => {
     const mutex = new KeyedMutex();
     const log: string[] = [];
     let running = 0;
@@ -19,7 +19,7 @@ describe('KeyedMutex', () => {
     expect(results.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled']);
   });
 
-  it('does not block other keys, and forgets a key without a holder', async () => {
+  it('does not block other keys, and forgets a key once no work holds it', async () => {
     const mutex = new KeyedMutex();
     let release = (): void => undefined;
     const held = mutex.run('held', () => new Promise<void>((resolve) => (release = resolve)));

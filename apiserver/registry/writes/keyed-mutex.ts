@@ -1,6 +1,7 @@
 /**
- * A lock for each key, first come first served. Writers of one object take turns, so that each decides on the state that
- * the previous writer stored. Without turns, all but one would fail the compare-and-set.
+ * A lock for each key, first come first served. The writes of one object run one after the other, so that each decides
+ * on the state that the previous one stored. Without the lock, only one of several concurrent writes would succeed, and
+ * the compare-and-set of all others would fail.
  */
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>();
@@ -21,7 +22,7 @@ export class KeyedMutex {
     return this.#tails.has(key);
   }
 
-  /** The number of keys that have a holder. */
+  /** The number of keys for which work runs or waits. */
   get size(): number {
     return this.#tails.size;
   }

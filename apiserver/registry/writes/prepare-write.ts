@@ -15,17 +15,17 @@ import type { Resource } from '../kinds/resource.ts';
 import type { NextState } from '../rules/proposal.ts';
 import { duplicateValue, invalid } from '../object/resource-errors.ts';
 
-/** The parts of a write that its rules do not decide. */
+/** The data of a write that do not depend on its rules. */
 export interface WriteContext {
   /** The object's key from `formatKey`. */
   readonly key: string;
   /** The entry that is changed or deleted; undefined for a creation. */
   readonly stored: Entry | undefined;
   readonly leader: LeaderEpoch | undefined;
-  /** Claims that must exist when a creation is committed. */
+  /** The claims that must exist when a creation is committed. */
   readonly requires: readonly RequiredClaim[];
   readonly isLong: boolean;
-  /** Gets a warning when an index function fails. */
+  /** The logger for failures of index functions. */
   readonly logger: Logger;
 }
 
@@ -40,15 +40,16 @@ export interface PreparedWrite {
   readonly requires: readonly RequiredClaim[];
   readonly data: Buffer;
   readonly values: Entry['values'];
-  /** The object for the client when it requested another version than the stored one. */
+  /** The object in the version of the request; undefined when this is the storage version. */
   readonly answer: ApiObject | undefined;
 }
 
 /**
- * Prepares a write, at once unless it is long or the object is stored in another version. In that case, it is prepared again after
- * each fetch of conversions that it needs; the decisions about it are not repeated.
- * @throws ApiError for an object that is too large, cannot be stored in its kind's version, or has a unique value of
- * another object.
+ * Prepares a write; synchronously, unless the write is long or the request has another version than the storage
+ * version. In the latter case, the write is prepared again after each fetch of a missing conversion, but not decided
+ * again.
+ * @throws ApiError for an object that is too large, cannot be converted to the storage version, or has a unique value
+ * that another object holds.
  */
 export function prepareWrite(
   resource: Resource,
@@ -75,12 +76,12 @@ function* prepareSteps(resource: Resource, next: NextState, context: WriteContex
   return withValues(resource, { op, object, answer, data }, context);
 }
 
-/** The bytes to store. @throws ApiError when they are too many */
+/** Returns the bytes to store. @throws ApiError when the object is too large */
 function encoded({ op, object }: NextState, { stored }: WriteContext): Buffer {
   const data = encodeObject(object);
   if (data.length > maxObjectBytes) throw tooLarge(data);
-  // Objects below this size cannot exceed the limits of counts. A stored object over the limits may still become
-  // smaller.
+  // An object below this size cannot have too many fields or items. A stored object that exceeds the limits may still
+  // be updated to a smaller one.
   const isGrowing = data.length > uncountedLength && data.length > (stored?.size ?? 0);
   if (isGrowing && op !== 'delete') checkCounts(withoutManagers(object), objectLimits);
   return data;
@@ -103,17 +104,17 @@ function withValues(
   return { op, key, object, answer, stored, leader, requires, data, values };
 }
 
-/** The fields that clients set; managedFields are limited by the object's size. */
+/** Returns the object without managedFields, which have no limit except the size of the object. */
 function withoutManagers({ metadata, ...fields }: ApiObject): object {
   return { ...fields, metadata: { ...metadata, managedFields: undefined } };
 }
 
-/** True when a change has no effect in the storage version, which may have fewer fields. */
+/** Returns true when a change has no effect in the storage version, because this version has fewer fields. */
 export function isLost({ object, stored }: PreparedWrite): boolean {
   return stored !== undefined && deepEqual(contentOf(decodeObject(stored.bytes)), contentOf(object));
 }
 
-/** The content without the server's counters. */
+/** Returns the object without the server's counters and managedFields. */
 function contentOf({ metadata, ...fields }: ApiObject): object {
   const { version: _v, resourceVersion: _r, generation: _g, managedFields: _m, ...rest } = metadata;
   return { ...fields, metadata: rest };
@@ -127,14 +128,18 @@ function* storedForm(resource: Resource, { op, object }: NextState, stored: Entr
     return yield* checkedForm(resource, object, stored);
   } catch (error) {
     if (!isApiError(error) || error.reason !== 'InternalError') throw error;
-    // A delete must succeed even if the object cannot be converted, so it logs the stored form.
+    // A deletion must succeed even if the object cannot be converted. The change log then gets the object as it is
+    // stored.
     if (op === 'delete' && stored !== undefined) return { object: decodeObject(stored.bytes), answer: object };
     const { model } = resource;
     throw invalid(model, object.metadata.name, [{ reason: 'FieldValueInvalid', message: error.message }]);
   }
 }
 
-/** Returns the stored form, checked by the rules of its version, and the same object in the version of the request. */
+/**
+ * Converts an object to the storage version, checks it with the rules of that version, and returns it in the storage
+ * version and in the version of the request.
+ */
 function* checkedForm(resource: Resource, object: ApiObject, stored: Entry | undefined): Steps<Forms> {
   const { rules } = resource.storage;
   const next = convertedForm(resource, object);
@@ -155,14 +160,14 @@ function convertedForm({ storage, view }: Resource, object: ApiObject): ApiObjec
   return view === undefined ? object : view.toStorage(object, storage.rules);
 }
 
-/** Adds the version to a cause, since the client has sent other fields. */
+/** Adds the storage version to the message of a cause, because the client has sent the object in another version. */
 function inVersion<T extends { readonly message: string }>(cause: T, version: string): T {
   return { ...cause, message: `${cause.message} (as converted to ${version}, which objects are stored in)` };
 }
 
 /**
- * The index values of the next state. A value that another object holds in a unique index is refused here and at the
- * commit.
+ * Returns the index values of the next state. A value that another object holds in a unique index is refused here, and
+ * once more by the commit.
  */
 function indexValues(
   { model, cache, owner }: Resource,

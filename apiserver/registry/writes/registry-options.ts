@@ -21,23 +21,26 @@ export interface RegistryOptions {
   readonly uuid: () => string;
   readonly memory: Readonly<Pick<MemoryLimit, 'isFull' | 'refuse'>>;
   readonly serviceDomain: string;
-  /** Keeps the users of the last writes. Without it, no users are kept. */
+  /** Remembers the users of the last writes. Default: users are not remembered. */
   readonly writers?: RecentWriters;
   /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
   /** Default none. */
   readonly creationRules?: readonly CreationRule[];
-  /** Default none: every user may write everything. */
+  /** The guards of writes. Default none: every user may write everything. */
   readonly guards?: readonly WriteGuard[];
-  /** The turns of the writes that guards check. Without it, writes are checked once, when they are planned. */
+  /**
+   * Puts writes that guards check into a sequence, so that each is checked again at its commit. Default: writes are
+   * checked only when they are planned.
+   */
   readonly turns?: WriteTurns;
   /**
-   * Reserves a place for a new object in the quotas of its namespace, if it has one; returns undefined when no quota
-   * counts it. Default: no quotas.
+   * Counts a new object in the quotas of its namespace before it is created; returns undefined when no quota counts it.
+   * Default: no quotas.
    */
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
-  /** The hooks of all kinds. By default, there are none. */
+  /** The hooks of all kinds. Default none. */
   readonly hooks?: Hooks;
   /** Lets webhooks review writes. Default: none. */
   readonly review?: WriteReview;
@@ -51,19 +54,25 @@ export interface ReviewedWrite {
   /** The entry that is changed or deleted; undefined for a creation. */
   readonly stored: Entry | undefined;
   readonly options: WriteOptions;
-  /** The warnings of the response; reviews add theirs. */
+  /** The warnings of the response, to which reviews add their own. */
   readonly warnings: string[];
 }
 
-/** Lets webhooks review writes, after the hooks of plugins. This may take long, so no lock is held meanwhile. */
+/**
+ * Lets webhooks and policies review writes, after the hooks of plugins. A review may take long, so the lock of the
+ * object is not held meanwhile.
+ */
 export interface WriteReview {
-  /** True while a webhook or a policy is stored at all; in most servers there is none. */
+  /** Returns true while any webhook or policy is stored. Most servers have none. */
   readonly isConfigured: () => boolean;
-  /** True when a webhook may review writes of this kind. */
+  /** Returns true when webhooks and policies may review writes of this kind. */
   covers(resource: Resource): boolean;
-  /** Returns the proposed object as webhooks changed it. @throws ApiError when one of them refuses the write, or does not respond */
+  /**
+   * Returns the proposed object with the changes of webhooks. @throws ApiError when a webhook refuses the write, or
+   * does not respond
+   */
   change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject>;
-  /** Called with the final object, or with undefined for a deletion. @throws ApiError as {@link change} */
+  /** Checks the final object; undefined for a deletion. @throws ApiError as {@link change} */
   check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }
 
@@ -71,7 +80,9 @@ export interface WriteReview {
 interface Hooks {
   /** True while no kind has hooks, as in most servers. */
   readonly isEmpty: boolean;
-  /** Returns the hooks for writes of the kind with this key prefix, in order; undefined for none. */
+  /**
+   * Returns the hooks for the kind with this key prefix, in the order of their calls; undefined when there are none.
+   */
   hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined;
 }
 
@@ -80,32 +91,38 @@ export interface GuardedWrite {
   /** The user of the write; undefined for the server itself. */
   readonly user: WritingUser | undefined;
   readonly next: ApiObject;
-  /** undefined when there is no object yet, or none that can be read. */
+  /** The stored object; undefined when there is none, or when it cannot be read. */
   readonly stored: ApiObject | undefined;
 }
 
-/** Refuses writes by their content and by their user. */
+/** Refuses writes because of their content and their user. */
 export interface WriteGuard {
   /**
-   * True for kinds whose writes depend on other objects: before a decision, memory must then have what other
-   * processes have written. The result stays the same while a kind is served.
+   * Returns true for kinds whose writes depend on other objects. Before such a write is decided, memory must have all
+   * acknowledged writes of other processes. The result must not change while a kind is served.
    */
   covers(resource: Resource): boolean;
-  /** Called for each write of a covered kind; for a removal, `next` is the stored object. @throws ApiError when the user may not write that */
+  /**
+   * Checks each write of a covered kind. For a removal, `next` is the stored object. @throws ApiError when the user may
+   * not make this write
+   */
   check(resource: Resource, write: GuardedWrite): void;
 }
 
-/** A place in the quotas of a namespace. */
+/** A new object that the quotas of its namespace count before it is created. */
 export interface Reservation {
-  /** The claims that the creation requires, in addition to others. */
+  /** The claims that the creation must require because of the quotas. */
   readonly requires: readonly RequiredClaim[];
-  /** Gives the place back; called once, when the object is stored and counted itself, or is not created. */
+  /**
+   * Ends the reservation. Called once: when the object is stored, so that it is counted itself, or when it is not
+   * created.
+   */
   readonly release: (isCreated: boolean) => void;
 }
 
 export interface LeaderRules {
-  /** The claim that a leader's lease has during its term. */
+  /** Returns the claim that a leader's Lease holds during the leader's term. */
   readonly claimOf: (leader: LeaderEpoch) => RequiredClaim;
-  /** True when, according to memory, the lease is held in this term. */
+  /** Returns true when the Lease in memory has this holder and this term. */
   readonly isLeading: (leader: LeaderEpoch) => boolean;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-/** The upper bounds of waits: of the first one, and of any. */
+/** The maximum durations of the first wait, and of any wait. */
 const firstWaitMs = 30;
 const maxWaitMs = 1000;
 
@@ -11,8 +11,9 @@ export interface Waiting {
 }
 
 /**
- * Waits before a process takes its turn from another one that is also working. The longest wait doubles with each turn
- * that it has lost before, since on a busy database a turn takes longer than the first wait.
+ * Waits for a random time before a process takes over from another process, so that the other one can finish its write.
+ * The maximum of the wait doubles each time the process has lost its claim before it could commit, because a commit to
+ * a busy database takes longer than the first wait.
  */
 export function waitForTurn({ clock, random }: Waiting, lost: number): Promise<void> {
   const longestMs = Math.min(maxWaitMs, firstWaitMs * 2 ** lost);

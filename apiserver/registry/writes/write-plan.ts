@@ -25,21 +25,20 @@ import type { CreateOptions, WriteOptions } from './write-options.ts';
 import { resultOf } from './write-result.ts';
 import type { WriteResult } from './write-result.ts';
 
-/** The result of planning a write on the objects in memory. */
+/** The plan of a write, based on the objects in memory. */
 export type WritePlan =
   | { readonly kind: 'refused'; readonly error: ApiError }
   | { readonly kind: 'unchanged'; readonly result: WriteResult }
   | {
       readonly kind: 'commit';
       /**
-       * Checks the write of a user once more at its commit, by the guards of the kind; absent for a kind without
-       * guards.
-       * @throws ApiError
+       * Checks the write again with the guards of the kind, at the commit. Absent for a kind without guards. @throws
+       * ApiError
        */
       readonly recheck?: (() => void) | undefined;
       readonly write: PreparedWrite;
       readonly warnings: readonly string[];
-      /** Called when the commit has ended, or will not take place. */
+      /** Called when the commit has ended, or when there will be no commit. */
       readonly release?: Reservation['release'];
     };
 
@@ -51,21 +50,30 @@ export interface RequestedChange {
   readonly propose: Propose;
   /** The proposal for an object that cannot be read. Without it, such an object cannot be changed (500). */
   readonly proposeBroken?: Propose | undefined;
-  /** True when `proposeBroken` is for objects that could be read with another key, too. */
+  /**
+   * True when `proposeBroken` is also for encrypted objects that this server cannot decrypt, although another key may
+   * be able to.
+   */
   readonly takesLocked?: boolean;
-  /** The resource in the version of the request, when the change itself is made in another one. */
+  /** The resource in the version of the request, when the change is made in another version. */
   readonly requested?: Resource;
 }
 
 type Propose = (stored: ApiObject, request: WriteRequest) => Steps<Proposal>;
 
-/** The manager of writes that name no manager; Kubernetes' name. */
+/** The field manager of a write that names none. Kubernetes uses the same name. */
 const unknownManager = 'unknown';
 
-/** Stored objects from this size on are processed in steps, because reading one takes milliseconds. */
+/**
+ * The size in bytes from which a stored object is processed in steps, because to read such an object takes
+ * milliseconds.
+ */
 const largeObject = 64 * 1024;
 
-/** Plans writes: rules, hooks of plugins, and the bytes and index values to commit. Stores nothing. */
+/**
+ * Plans writes: applies the rules and the hooks of plugins, and computes the bytes and index values to commit. Stores
+ * nothing.
+ */
 export class WritePlanner {
   readonly #options: RegistryOptions;
   readonly #draw = (base: string): string => generateName(base, this.#options.random);
@@ -75,20 +83,21 @@ export class WritePlanner {
     this.#options = options;
   }
 
-  /** The request for a new object, whose name comes from `key` or from its body. */
+  /** Returns the request for a new object. The name comes from `key`, or from the body if there is no key. */
   createRequest(options: CreateOptions, isLong: boolean, key?: ObjectKey): CreateRequest {
     const at = { name: key?.name, namespace: key === undefined ? options.namespace : key.namespace };
     const identity = { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
-    // A spread of the request takes 3 µs, forty times as long as this, even when the other fields are added one by one.
+    // A spread of the request takes 3 µs, forty times as long as this call, even if the other fields are then added one
+    // by one.
     return Object.assign(this.#request(options, isLong, at), identity);
   }
 
-  /** Returns the identity of a new object that replaces an object that cannot be read. */
+  /** Returns the identity of a new object that replaces a stored object that cannot be read. */
   newIdentity(): Pick<CreateRequest, 'uid' | 'draw' | 'managedFields'> {
     return { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
-  /** The rules of a kind that depend on other objects. */
+  /** Returns the rules of a kind that depend on other objects. */
   rulesOf(resource: Resource): KindRules {
     const known = this.#kinds.get(resource);
     if (known !== undefined) return known;
@@ -112,14 +121,16 @@ export class WritePlanner {
     return decideDelete(rules, proposal);
   }
 
-  /** The reviews of a write; undefined when no webhook is asked about it. */
+  /** Returns the reviewer of a write; undefined when no webhook or policy reviews the write. */
   reviewOf(resource: Resource, options: WriteOptions): WriteReview | undefined {
     const { review } = this.#options;
     if (review?.isConfigured() !== true || options.isOwnUpkeep === true) return undefined;
     return review.covers(resource) ? review : undefined;
   }
 
-  /** The hooks of a kind; an empty list when there are only reviews, and undefined when there is neither. */
+  /**
+   * Returns the hooks for a write; an empty list when the write has only reviews, and undefined when it has neither.
+   */
   hooksFor(resource: Resource, options: WriteOptions): readonly MountedHooks[] | undefined {
     const { hooks } = this.#options;
     const own = hooks === undefined || hooks.isEmpty ? undefined : hooks.hooksOf(resource.keyPrefix);
@@ -143,7 +154,10 @@ export class WritePlanner {
     throw failedHook(failure, proposal.object, context);
   }
 
-  /** Reviews that may change the object come before the rules, and those that may only refuse it after them, as in Kubernetes. */
+  /**
+   * Applies reviews and rules to an object. As in Kubernetes, the reviews that may change the object come before the
+   * rules, and the reviews that may only refuse it come after them.
+   */
   async #decideReviewed(object: ApiObject, asked: Asked): Promise<Next> {
     const { resource, requested = resource, proposal, stored, options, warnings } = asked;
     const review = this.reviewOf(resource, options);
@@ -196,7 +210,10 @@ export class WritePlanner {
     }
   }
 
-  /** Plans the change of a stored object. @throws ApiError, NotFound when there is none */
+  /**
+   * Plans the change of a stored object. @throws ApiError NotFound when the object does not exist; any ApiError of the
+   * rules
+   */
   planChange(resource: Resource, change: RequestedChange): WritePlan | Promise<WritePlan> {
     const { key, options, propose, proposeBroken } = change;
     const at = formatKey(key);
@@ -221,7 +238,8 @@ export class WritePlanner {
     const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
     return afterwards(decided, (next) => {
       const known = broken === undefined ? stored : undefined;
-      // The removal of an object is judged by its stored state. An object that cannot be read must be removable.
+      // The guards check the stored state of an object that is removed. They do not check the removal of an object that
+      // cannot be read, so that it can always be removed.
       const judged = next?.op === 'delete' ? known : next?.object;
       const { guards } = this.rulesOf(resource);
       const isGuarded = judged !== undefined && guards.length > 0;
@@ -231,7 +249,7 @@ export class WritePlanner {
       const written = next === undefined ? undefined : prepareWrite(resource, next, context);
       return afterwards(written, (write): WritePlan => {
         if (write !== undefined && !isNothing(resource, write)) {
-          // The server's own upkeep and deletions are not refused, because they free memory.
+          // Deletions and the server's own maintenance are not refused while memory is full, because they free memory.
           if (memory.isFull && !isDeletion && options.isOwnUpkeep !== true && isGrowing(write)) throw memory.refuse();
           return { kind: 'commit', write, warnings, recheck };
         }
@@ -240,7 +258,9 @@ export class WritePlanner {
     });
   }
 
-  /** @throws ApiError NotFound, or InternalError for an object that cannot be read */
+  /**
+   * Returns the entry of a stored object. @throws ApiError NotFound, or InternalError for an object that cannot be read
+   */
   stored(resource: Resource, key: ObjectKey, at: string = formatKey(key)): Entry {
     const entry = resource.cache.get(at);
     if (entry !== undefined) return entry;
@@ -256,7 +276,7 @@ export class WritePlanner {
 
   #request(options: WriteOptions, isLong: boolean, { name, namespace }: Place): WriteRequest {
     const { warnings = [], fieldValidation = 'Warn', writer = 'user', fieldManager = unknownManager } = options;
-    // A write that is planned again does not repeat earlier warnings.
+    // The warnings of an earlier plan of the same write are removed.
     warnings.length = 0;
     const now = formatTime(this.#options.clock.now());
     const { serviceDomain } = this.#options;
@@ -277,7 +297,7 @@ export class WritePlanner {
 
   #decideChange(asked: Asked): Next | Promise<Next> {
     const { resource, proposal, stored } = asked;
-    // No hook can check the deletion of an object that cannot be read.
+    // Hooks are not called for the deletion of an object that cannot be read.
     const isBlind = proposal.verb === 'delete' && stored === undefined;
     const hooks = isBlind ? undefined : this.hooksFor(resource, asked.options);
     return hooks === undefined ? this.decide(resource, proposal) : this.decideAfter(hooks, asked);
@@ -297,7 +317,7 @@ interface Place {
   readonly namespace?: string | undefined;
 }
 
-/** A proposal to which hooks are applied. */
+/** A proposal, and the data that hooks need to check it. */
 interface Asked {
   readonly resource: Resource;
   /** Default {@link resource}. */
@@ -309,7 +329,7 @@ interface Asked {
   readonly warnings: string[];
 }
 
-/** A creation that quotas count. */
+/** A creation that the quotas of its namespace already count. */
 interface Reserved {
   readonly context: WriteContext;
   readonly warnings: readonly string[];
@@ -317,7 +337,7 @@ interface Reserved {
   readonly recheck: (() => void) | undefined;
 }
 
-/** The parts of a creation besides its object. */
+/** The data of a creation in addition to its object. */
 interface Creation {
   readonly key: string;
   readonly options: WriteOptions;
@@ -328,17 +348,20 @@ const noClaims: readonly RequiredClaim[] = [];
 const noHooks: readonly MountedHooks[] = [];
 
 /**
- * Updates up to this size never count as growing, so that a lease that was released can be taken again while memory is
- * full.
+ * The size in bytes up to which an updated object never counts as growing, so that a released Lease can be acquired
+ * again while memory is full.
  */
 const smallObject = 1024;
 
-/** True for an update after which the object takes more memory. */
+/** Returns true for an update after which the object takes more memory. */
 function isGrowing({ op, data, stored }: PreparedWrite): boolean {
   return op !== 'delete' && data.length > Math.max(smallObject, stored?.size ?? 0);
 }
 
-/** Checks a write by the guards of its kind. Returns a function that checks the write of a user again at the commit. */
+/**
+ * Checks a write with the guards of its kind. Returns a function that repeats the check at the commit; undefined for a
+ * write of the server itself.
+ */
 function guarding(guards: readonly WriteGuard[], resource: Resource, write: GuardedWrite): (() => void) | undefined {
   const check = (): void => guards.forEach((each) => each.check(resource, write));
   check();
@@ -349,7 +372,7 @@ function brokenAt({ cache }: Resource, key: string): BrokenEntry | undefined {
   return cache.broken.size === 0 ? undefined : cache.broken.get(key);
 }
 
-/** True for an update that changes nothing in the storage version. A delete always counts as a change. */
+/** Returns true for an update that changes nothing in the storage version. A deletion always counts as a change. */
 function isNothing({ view }: Resource, write: PreparedWrite): boolean {
   return view !== undefined && write.op === 'update' && isLost(write);
 }

@@ -3,22 +3,25 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { decodeObject, encodeObject, withRevision } from '../object/object-codec.ts';
 import type { Resource } from '../kinds/resource.ts';
 
-/** The result of a write. `bytes` is the object in the form for clients. */
+/** The result of a write. `bytes` is the JSON of the object for clients. */
 export interface WriteResult {
   readonly bytes: Buffer;
-  /** The object of `bytes`, parsed; the caller owns it. It has no resourceVersion, which is a field of its own here. */
+  /**
+   * The parsed object, which the caller may modify. It has no resourceVersion in its metadata; see
+   * {@link resourceVersion}.
+   */
   readonly object: ApiObject;
-  /** Absent for a creation that was not stored (dryRun). */
+  /** The resourceVersion of the object; absent for a creation that was not stored (dryRun). */
   readonly resourceVersion?: string;
   /**
-   * `removed`: the object is gone, and `bytes` is its last state. `unshown`: the object is marked for deletion, but the
-   * version of the request cannot show it, so `bytes` is the stored form.
+   * `removed`: the object is gone, and `bytes` is its last state. `unshown`: the object is marked for deletion, but
+   * cannot be converted to the version of the request, so `bytes` has the storage version.
    */
   readonly outcome: 'created' | 'stored' | 'unchanged' | 'removed' | 'unshown';
   readonly warnings: readonly string[];
 }
 
-/** The result of a commit, or of its dry run. Without a revision, nothing was stored. */
+/** The result of a commit or of a dry run. If there is no revision, nothing was stored. */
 export interface Written {
   readonly bytes: Buffer;
   readonly revision: number | undefined;
@@ -31,8 +34,8 @@ export function resultOf(object: ApiObject, { bytes, revision }: Written): Store
 }
 
 /**
- * The result of a deletion, in the version of the request. If the object cannot be converted, that is no error, because
- * the deletion is done.
+ * Returns the result of a deletion in the version of the request. If the object cannot be converted, this is not an
+ * error, because the deletion is already stored.
  */
 export function deletionAnswer({ view }: Resource, written: WriteResult): WriteResult {
   if (view === undefined) return written;
@@ -47,7 +50,10 @@ export function deletionAnswer({ view }: Resource, written: WriteResult): WriteR
   }
 }
 
-/** True when the response has no object, only a success: after a deletion, or when the object cannot be converted. */
+/**
+ * Returns true when the response only reports success, without an object: after a removal, or when the object cannot be
+ * converted.
+ */
 export function isHidden({ outcome }: WriteResult): boolean {
   return outcome === 'removed' || outcome === 'unshown';
 }

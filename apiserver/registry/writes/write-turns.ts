@@ -3,19 +3,22 @@ import type { RequiredClaim } from '../../store/store.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { waitForTurn } from './wait-for-turn.ts';
 
-/** Keeps the name of the process whose turn it is, for all processes of a database. */
+/**
+ * Stores, for all processes of a database, which process may commit writes that depend on other objects. This process
+ * is the holder.
+ */
 interface TurnHolder {
   /**
-   * Makes this process the holder, unless it already is. Resolves with a claim that the process holds until another one
-   * takes over.
+   * Makes this process the holder, unless it already is. Resolves with a claim that exists until another process
+   * becomes the holder.
    */
   hold(): Promise<RequiredClaim>;
-  /** Resolves when memory has everything that was acknowledged before the call. */
+  /** Resolves when memory has all writes that were acknowledged before the call. */
   reach(): Promise<void>;
 }
 
 export interface WriteTurnsParts {
-  /** undefined when no other process writes to the database. */
+  /** Undefined when no other process writes to the database. */
   readonly holder: TurnHolder | undefined;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
@@ -23,9 +26,9 @@ export interface WriteTurnsParts {
 }
 
 /**
- * Lets writes that depend on other objects of these kinds commit one after the other, in all processes of a database. Each
- * one is checked at its turn, and its commit requires the claim of the turn: when another write has outdated the
- * check, nothing is committed.
+ * Lets writes that depend on other objects commit one after the other, across all processes of a database. Each write
+ * is checked just before its commit, and the commit requires the claim of the holder. If another process has become the
+ * holder since the check, nothing is committed.
  */
 export class WriteTurns {
   readonly #parts: WriteTurnsParts;
@@ -35,7 +38,10 @@ export class WriteTurns {
     this.#parts = parts;
   }
 
-  /** Calls `commit` with the claims that it has to require. `race`: the number of turns that this write has lost. */
+  /**
+   * Calls `commit` with the claims that the commit must require. `race` is the number of times that this write was
+   * planned before, and could not be committed.
+   */
   run<T>(race: number, commit: (requires: readonly RequiredClaim[]) => Promise<T>): Promise<T> {
     const { holder } = this.#parts;
     return this.#locks.run('turn', async () => {

@@ -1,18 +1,19 @@
 /**
- * The maximum work of one check. Applying one schema to a value is one unit, and takes 20 to 40 ns; other work is
- * counted by its time. So a check takes at most 20 to 40 ms.
+ * The maximum work of one check, in units. To apply one schema to one value is one unit, and takes 20 to 40 ns. Other
+ * work counts as many units as its time corresponds to. So a check takes at most 20 to 40 ms.
  */
 export const maxWork = 1_000_000;
 
-/** The work of comparing one value of an item with those of all other items, in the units of {@link maxWork}. */
+/** The work to compare one value in an item with the values of all other items, in the units of {@link maxWork}. */
 export const workOfComparison = 10;
 
 /**
- * Counts what a check does, in units that the check defines; when they are used up, the check ends. A schema that refers to
- * itself from several branches of anyOf doubles its work with each level of an object, and would never end otherwise.
+ * Limits the work of a check, in units that the check defines. When the units are used up, the check ends. Without a
+ * limit, some checks would never end: for a schema that refers to itself in two branches of anyOf, the work doubles
+ * with each level of an object.
  */
 export class CheckBudget {
-  /** True for a check that spends the budget, which is known when the check is compiled. */
+  /** True when the check uses the budget. The compilation of the check sets this. */
   isUsed = false;
   readonly #units: number;
   #left: number;
@@ -27,7 +28,7 @@ export class CheckBudget {
     this.#left = this.#units;
   }
 
-  /** Uses up a part of the budget; returns false when nothing is left. */
+  /** Uses units of the budget. Returns false when the check needed more units than there were. */
   spend(units = 1): boolean {
     this.#left -= units;
     return this.#left >= 0;

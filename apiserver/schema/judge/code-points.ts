@@ -1,9 +1,12 @@
-/** True for texts of more than `limit` code points. Counts them only when the number of UTF-16 units does not decide. */
+/**
+ * Returns true for a text of more than `limit` code points. Counts the code points only when the number of UTF-16 units
+ * does not decide.
+ */
 export function isLongerThan(text: string, limit: number): boolean {
   return text.length > limit && (text.length > 2 * limit || countCodePoints(text) > limit);
 }
 
-/** True for texts of fewer than `limit` code points. */
+/** Returns true for a text of fewer than `limit` code points. */
 export function isShorterThan(text: string, limit: number): boolean {
   return text.length < limit || (text.length < 2 * limit && countCodePoints(text) < limit);
 }

@@ -6,12 +6,14 @@ type Item = Readonly<Record<string, unknown>>;
 
 const noFields: Item = Object.freeze({});
 
-/** Up to this many items are compared in pairs, which needs no memory; longer lists go through a Map. */
+/**
+ * The maximum number of items that are compared in pairs, which allocates nothing. A longer list is checked with a Map.
+ */
 const maxPairwise = 16;
 
 /**
- * Up to this many values in the objects and lists of the items, items are compared in pairs; if there are more, they go
- * through a Map.
+ * The maximum number of values, in all objects and lists of the items, for which items are compared in pairs. With more
+ * values, the list is checked with a Map.
  */
 const maxPairwiseValues = 200;
 
@@ -19,9 +21,9 @@ const maxPairwiseValues = 200;
 export type Identity = { readonly kind: 'set' } | { readonly kind: 'map'; readonly keys: readonly string[] };
 
 /**
- * True when no two items are the same, and the items of a map are objects. The time is linear in the size of the list.
- * Also false when `spend` does not allow the comparison. `spend` is called with the number of values in the objects and
- * lists, each of which takes some 0.3 µs.
+ * Returns true when no two items have the same identity, and the items of a map are objects. The time is linear in the
+ * size of the list. Calls `spend` with the number of values in objects and lists that must be compared, each of which
+ * takes some 0.3 µs. Returns false when `spend` does.
  * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
  */
 export function isDistinct(items: readonly unknown[], identity: Identity, spend: (values: number) => boolean): boolean {
@@ -34,10 +36,7 @@ export function isDistinct(items: readonly unknown[], identity: Identity, spend:
     : firstRepetitions(items, identity).length === 0;
 }
 
-/**
- * Returns the number of values in the objects and lists that are identities of items; 0 when the identities are
- * scalars.
- */
+/** Returns the number of values in the identities that are objects or lists; 0 when all identities are scalars. */
 export function comparedValues(items: readonly unknown[], identity: Identity): number {
   let values = 0;
   for (const item of items) {
@@ -51,7 +50,7 @@ function valuesIn(value: unknown): number {
   return isScalar(value) ? 0 : countValues(value, Infinity);
 }
 
-/** Counts the values in an object or a list, itself included; stops soon after `most`. */
+/** Counts an object or a list, and the values in it. Stops soon after the count exceeds `most`. */
 export function countValues(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;
@@ -62,10 +61,7 @@ export function countValues(value: unknown, most: number): number {
   return count;
 }
 
-/**
- * Returns the index of the second occurrence of each item that occurs more than once; later occurrences are not
- * reported.
- */
+/** Returns the index of the second occurrence of each item that occurs more than once. */
 export function firstRepetitions(items: readonly unknown[], identity: Identity): number[] {
   const ofScalars = new Map<unknown, number>();
   const ofOthers = new Map<string, number>();
@@ -80,17 +76,20 @@ export function firstRepetitions(items: readonly unknown[], identity: Identity):
   return repeated;
 }
 
-/** Counts a key; returns how often it was counted before. */
+/** Counts an occurrence of a key, and returns the number of earlier ones. */
 function countKey<K>(times: Map<K, number>, key: K): number {
   const before = times.get(key) ?? 0;
   times.set(key, before + 1);
   return before;
 }
 
-/** The mark of an identity that contains objects or lists. */
+/** The result for an identity that contains objects or lists. */
 const noScalar: unique symbol = Symbol('no scalar');
 
-/** Returns a scalar that is the same for equal identities. This takes a tenth of the time of making their JSON. */
+/**
+ * Returns a scalar that is the same for equal identities, in a tenth of the time that their JSON would take;
+ * {@link noScalar} for an identity that contains objects or lists.
+ */
 function scalarIdentityOf(item: unknown, identity: Identity): unknown {
   if (identity.kind === 'set') return isScalar(item) ? item : noScalar;
   const { keys } = identity;
@@ -117,14 +116,17 @@ function isScalar(value: unknown): boolean {
   return typeof value !== 'object' || value === null;
 }
 
-/** Returns the identity of an item; for a map, this is its present keys. An absent item counts as an empty item. */
+/**
+ * Returns the identity of an item: in a map, an object with those of the key fields that the item has. An absent item
+ * counts as an empty item.
+ */
 export function identityOf(item: unknown, identity: Identity): unknown {
   if (identity.kind === 'set') return item;
   const fields = fieldsOf(item);
   return Object.fromEntries(identity.keys.filter((key) => Object.hasOwn(fields, key)).map((key) => [key, fields[key]]));
 }
 
-/** True for items that a list of type map may hold: objects, and null when the schema allows it. */
+/** Returns true for an item that a list of type map may contain: an object, or null, which only some schemas allow. */
 export function isMapItem(item: unknown): item is Item | null {
   return typeof item === 'object' && !Array.isArray(item);
 }

@@ -11,7 +11,7 @@ import type { Violations } from './violations.ts';
 /** The maximum number of characters of a pattern that a message shows. */
 const maxShownPattern = 1024;
 
-/** Reports a wrong JSON type; 5.0 is an integer. */
+/** Reports a value of a wrong JSON type. 5.0 counts as an integer. */
 export function explainType({ schema, types }: SchemaNode, value: unknown, violations: Violations): void {
   if ((typeBitOf(value) & types) === 0) violations.wrongType(jsonTypeOf(value), typesOf(schema).join());
 }
@@ -64,7 +64,7 @@ export function explainString(
   if (isOfFormat?.(value) === false) violations.wrongType(value, format ?? '');
 }
 
-/** Returns the JSON type of a value; Kubernetes distinguishes whole numbers from others. */
+/** Returns the JSON type of a value. As in Kubernetes, whole numbers have a type of their own. */
 function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

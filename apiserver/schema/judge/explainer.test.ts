@@ -78,8 +78,8 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
 }).schema as fc.Arbitrary<JsonSchema>;
 
 /**
- * True for a schema that refers to itself on the same level, so that a check would never end. The normaliser refuses
- * it, too.
+ * Returns true for a schema with a reference to itself on the same level of the value, so that a check would never end.
+ * Models with such a schema are refused.
  */
 function refersAtOnce(schema: JsonSchema): boolean {
   const { $ref, allOf = [], anyOf = [], oneOf = [], not } = schema;
@@ -91,7 +91,7 @@ describe('Explainer', () => {
     [30, ''],
     [150, ' [slow]'],
   ] as const) {
-    it(`and the interpreted check find a violation exactly when the compiled check refuses${tier}`, () => {
+    it(`finds a violation exactly when the compiled check refuses the value, and so does the interpreted check${tier}`, () => {
       let refused = 0;
       fc.assert(
         fc.property(schemas, fc.array(values, { minLength: 4, maxLength: 8 }), (schema, candidates) => {

@@ -9,12 +9,12 @@ import type { InPlace, SchemaNode } from './schema-node.ts';
 import { Violations } from './violations.ts';
 
 /**
- * The cost of the message of a violation, in applied schemas. It counts because branches make messages that may never
- * be reported.
+ * The work to create the message of a violation, in units of {@link maxWork}. It counts because the branches of a
+ * schema create many messages that are not reported.
  */
 const wordingWork = 200;
 
-/** The violation of a value that would take too long to validate. */
+/** The violation that is reported for a value that takes too long to validate. */
 export const tooComplex: readonly FieldCause[] = Object.freeze([
   {
     reason: 'FieldValueInvalid',
@@ -25,8 +25,8 @@ export const tooComplex: readonly FieldCause[] = Object.freeze([
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Finds every violation of a schema, in Kubernetes' words. It walks only values that a gate has refused, and stops at 100
- * violations, so that a list of a million wrong items costs as much as one of a hundred.
+ * Finds the violations of a schema, with the wording of Kubernetes. It is called only for values that a gate has
+ * refused. It stops at 100 violations, so that a list of a million wrong items costs as much as a list of a hundred.
  */
 export class Explainer {
   readonly #root: SchemaNode;
@@ -38,7 +38,7 @@ export class Explainer {
     this.#patterns = patterns;
   }
 
-  /** Returns the violations that were found before the budget was used up; {@link tooComplex} when there were none. */
+  /** Returns the violations that were found before the budget was used up; {@link tooComplex} when none were found. */
   explain(value: unknown): readonly FieldCause[] {
     const violations = new Violations();
     this.#budget.reset();
@@ -118,8 +118,8 @@ export class Explainer {
   #visitOne(branches: readonly SchemaNode[], value: unknown, violations: Violations): void {
     const results = branches.map((branch) => this.#branch(branch, value, violations));
     const valid = results.filter((causes) => causes.length === 0).length;
-    // When the budget is spent, a branch that was not checked has no violations, so the number of valid branches is
-    // unknown.
+    // When the budget is used up, branches are no longer checked and have no violations, so the number of valid
+    // branches is unknown.
     if (valid === 1 || this.#budget.isSpent) return;
     const found = valid === 0 ? 'none valid' : `${valid} valid alternatives`;
     violations.unfit(`must validate one and only one schema (oneOf). Found ${found}`);
@@ -133,10 +133,7 @@ export class Explainer {
   }
 }
 
-/**
- * Returns the violations of the branch that has the fewest; if several branches have equally few, those of the first
- * one.
- */
+/** Returns the violations of the branch that has the fewest violations; of several such branches, the first one. */
 function closest(results: readonly (readonly FieldCause[])[]): readonly FieldCause[] {
   return results.reduce((best, causes) => (causes.length < best.length ? causes : best));
 }

@@ -1,7 +1,7 @@
-/** A property's name, or an index of a list. */
+/** The name of a field, or the index of a list item. */
 export type PathSegment = string | number;
 
-/** The longest path that a message shows: keys come from clients and can be megabytes. */
+/** The maximum length of a path in a message. The keys of a path come from clients, and can have megabytes. */
 const maxPathLength = 1024;
 
 /** Formats a path as Kubernetes does, `spec.items[1].b`, cut at 1,024 characters. Empty for the object itself. */

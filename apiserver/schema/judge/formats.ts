@@ -11,17 +11,17 @@ const dateTimeForm =
   /^(\d{4}-\d\d-\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 /**
- * The formats that are checked: Kubernetes' own, as far as they concern data on networks and calendars. Every other
- * format is ignored, as in Kubernetes. That includes `int32` and the like. ajv-formats is used where it agrees with
- * Kubernetes. Its `date-time` does not, since it accepts a blank in place of the T. Its `uri` does not, since it
- * refuses an absolute path. Its `byte` does not, since it accepts a text of several lines of which one is valid.
+ * The formats that are checked: those formats of Kubernetes that concern networks and dates, and `byte`. As in
+ * Kubernetes, every other format is ignored, for example `int32`. The checks of ajv-formats are used if they agree with
+ * Kubernetes. Three of them do not: `date-time` accepts a blank instead of the T, `uri` refuses an absolute path, and
+ * `byte` accepts a text of several lines of which only one is valid.
  */
 export const formats: ReadonlyMap<string, Format> = new Map<string, Format>([
   ['date', isDate],
   ['date-time', isDateTime],
   ['datetime', isDateTime],
   ['duration', matcher(/^-?(?:\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h))+$|^0$|^P(?=.)(?:\d+[YMWD])*(?:T(?:\d+[HMS])+)?$/)],
-  // The library has two expressions for this format. This one takes bounded time, and accepts hosts without a dot.
+  // ajv-formats has two expressions for this format. The fast one takes bounded time, and accepts hosts without a dot.
   ['email', formatOf(fastFormats.email)],
   ['hostname', formatOf(fullFormats.hostname)],
   ['ipv4', isIpv4],
@@ -61,11 +61,11 @@ function matcher(form: RegExp): Format {
 }
 
 function formatOf(definition: unknown): Format {
-  // Formats with an order are objects that hold the check.
+  // The definition of an ordered format is an object, which has the check in `validate`.
   const isOrdered = typeof definition === 'object' && definition !== null && 'validate' in definition;
   const check = isOrdered ? definition.validate : definition;
   if (check instanceof RegExp) return matcher(check);
-  if (!isFormat(check)) throw new TypeError('ajv-formats has changed the form of its definitions');
+  if (!isFormat(check)) throw new TypeError('ajv-formats has changed the format of its definitions');
   return check;
 }
 

@@ -11,8 +11,9 @@ import type { InPlace, SchemaNode } from './schema-node.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Validates values by a schema without generating code: ready at once for a schema of any size, and safe for schemas that
- * clients send. Takes about twice as long as the code of ajv: 2 µs instead of 1 µs for an object of 1 KB.
+ * Validates values with a schema without generating code. So it needs no preparation, however large the schema is, and
+ * is safe for schemas that clients send. It takes about twice as long as code that ajv generates: 2 µs instead of 1 µs
+ * for an object of 1 KB.
  */
 export class InterpretedGate {
   readonly #root: SchemaNode;
@@ -26,17 +27,16 @@ export class InterpretedGate {
   }
 
   /**
-   * True for a value that violates no rule. A value whose check would exceed the allowed work is refused, see
-   * {@link gaveUp}.
+   * Returns true for a value without a violation. Returns false, and sets {@link gaveUp}, when the check would exceed
+   * the maximum work.
    */
   accepts(value: unknown): boolean {
     this.#budget.reset();
-    // Below `not`, a part that was not checked would count as a success, so a check that was cut short refuses the
-    // value.
+    // If the check ended early, the value is refused: below `not`, a part that was not checked would count as valid.
     return this.#accepts(this.#root, value) && !this.#budget.isSpent;
   }
 
-  /** True when the last value was refused because it would take more than the allowed work. */
+  /** True when the last value was refused because its check would exceed the maximum work. */
   get gaveUp(): boolean {
     return this.#budget.isSpent;
   }
@@ -64,8 +64,7 @@ export class InterpretedGate {
     if (minLength !== undefined && isShorterThan(text, minLength)) return false;
     if (maxLength !== undefined && isLongerThan(text, maxLength)) return false;
     if (format === undefined && pattern === undefined) return true;
-    // The text counts a quarter of its length, because matching one character takes a fifth of the time of judging one
-    // schema.
+    // Each character counts as a quarter of a unit: to match it takes a fifth of the time that a unit takes.
     if (!this.#budget.spend(text.length / 4)) return false;
     if (format !== undefined && !format(text)) return false;
     return pattern === undefined || this.#patterns.matches(pattern, text);

@@ -5,41 +5,44 @@ import { SlicedPattern } from './sliced-pattern.ts';
 /** A compiled pattern. */
 export interface LinearPattern {
   test(text: string): boolean;
-  /** Matches a text in parts; yields the number of steps of each. */
+  /** Matches a text in parts; yields the number of steps that each part took. */
   match(text: string): MeasuredWork<boolean>;
   /** The number of states of the compiled pattern. */
   readonly states: number;
 }
 
-/** Decides the matches of one value while it is validated. */
+/** Decides which patterns match while one value is validated. */
 interface Matcher {
   test(pattern: LinearPattern, text: string): boolean;
 }
 
-/** The interface of a pattern that ajv needs; ajv distinguishes patterns by their text. */
+/** The functions of a pattern that ajv calls. ajv distinguishes patterns by the result of `toString`. */
 interface PatternTest {
   test(text: string): boolean;
   toString(): string;
 }
 
 /**
- * The patterns of one schema. Each is compiled once, when it is first needed, which takes 5 µs for each of its states.
- * RE2 takes time linear in the text (0.1 to 0.6 µs for 15 characters, 15 ms for a million), while a regular expression
- * of JavaScript can take exponential time for 28 characters.
+ * The patterns of one schema. Each pattern is compiled once, when it is first needed; this takes 5 µs for each state of
+ * the pattern. RE2 takes time linear in the text (0.1 to 0.6 µs for 15 characters, 15 ms for a million). A regular
+ * expression of JavaScript takes exponential time in the worst case, and this is already too long for 28 characters.
  */
 export class LinearPatterns {
   readonly #compiled = new Map<string, LinearPattern | SyntaxError>();
   /** The matcher of the value that is being validated. */
   #matcher: Matcher | undefined;
 
-  /** Returns a pattern for ajv. @throws SyntaxError for one that RE2 does not support, such as look-around or a back reference. */
+  /**
+   * Returns a pattern for ajv. @throws SyntaxError for a pattern that RE2 does not support, for example with
+   * look-around or a back reference.
+   */
   get(pattern: string): PatternTest {
     const compiled = this.#compile(pattern);
     if (compiled instanceof SyntaxError) throw compiled;
     return { test: (text) => this.#test(compiled, text), toString: () => pattern };
   }
 
-  /** Compiles a pattern; returns its states, which are the work that it took. */
+  /** Compiles a pattern. Returns the work that this took: the number of states of the pattern. */
   prepare(pattern: string): number {
     const compiled = this.#compile(pattern);
     return compiled instanceof SyntaxError ? pattern.length : compiled.states;
@@ -53,16 +56,16 @@ export class LinearPatterns {
   }
 
   /**
-   * True when a text matches. A pattern that RE2 does not support matches nothing: registration and the check of
-   * definitions refuse it, but a definition may have been stored under older rules, and then the writes of its
-   * objects must not all fail.
+   * Returns true when a text matches; false for a pattern that RE2 does not support. The registration of a model and
+   * the check of a definition refuse such a pattern, but a definition may have been stored under older rules. An error
+   * would then make all writes of its objects fail.
    */
   matches(pattern: string, text: string): boolean {
     const compiled = this.#compile(pattern);
     return !(compiled instanceof SyntaxError) && this.#test(compiled, text);
   }
 
-  /** Validates a value by `judge`; the matcher decides its matches meanwhile. */
+  /** Calls `judge`, which validates a value. The matcher decides which patterns match during the call. */
   matchBy<R>(matcher: Matcher, judge: () => R): R {
     this.#matcher = matcher;
     try {

@@ -1,10 +1,13 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 import { maxInteger, typesOf } from './translate-schema.ts';
 
-/** Decimal digits to which multiples are compared, so that 0.3 is a multiple of 0.1. */
+/** The number of decimal digits to which multiples are compared, so that 0.3 counts as a multiple of 0.1. */
 export const multipleOfPrecision = 9;
 
-/** Returns the bounds that a number must not reach; undefined where there are none. A boolean makes `minimum` or `maximum` exclusive. */
+/**
+ * Returns the exclusive bounds of a number; undefined for a missing bound. If `exclusiveMinimum` or `exclusiveMaximum`
+ * is a boolean, it makes `minimum` or `maximum` exclusive.
+ */
 export function exclusiveBounds(schema: JsonSchema): {
   readonly above?: number | undefined;
   readonly below?: number | undefined;
@@ -16,12 +19,12 @@ export function exclusiveBounds(schema: JsonSchema): {
   };
 }
 
-/** True when an integer of this schema would lose digits: JSON numbers are doubles here. */
+/** Returns true for an integer of this schema that loses digits, because JSON numbers are parsed as doubles. */
 export function losesDigits(schema: JsonSchema, value: number): boolean {
   return !isExact(value) && typesOf(schema).includes('integer');
 }
 
-/** True for a number that is small enough for doubles to hold it exactly. */
+/** Returns true for a number that is so small that a double represents integers of its size exactly. */
 export function isExact(value: number): boolean {
   return value <= maxInteger && value >= -maxInteger;
 }
@@ -31,7 +34,7 @@ export function isMultiple(value: number, factor: number): boolean {
   return Math.abs(Math.round(quotient) - quotient) <= 10 ** -multipleOfPrecision;
 }
 
-/** True when a number keeps all rules of a schema for numbers, besides its type. */
+/** Returns true when a number satisfies all rules of a schema for numbers. Does not check the type. */
 export function isInRange(schema: JsonSchema, value: number): boolean {
   const { minimum, maximum, multipleOf } = schema;
   if (minimum !== undefined && value < minimum) return false;

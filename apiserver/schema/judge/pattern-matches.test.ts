@@ -4,7 +4,7 @@ import { allSteps, runSteps } from '../../turns/steps.ts';
 import { Validator } from './validator.ts';
 import type { SchemaOrigin } from './validator.ts';
 
-/** A pattern with which RE2 never meets a set of states twice. */
+/** A pattern with which RE2 enters a new set of states for each character, so that its cache of sets is of no use. */
 const hostile = '^(a|b)*a(a|b){300}$';
 
 const matching = `${'ab'.repeat(400)}a${'b'.repeat(300)}`;
@@ -28,13 +28,13 @@ describe('PatternMatches', () => {
     });
   }
 
-  it('matches short texts at once', () => {
+  it('matches short texts without a pause', () => {
     const validator = validatorOf(text({ pattern: '^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$' }));
     expect(runSteps(validator.judge({ spec: 'a-name' }), false)).to.deep.equal([]);
     expect(runSteps(validator.judge({ spec: 'A-name' }), false)).to.have.length(1);
   });
 
-  it('validates again below not, anyOf and oneOf when a match that is still unknown decides', () => {
+  it('validates a value again when the result of not, anyOf or oneOf depends on a match that was not computed yet', () => {
     const long = text({ pattern: hostile });
     const cases: readonly (readonly [schema: JsonSchema, accepts: readonly string[]])[] = [
       [text({ not: long }), [other]],

@@ -4,24 +4,24 @@ import type { Steps } from '../../turns/steps.ts';
 import type { LinearPattern, LinearPatterns } from './linear-pattern.ts';
 
 /**
- * The maximum work that re2js may do at once, in characters times states. It takes 10 ms in the worst case; usual
+ * The maximum work of re2js without a pause, in characters times states. This takes 10 ms in the worst case; usual
  * objects need a tenth of it.
  */
 const maxAtOnce = 50_000;
 
-/** The number of steps of sliced matches in one turn, which take 4 ms. */
+/** The number of steps of sliced matches in one turn of the event loop. They take 4 ms. */
 const stepsPerTurn = 200_000;
 
 /**
- * The maximum number of steps for one value, which take 0.4 s. A URL of 64 KiB takes some 400,000 steps, and a megabyte
- * of base64 7,500,000.
+ * The maximum number of steps for one value. They take 0.4 s. A URL of 64 KiB takes some 400,000 steps, and a megabyte
+ * of base64 takes 7,500,000.
  */
 const maxSteps = 20_000_000;
 
-/** The maximum number of steps for a value that is validated without a pause; they take 30 ms. */
+/** The maximum number of steps for a value that is validated without a pause. They take 30 ms. */
 export const maxStepsAtOnce = 1_500_000;
 
-/** The cost of another pass over a value, in steps of matches. A pass takes up to 10 ms. */
+/** The cost of a further validation of a value, in steps of matches. A validation takes up to 10 ms. */
 const stepsPerPass = 500_000;
 
 interface Unmatched {
@@ -30,8 +30,8 @@ interface Unmatched {
 }
 
 /**
- * The matches that the validation of one value needs. Validation cannot pause in the middle. So a match that would take long is
- * first assumed to succeed; then it is computed in slices, and the value is validated again with its result.
+ * The matches that the validation of one value needs. A validation cannot pause. So a match that would take long is
+ * first assumed to succeed. Then the match is computed in slices, and the value is validated again with the result.
  */
 export class PatternMatches {
   readonly #patterns: LinearPatterns;
@@ -46,13 +46,16 @@ export class PatternMatches {
     this.#maxSteps = steps;
   }
 
-  /** Returns the result of `judge`; undefined when its matches need steps. */
+  /** Returns the result of `judge`; undefined when a match would take long, so that {@link decide} has to be called. */
   decideAtOnce<R>(judge: () => R): R | undefined {
     const verdict = this.#patterns.matchBy(this, judge);
     return this.#unmatched.length === 0 ? verdict : undefined;
   }
 
-  /** Returns the result of `judge`; undefined when the matches would take too long. */
+  /**
+   * Returns the result of `judge`, which is called again after each group of matches; undefined when the matches take
+   * too long.
+   */
   *decide<R>(judge: () => R): Steps<R | undefined> {
     while (this.#steps <= this.#maxSteps) {
       this.#leftAtOnce = maxAtOnce;
@@ -65,7 +68,7 @@ export class PatternMatches {
     return undefined;
   }
 
-  /** Returns whether a text matches; true for a match that is not computed yet. */
+  /** Returns true when a text matches, or when the match is not computed yet. */
   test(pattern: LinearPattern, text: string): boolean {
     const known = this.#results?.get(pattern)?.get(text);
     if (known !== undefined) return known;

@@ -22,7 +22,7 @@ const bitsByType: ReadonlyMap<string, number> = new Map(Object.entries(typeBits)
 
 const anyType = 255;
 
-/** Returns the bit of a value's type. 5.0 is an integer. */
+/** Returns the bit of a value's type. 5.0 counts as an integer. */
 export function typeBitOf(value: unknown): number {
   if (typeof value === 'string') return typeBits.string;
   if (typeof value === 'number') return Number.isInteger(value) ? typeBits.integer : typeBits.fraction;
@@ -32,7 +32,7 @@ export function typeBitOf(value: unknown): number {
   return Array.isArray(value) ? typeBits.array : typeBits.object;
 }
 
-/** Schemas that check the value itself, and not its fields or items. */
+/** The schemas in a schema that apply to the same value, and not to its fields or items. */
 export interface InPlace {
   readonly reference: SchemaNode | undefined;
   readonly allOf: readonly SchemaNode[];
@@ -42,8 +42,8 @@ export interface InPlace {
 }
 
 /**
- * The schemas of one model, prepared for validation. A node is made when a value first reaches it, so a schema of any size is
- * ready at once; most objects reach only a small part of a large one.
+ * The schemas of one model, prepared for validation. A node is created when a value first needs it, so even a large
+ * schema needs no preparation, and most objects need only a small part of it.
  */
 export class SchemaNodes {
   readonly #components: Readonly<Record<string, JsonSchema>>;
@@ -61,7 +61,7 @@ export class SchemaNodes {
     return node;
   }
 
-  /** Returns the node of a reference. @throws ReferenceError for a reference to nothing. */
+  /** Returns the node of a reference. @throws ReferenceError when the schema does not exist. */
   referenced(reference: string): SchemaNode {
     const name = componentOf(reference);
     const schema = Object.hasOwn(this.#components, name) ? this.#components[name] : undefined;
@@ -71,8 +71,8 @@ export class SchemaNodes {
 }
 
 /**
- * One schema. Everything that a check reads for each value is a field here: the schemas themselves have many different
- * shapes, and looking up a keyword in them takes ten times as long.
+ * One schema. It has a field for everything that a check reads for each value. Schemas are objects of many different
+ * hidden classes, so the lookup of a keyword in them would take ten times as long.
  */
 export class SchemaNode {
   readonly schema: JsonSchema;
@@ -81,13 +81,13 @@ export class SchemaNode {
   readonly isNullable: boolean;
   readonly values: ValueSet | undefined;
   readonly constant: ValueSet | undefined;
-  /** False when every text is valid. */
+  /** False when every string is valid. */
   readonly judgesText: boolean;
   readonly format: Format | undefined;
   /** False when all numbers that a double holds exactly are valid. */
   readonly judgesNumbers: boolean;
   readonly required: readonly string[];
-  /** False when an object may have any fields besides the required ones. */
+  /** False when an object may have any other fields in addition to the required ones. */
   readonly judgesFields: boolean;
   readonly minProperties: number;
   readonly maxProperties: number;
@@ -96,7 +96,7 @@ export class SchemaNode {
   readonly minItems: number;
   readonly maxItems: number;
   readonly identity: Identity | undefined;
-  /** Schemas of all other fields, and of items. */
+  /** The schemas of all fields that the properties do not name, and of items. */
   readonly additional: Lazy<SchemaNode> | undefined;
   readonly items: Lazy<SchemaNode> | undefined;
   readonly inPlace: Lazy<InPlace> | undefined;
@@ -129,7 +129,7 @@ export class SchemaNode {
     this.inPlace = isInPlace(schema) ? new Lazy(() => inPlaceOf(schema, nodes)) : undefined;
   }
 
-  /** Returns the node of a field that the schema declares by its name. */
+  /** Returns the node of a field that the schema declares in `properties`. */
   property(name: string): SchemaNode | undefined {
     return this.#properties.get(name) ?? this.#makeProperty(name);
   }
@@ -144,7 +144,7 @@ export class SchemaNode {
   }
 }
 
-/** A value that is made when it is first read. */
+/** A value that is computed when it is first read. */
 class Lazy<T> {
   readonly #make: () => T;
   #value: T | undefined;
@@ -169,7 +169,7 @@ function inPlaceOf({ $ref, allOf = [], anyOf, oneOf, not }: JsonSchema, nodes: S
   };
 }
 
-/** Returns a list of values or branches; undefined for an empty one, which counts as absent, as in Kubernetes. */
+/** Returns a list of values or branches; undefined for an empty list, which counts as absent, as in Kubernetes. */
 function listOf<T>(list: readonly T[] | undefined): readonly T[] | undefined {
   return list === undefined || list.length === 0 ? undefined : list;
 }
@@ -197,10 +197,12 @@ function bitOf(type: string): number {
   return bitsByType.get(type) ?? 0;
 }
 
-/** JSON values that are looked up by hash, so that a value costs no more in an enum of 100,000 values than in one of two. */
+/**
+ * A set of JSON values that are looked up by hash, so that an enum of 100,000 values costs no more than an enum of two.
+ */
 class ValueSet {
   readonly #scalars: ReadonlySet<unknown>;
-  /** Objects and lists, by their text with sorted keys. */
+  /** The objects and lists, as JSON with sorted keys. */
   readonly #containers: ReadonlySet<string>;
   /** The number of values in the largest member; a larger value cannot be in the set. */
   readonly #largest: number;
@@ -212,7 +214,9 @@ class ValueSet {
     this.#largest = containers.reduce((most, value) => Math.max(most, countValues(value, Infinity)), 0);
   }
 
-  /** True when the value is in the set; false when the budget does not suffice to look it up. */
+  /**
+   * Returns true when the value is in the set; false when it is not, or when the budget is too small for the lookup.
+   */
   has(value: unknown, budget: CheckBudget): boolean {
     if (!isContainer(value)) return this.#scalars.has(value);
     if (this.#largest === 0) return false;

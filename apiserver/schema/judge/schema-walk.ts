@@ -3,13 +3,13 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 type Components = Readonly<Record<string, JsonSchema>>;
 
 /**
- * The maximum number of schemas and values of enums for which code is generated from an author's schema. ajv takes 0.1
- * ms for each schema, and more in large schemas. It nests an `if` for each property, and 2,000 of these overflow the
+ * The maximum number of schemas and enum values for which code is generated from an author's schema. ajv takes 0.1 ms
+ * for each schema, and more in large schemas. It nests an `if` for each property, and 2,000 nested ones overflow the
  * stack.
  */
 const maxCompiled = 300;
 
-/** True when a model has too many schemas to generate code. Stops as soon as that is known. */
+/** Returns true when a model has too many schemas to generate code. Stops counting as soon as this is known. */
 export function isLargeSchema(components: Components): boolean {
   let size = 0;
   for (const schema of allSchemas(components)) {

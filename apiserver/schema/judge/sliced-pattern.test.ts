@@ -5,8 +5,8 @@ import { atOnce } from '../../turns/in-turns.ts';
 import { SlicedPattern } from './sliced-pattern.ts';
 
 /**
- * Texts and patterns use the same few characters, so that they often match. Among these are the end of a line, the end
- * of a word, and whole and half surrogate pairs.
+ * The few characters of all texts and patterns, so that patterns often match. Among them are line ends, word
+ * boundaries, and whole and half surrogate pairs.
  */
 const characters = fc.constantFrom(
   'a',
@@ -76,13 +76,13 @@ describe('SlicedPattern', () => {
     [`^(${Array.from({ length: 400 }, (_, index) => `region-${index}`).join('|')})$`, 'region-399', 'region-400'],
   ];
   for (const [pattern, match, other] of patternsOfDefinitions) {
-    it(`finds what RE2 finds with ${pattern.slice(0, 60)}`, () => {
+    it(`matches the same texts as RE2 with the pattern ${pattern.slice(0, 60)}`, () => {
       const sliced = new SlicedPattern(RE2JS.compile(pattern));
       expect([match, other].map((text) => atOnce(sliced.match(text)))).to.deep.equal([true, false]);
     });
   }
 
-  it('yields often, with the steps that it took', () => {
+  it('yields after some 10,000 steps each, and reports all steps', () => {
     const text = 'ab'.repeat(1000);
     const states = RE2JS.compile(hostile).programSize();
     const steps = [...new SlicedPattern(RE2JS.compile(hostile)).match(text)];

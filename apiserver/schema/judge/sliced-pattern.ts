@@ -2,17 +2,19 @@ import type { RE2JS } from 're2js';
 import type { MeasuredWork } from '../../turns/in-turns.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
-/** An instruction of the machine that re2js compiles a pattern to. */
+/** An instruction of the state machine that re2js makes from a pattern. */
 interface Instruction {
   readonly op: number;
-  /** The next state. State 0 is the one that fails. */
+  /** The next state. State 0 means failure. */
   readonly out: number;
-  /** The other state of an alternative, or the conditions of an instruction without a character. */
+  /** The other next state of an alternative, or the conditions of an instruction that consumes no character. */
   readonly arg: number;
   matchRune(rune: number): boolean;
 }
 
-/** Numbers of instructions in re2js. From `character` on, instructions take a character; all other ones continue without one. */
+/**
+ * The numbers of instructions in re2js. Instructions from `character` on consume a character; the others consume none.
+ */
 const alternative = 1;
 const alternativeMatch = 2;
 const emptyWidth = 4;
@@ -20,7 +22,7 @@ const failure = 5;
 const success = 6;
 const character = 8;
 
-/** Conditions of an instruction without a character, as bits. */
+/** The conditions of an instruction that consumes no character, as bits. */
 const beginLine = 1;
 const endLine = 2;
 const beginText = 4;
@@ -28,13 +30,14 @@ const endText = 8;
 const wordBoundary = 16;
 const noWordBoundary = 32;
 
-/** The number of steps after which a match can pause; they take 0.2 ms. */
+/** The number of steps after which a match can pause. They take 0.2 ms. */
 const stepsPerPart = 10_000;
 
 /**
- * Matches a compiled pattern in parts, by simulating its machine. A step looks at one state for one character, and takes
- * 20 ns. A match of re2js cannot pause, and takes up to 190 ns a step with a pattern that never meets a set of states
- * twice. Most patterns meet a few sets again and again; with these, re2js is ten times faster.
+ * Matches a compiled pattern in parts: simulates the state machine of the pattern. A step handles one state for one
+ * character, and takes 20 ns. A match of re2js cannot pause. re2js caches sets of states. Most patterns need only a few
+ * sets; for them, re2js is ten times faster. If a pattern enters a new set with each character, re2js takes up to 190
+ * ns for each step.
  */
 export class SlicedPattern {
   readonly #instructions: readonly Instruction[];
@@ -46,7 +49,7 @@ export class SlicedPattern {
     this.#start = start;
   }
 
-  /** Returns whether a match is found anywhere in the text; yields the steps that were taken since the last time. */
+  /** Returns true when the pattern matches anywhere in the text. Yields the number of steps since the last yield. */
   *match(text: string): MeasuredWork<boolean> {
     const machine = new Machine(this.#instructions);
     machine.enter(this.#start, conditionsAt(text, 0));
@@ -64,7 +67,7 @@ export class SlicedPattern {
   }
 }
 
-/** The states that the characters so far have reached. */
+/** The states of the machine after the characters that it has consumed. */
 class Machine {
   hasMatched = false;
   steps = 0;
@@ -72,10 +75,10 @@ class Machine {
   #states: Int32Array;
   #count = 0;
   #former: Int32Array;
-  /** For each state, the number of characters with which it was entered last. */
+  /** For each state: the number of consumed characters when the state was last entered. */
   readonly #entered: Int32Array;
   #taken = 1;
-  /** States that are to be entered. */
+  /** The states that still have to be entered. */
   readonly #open: Int32Array;
 
   constructor(instructions: readonly Instruction[]) {
@@ -93,7 +96,7 @@ class Machine {
     return steps;
   }
 
-  /** Takes a character with every state. */
+  /** Consumes a character in every state. */
   take(rune: number, conditions: number): void {
     const former = this.#states;
     const count = this.#count;
@@ -108,7 +111,7 @@ class Machine {
     }
   }
 
-  /** Enters a state, and those that follow it without a character. */
+  /** Enters a state, and the states that follow it without consuming a character. */
   enter(first: number, conditions: number): void {
     const open = this.#open;
     open[0] = first;
@@ -151,7 +154,7 @@ function conditionsAt(text: string, at: number): number {
   return conditions;
 }
 
-/** True for characters of `\w`, which RE2 limits to ASCII. */
+/** Returns true for a character of `\w`, which RE2 limits to ASCII. */
 function isWord(code: number | undefined): boolean {
   if (code === undefined) return false;
   return (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122);

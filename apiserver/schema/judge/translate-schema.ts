@@ -5,14 +5,14 @@ import { formats } from './formats.ts';
 type Draft2020 = Readonly<Record<string, unknown>>;
 
 /**
- * The largest integer that is accepted. Every number is a double, so a larger integer would lose digits, or have more
- * than the 64 bits that other readers can hold.
+ * The largest integer that is accepted. Numbers are doubles, so a larger integer could lose digits, or need more than
+ * the 64 bits that other programs use.
  */
 export const maxInteger: number = Number.MAX_SAFE_INTEGER;
 
 const referencePrefix = '#/components/schemas/';
 
-// Keywords with the same meaning in both dialects.
+// The keywords that have the same meaning in both dialects.
 const sameKeywords = [
   'required',
   'minProperties',
@@ -32,7 +32,7 @@ export function componentOf(reference: string): string {
   return reference.startsWith(referencePrefix) ? reference.slice(referencePrefix.length) : reference;
 }
 
-/** Returns how a list's items are distinguished; undefined when they need not be distinct. */
+/** Returns the identity by which the items of a list must be distinct; undefined when they need not be distinct. */
 export function identityOfItems(schema: JsonSchema): Identity | undefined {
   const listType = schema['x-kubernetes-list-type'];
   if (listType === 'map') return { kind: 'map', keys: schema['x-kubernetes-list-map-keys'] ?? [] };
@@ -53,7 +53,7 @@ export function translateSchema(schema: JsonSchema): Draft2020 {
   const types = typesOf(schema);
   const rest = translateRules(schema);
   if (schema.nullable !== true) return { ...(types.length === 0 ? {} : { type: types }), ...rest };
-  // All other rules judge one type only and let null pass.
+  // Every other rule applies to one type only, so it accepts null.
   const judgesNull = ['enum', 'const', '$ref', 'allOf', 'anyOf', 'oneOf', 'not'].some((keyword) => keyword in rest);
   if (!judgesNull) return { ...(types.length === 0 ? {} : { type: [...types, 'null'] }), ...rest };
   return { anyOf: [{ type: 'null' }, { ...(types.length === 0 ? {} : { type: types }), ...rest }] };
@@ -69,7 +69,10 @@ function translateRules(schema: JsonSchema): Draft2020 {
   return rules;
 }
 
-/** In OpenAPI 3.0 a boolean makes `minimum` exclusive; in 2020-12 `exclusiveMinimum` is the bound itself. */
+/**
+ * Translates bounds. In OpenAPI 3.0, `exclusiveMinimum` is a boolean that makes `minimum` exclusive; in 2020-12, it is
+ * the bound itself.
+ */
 function translateBounds(schema: JsonSchema): Draft2020 {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   const bounds: { readonly minimum?: number; readonly maximum?: number } = {
@@ -111,7 +114,7 @@ function translateChildren(schema: JsonSchema): Draft2020 {
   return children;
 }
 
-/** Translates schemas by name, for `properties` and for `$defs`. */
+/** Translates named schemas, for `properties` and for `$defs`. */
 export function translateNamed(schemas: Readonly<Record<string, JsonSchema>>): Draft2020 {
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, translateSchema(schema)]));
 }

@@ -23,7 +23,7 @@ function fieldsOf(count: number): object {
   return Object.fromEntries(times(count, (at) => [`f${at}`, at]));
 }
 
-/** Returns how many functions are made from text (`new Function`) during `work`. */
+/** Returns the number of functions that `work` compiles from text (`new Function`). */
 function functionsMade(work: () => void): number {
   const original = globalThis.Function;
   let made = 0;
@@ -45,7 +45,7 @@ describe('a validator', () => {
   oneStepPerTurn();
 
   for (const origin of ['code', 'client'] as const) {
-    it(`validates an object of 5,000 properties by a schema of ${origin}`, () => {
+    it(`validates an object of 5,000 properties with a schema of ${origin}`, () => {
       const validator = validatorOf(wide(5000, { type: 'string' }), origin);
       const all = Object.fromEntries(times(5000, (at) => [`p${at}`, 'x']));
       expect(validator.violations(all)).to.deep.equal([]);
@@ -53,11 +53,11 @@ describe('a validator', () => {
     });
   }
 
-  it('of a small schema that is compiled to code needs no preparation', () => {
+  it('needs no preparation for a small schema that is compiled to code', () => {
     expect(validatorOf({ type: 'string', pattern: '^a' }, 'code').whenReady).to.equal(undefined);
   });
 
-  it('compiles a small schema at its hundredth value, and never a schema of a client', () => {
+  it('compiles a small schema at the hundredth value, but never a schema of a client', () => {
     for (const [origin, expected] of [
       ['code', [0, 0, 1, 0]],
       ['client', [0, 0, 0, 0]],
@@ -73,7 +73,7 @@ describe('a validator', () => {
     }
   });
 
-  it('compiles a small schema at once for a value that takes too much work to interpret', () => {
+  it('compiles a small schema immediately for a value that takes too much work to interpret', () => {
     const validator = validatorOf({ type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } }, 'code');
     const values = times(50_000, () => 99);
     const made = functionsMade(() => expect(validator.violations(values)).to.deep.equal([]));
@@ -81,7 +81,7 @@ describe('a validator', () => {
     expect(validator.violations([100])).not.to.deep.equal([]);
   });
 
-  it('compiles the patterns of a large schema in many turns, once [slow]', async () => {
+  it('compiles the patterns of a large schema only once, in many turns of the event loop [slow]', async () => {
     const validator = validatorOf({
       type: 'object',
       properties: Object.fromEntries(times(100, (at) => [`p${at}`, { type: 'string', pattern: `^x{0,500}${at}$` }])),
@@ -91,39 +91,39 @@ describe('a validator', () => {
       expect(validator.whenReady?.()).to.equal(ready);
       return ready;
     });
-    // A hundred patterns of a thousand states.
+    // The schema has a hundred patterns, and each has a thousand states.
     expect(turns).to.be.above(40);
     expect(validator.whenReady?.()).to.equal(undefined);
     expect(validator.violations({ p7: 'xx7' })).to.deep.equal([]);
     expect(messageOf(validator.violations({ p7: 'xx8' }))).to.contain("should match '^x{0,500}7$'");
   });
 
-  it('also validates before its patterns are compiled', () => {
+  it('validates correctly even before its patterns are compiled', () => {
     const validator = validatorOf({ type: 'string', pattern: '^a' });
     expect([validator.violations('ab'), validator.violations('b').length]).to.deep.equal([[], 1]);
   });
 
-  it('refuses a value under a pattern that RE2 does not support, and does not throw', async () => {
+  it('refuses a value for a pattern that RE2 does not support, and does not throw', async () => {
     const validator = validatorOf({ type: 'string', pattern: '(?=a)b' });
     await validator.whenReady?.();
     expect(messageOf(validator.violations('b'))).to.contain("should match '(?=a)b'");
   });
 
-  it('accepts the longest text of the longest repetition of RE2', () => {
+  it('accepts a text with the maximum length of the largest repetition that RE2 allows', () => {
     const validator = validatorOf({ type: 'string', pattern: '^.{1,1000}$' });
     expect(validator.violations('x'.repeat(1000))).to.deep.equal([]);
     expect(messageOf(validator.violations('x'.repeat(1001)))).to.contain('should match');
     expect(messageOf(validator.violations('x'.repeat(1_000_000)))).to.contain('should match');
   });
 
-  it('accepts thousands of addresses', () => {
+  it('accepts a list of thousands of addresses that match a pattern', () => {
     const part = '([0-9]|[1-9][0-9]|1[0-9]{2}|2[0-4][0-9]|25[0-5])';
     const pattern = `^(${part}\\.){3}${part}(/([0-9]|[1-2][0-9]|3[0-2]))?$`;
     const validator = validatorOf({ type: 'array', items: { type: 'string', pattern } });
     expect(validator.violations(times(5000, (at) => `10.${at % 256}.0.${at % 200}/24`))).to.deep.equal([]);
   });
 
-  it('looks up objects, lists and scalars in enums, whatever the order of their fields', () => {
+  it('looks up objects, lists and scalars in enums, in whatever order fields are', () => {
     const validator = validatorOf({ enum: [{ a: 1, b: [2] }, [1, 2], 'x', null, 0] });
     for (const value of [{ b: [2], a: 1 }, [1, 2], 'x', null, -0])
       expect(validator.violations(value)).to.deep.equal([]);
@@ -131,7 +131,7 @@ describe('a validator', () => {
       expect(validator.violations(value)).to.have.length(1);
   });
 
-  it('stops at a value that takes more work than a write may, and reports it', () => {
+  it('reports a value as too complex when it takes more work than a write may', () => {
     const branch: JsonSchema = { anyOf: times(100, (at) => ({ const: at })) };
     const validator = validatorOf({ type: 'array', items: branch });
     expect(validator.violations(times(100, () => 99))).to.deep.equal([]);
@@ -139,7 +139,7 @@ describe('a validator', () => {
   });
 
   for (const origin of ['code', 'client'] as const)
-    it(`compares objects in a list of distinct items, up to a limit of work (${origin})`, () => {
+    it(`compares the objects in a list of distinct items, and stops at the maximum work (${origin})`, () => {
       const root: JsonSchema = { type: 'array', uniqueItems: true, items: { type: 'object' } };
       const validator = validatorOf(root, origin);
       const items = (count: number, fields: number): object[] =>
@@ -156,11 +156,11 @@ describe('a validator', () => {
     ['enums of lists', (at) => ({ enum: [times(50, () => at)] }), () => times(50, () => 2000)],
     ['required fields', () => ({ required: [...times(90, (at) => `f${at}`), 'x'] }), () => fieldsOf(90)],
     ['unknown fields', () => ({ properties: { x: { type: 'string' } }, required: ['y'] }), () => fieldsOf(2000)],
-    ['fields of no schema', () => ({ maxProperties: 3 }), () => fieldsOf(2000)],
+    ['fields without a schema', () => ({ maxProperties: 3 }), () => fieldsOf(2000)],
     ['long texts', () => ({ pattern: '^b' }), () => 'a'.repeat(10_000)],
   ];
   for (const [what, branch, item] of expensive) {
-    it(`counts the work of ${what} [slow]`, () => {
+    it(`counts the work for ${what} [slow]`, () => {
       const validator = validatorOf({ type: 'array', items: { anyOf: times(2000, branch) } });
       const causes = validator.violations(times(1000, item));
       expect(messageOf(causes)).to.match(/too complex to be checked|at least one schema/);
@@ -168,7 +168,7 @@ describe('a validator', () => {
     });
   }
 
-  it('never accepts, below not, a value whose validation it stopped', () => {
+  it('refuses a value when its validation below not was stopped', () => {
     const list: JsonSchema = { type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } };
     const validator = validatorOf({ not: list });
     expect(validator.violations(times(50_000, () => 99))).to.have.length(1);

@@ -13,8 +13,8 @@ import { compileGate } from './value-gate.ts';
 import type { ValueGate } from './value-gate.ts';
 
 /**
- * The author of a schema. `code`: that of a plugin, or of the service. `client`: a client that declares a kind over the
- * API; such a schema was checked when its definition was written, and no code is generated from it.
+ * The author of a schema. `code`: a plugin or the service. `client`: a client that has declared a kind over the API.
+ * The schema of a client was checked when its definition was written, and no code is generated from it.
  */
 export type SchemaOrigin = 'code' | 'client';
 
@@ -28,14 +28,15 @@ export interface ValidatorParts {
 const nothing: readonly FieldCause[] = Object.freeze([]);
 
 /**
- * The number of values that are interpreted before a small schema is compiled. Compiling takes as long as interpreting
- * some thousand values, and many processes see only a few values of a kind.
+ * The number of values that are validated by interpretation before a small schema is compiled. To compile it takes as
+ * long as to interpret some thousand values, and many processes see only a few values of a kind.
  */
 export const valuesBeforeCode = 100;
 
 /**
- * Validates values by a schema. A small schema of an author is compiled to code (ajv) at its hundredth value, which
- * takes milliseconds. A large schema, and every schema of a client, is interpreted; only its patterns must be compiled.
+ * Validates values with a schema. A small schema of the origin `code` is compiled to code (ajv) at the hundredth value;
+ * this takes milliseconds. A large schema, and every schema of a client, is interpreted, and only its patterns are
+ * compiled.
  */
 export class Validator {
   readonly #patterns = new LinearPatterns();
@@ -44,7 +45,10 @@ export class Validator {
   /** False when there are no patterns, so that no matches need to be counted. */
   readonly #hasPatterns: boolean;
 
-  /** @throws Error for a small schema of an author that refers to nothing, or has a pattern that RE2 cannot hold. */
+  /**
+   * @throws Error for a small schema of the origin `code` that refers to a missing schema, or has a pattern that RE2
+   * does not support.
+   */
   constructor({ root, components, origin }: ValidatorParts) {
     const patterns = this.#patterns;
     const schemas = Object.values(components).includes(root) ? components : { ...components, root };
@@ -68,8 +72,8 @@ export class Validator {
   }
 
   /**
-   * Interprets the first values, then compiles the schema. It is compiled at once for a value that takes too much work
-   * to interpret.
+   * Interprets the first values, then compiles the schema. Compiles it earlier if a value takes too much work to
+   * interpret.
    */
   #untilCompiled(gate: InterpretedGate, compile: () => ValueGate): ValueGate {
     let count = 0;
@@ -85,31 +89,33 @@ export class Validator {
   }
 
   /**
-   * Resolves when the patterns are compiled; undefined once they are. Before that, each pattern is compiled when it is first
-   * used. Absent for a small schema of an author.
+   * Resolves when the patterns are compiled; returns undefined once they are. Until then, each pattern is compiled when
+   * it is first used. Absent for a small schema of the origin `code`.
    */
   readonly whenReady?: () => Promise<void> | undefined;
 
-  /** Returns every violation, at most 100, in Kubernetes' words. */
+  /** Returns the violations, at most 100, with the wording of Kubernetes. */
   violations(value: unknown): readonly FieldCause[] {
     return allSteps(this.judge(value));
   }
 
   /**
-   * Returns the violations like {@link violations}, for callers that cannot pause: a value with long texts and patterns
-   * of many states counts as too complex.
+   * Returns the violations like {@link violations}, but in limited time, for callers that cannot pause. A value whose
+   * matches take too long, because of long texts and patterns of many states, counts as too complex.
    */
   violationsAtOnce(value: unknown): readonly FieldCause[] {
     return allSteps(this.#judgeBy(new PatternMatches(this.#patterns, maxStepsAtOnce), value));
   }
 
-  /** True when the value has no violation, and no match of a pattern takes long; otherwise {@link judge} decides. */
+  /**
+   * Returns true when the value has no violation, and no match takes long. If it returns false, {@link judge} decides.
+   */
   readonly accepts = (value: unknown): boolean => {
     if (!this.#hasPatterns) return this.#isValid(value);
     return new PatternMatches(this.#patterns).decideAtOnce(() => this.#isValid(value)) === true;
   };
 
-  /** Returns the violations in steps, since the matches of patterns can take up to 0.4 s. */
+  /** Returns the violations, in steps, because matches can take up to 0.4 s. */
   judge(value: unknown): Steps<readonly FieldCause[]> {
     return this.#judgeBy(new PatternMatches(this.#patterns), value);
   }
@@ -119,13 +125,14 @@ export class Validator {
     if (isValid === true) return nothing;
     const causes = isValid === false ? yield* matches.decide(() => this.#explainer.explain(value)) : undefined;
     if (causes === undefined) return tooComplex;
-    // The two never disagree (a test with random schemas checks it); if they did, a refused value must not pass.
+    // The gate and the explainer never disagree (a test with random schemas checks this). If they did, a refused value
+    // must not be accepted.
     if (causes.length === 0) throw new Error('a value was refused by its schema without a cause');
     return causes;
   }
 }
 
-/** Compiles the patterns of a schema before its first use, a few at a time. */
+/** Compiles the patterns of a schema before the schema is first used, a few patterns at a time. */
 class Preparation {
   readonly #schemas: Readonly<Record<string, JsonSchema>>;
   readonly #patterns: LinearPatterns;
@@ -147,7 +154,10 @@ class Preparation {
   }
 }
 
-/** The number of schemas visited, and of states of patterns compiled, in one turn of 10 ms. */
+/**
+ * The maximum work of one turn of the event loop, in visited schemas and compiled states of patterns. A turn takes 10
+ * ms.
+ */
 const workPerTurn = 2000;
 
 function* compilePatterns(schemas: Readonly<Record<string, JsonSchema>>, patterns: LinearPatterns): MeasuredWork<void> {

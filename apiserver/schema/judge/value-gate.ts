@@ -12,38 +12,40 @@ import { multipleOfPrecision } from './number-range.ts';
 import { translateNamed, translateSchema } from './translate-schema.ts';
 
 /**
- * The maximum number of references that one check follows. Objects of 1.5 MiB need far fewer; this many take a second,
- * most of it for errors of branches that ajv collects.
+ * The maximum number of references that one check follows. Objects of 1.5 MiB need far fewer. To follow this many takes
+ * a second, mostly because ajv collects the errors of branches.
  */
 const maxReferences = 250_000;
 
 /**
- * The work of comparing one value of an item with those of all other items, counted as references. The comparisons of
- * one check take at most 30 ms.
+ * The work to compare one value in an item with the values of all other items, counted in references. So the
+ * comparisons of one check take at most 30 ms.
  */
 const referencesOfComparison = 2.5;
 
-/** True for a value that violates no rule. A value whose check would follow more than 250,000 references is refused. */
+/**
+ * Returns true for a value without a violation; false also for a value whose check would follow more than 250,000
+ * references.
+ */
 export type ValueGate = (value: unknown) => boolean;
 
-/** The parts that the check of values needs besides the schema. The explainer uses the same parts. */
+/** The data that the check of values needs in addition to the schema. The explainer gets the same data. */
 export interface CheckParts {
   readonly components: Readonly<Record<string, JsonSchema>>;
   readonly patterns: LinearPatterns;
 }
 
 /**
- * Compiles a schema to code that returns yes or no and stops at the first violation. The explainer lists all violations; it
- * has a bound that hostile input cannot exceed.
- * @throws Error for a reference to nothing, and for a pattern that RE2 cannot hold.
+ * Compiles a schema to a function that stops at the first violation. The explainer then lists the violations, with a
+ * limit that holds even for hostile input. @throws Error for a reference to a missing schema, and for a pattern that
+ * RE2 does not support.
  */
 export function compileGate(root: JsonSchema, { components, patterns }: CheckParts): ValueGate {
   const budget = new CheckBudget(maxReferences);
   const regExp = Object.assign((pattern: string) => patterns.get(pattern), { code: 'linearPattern' });
   const ajv = new Ajv2020({
     strict: true,
-    // The author's schema was checked at registration; with their defaults, these options would refuse forms that the
-    // dialect allows.
+    // The schema was checked at registration. By default, these options would refuse schemas that our dialect allows.
     strictTypes: false,
     strictRequired: false,
     validateSchema: false,
@@ -55,7 +57,8 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
     ownProperties: namesInherited({ root, components }),
     code: { regExp },
   });
-  // Tracking evaluated fields serves keywords that this dialect lacks, and makes anyOf check every branch.
+  // ajv tracks evaluated fields only for keywords that our dialect does not have, and this would make anyOf check every
+  // branch.
   ajv.opts.unevaluated = false;
   for (const [name, check] of formats) ajv.addFormat(name, check);
   for (const keyword of ['minLength', 'maxLength']) ajv.removeKeyword(keyword);
@@ -66,13 +69,16 @@ export function compileGate(root: JsonSchema, { components, patterns }: CheckPar
   if (!budget.isUsed) return check;
   return (value) => {
     budget.reset();
-    // Below `not`, a reference that was not followed would count as a success, so a check that was cut short refuses
-    // the value.
+    // If the check ended early, the value is refused: below `not`, a reference that was not followed would count as
+    // valid.
     return check(value) && !budget.isSpent;
   };
 }
 
-/** Puts a check of the budget before each component: allOf runs in order, so nothing is checked once the budget is spent. */
+/**
+ * Puts a check of the budget before each component. allOf is checked in order, so a component is not checked once the
+ * budget is used up.
+ */
 function budgeted(definitions: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const entries = Object.entries(definitions);
   return Object.fromEntries(entries.map(([name, schema]) => [name, { allOf: [{ budget: true }, schema] }]));
@@ -104,7 +110,7 @@ function distinctKeyword(budget: CheckBudget): CodeKeywordDefinition {
 }
 
 const keywords: readonly CodeKeywordDefinition[] = [
-  // Most texts are far from the limit, so that the number of their UTF-16 units decides: no function is called.
+  // For most texts, the number of UTF-16 units decides, because it is far from the limit. Then no function is called.
   lengthKeyword('maxLength', isLongerThan, ({ data, schemaValue }) => _`${data}.length > ${schemaValue}`),
   lengthKeyword('minLength', isShorterThan, ({ data, schemaValue }) => _`${data}.length < 2 * ${schemaValue}`),
   {
@@ -117,7 +123,10 @@ const keywords: readonly CodeKeywordDefinition[] = [
   },
 ];
 
-/** Returns a keyword for the length of texts; ajv's own count the code points of every text, even far from the limit. */
+/**
+ * Returns a keyword for the length of texts. The keywords of ajv would count the code points of every text, even if its
+ * length is far from the limit.
+ */
 function lengthKeyword(
   keyword: string,
   isWrong: (text: string, limit: number) => boolean,
@@ -134,7 +143,10 @@ function lengthKeyword(
   };
 }
 
-/** True when a field has the name of a member of every object (`constructor`): ajv must then check own fields, which is slower. */
+/**
+ * Returns true when a schema names a field that every JavaScript object inherits, such as `constructor`. Then ajv must
+ * check that fields are own fields, which is slower.
+ */
 function namesInherited(schemas: unknown): boolean {
   if (Array.isArray(schemas))
     return schemas.some((each) => (typeof each === 'string' ? each in {} : namesInherited(each)));

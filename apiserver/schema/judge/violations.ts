@@ -3,16 +3,16 @@ import type { CauseReason, FieldCause } from '@homeostat/controller-runtime/api'
 import { formatPath } from './field-path.ts';
 import type { PathSegment } from './field-path.ts';
 
-/** The maximum number of violations that one object reports. */
+/** The maximum number of violations that are reported for one object. */
 const maxViolations = 100;
 
 /** The maximum number of values of an enum that a message lists. */
 const maxListed = 100;
 
-/** Collects violations while a value is walked, in Kubernetes' words. */
+/** Collects violations during the walk over a value, with the wording of Kubernetes. */
 export class Violations {
   readonly causes: FieldCause[] = [];
-  /** The current path of the walk, shared with the collectors of branches. */
+  /** The present path of the walk. The collectors for branches share this list. */
   readonly path: PathSegment[];
 
   constructor(path: PathSegment[] = []) {
@@ -28,7 +28,7 @@ export class Violations {
     return formatPath(this.path);
   }
 
-  /** Runs a step of the walk, one level deeper. */
+  /** Runs a step of the walk one level deeper, at a field or item. */
   at(segment: PathSegment, step: () => void): void {
     this.path.push(segment);
     step();
@@ -43,14 +43,12 @@ export class Violations {
     this.add('FieldValueRequired', 'Required value');
   }
 
-  /** Adds a violation of a rule; `rule` is the end of the message that begins with "spec.age in body". */
+  /** Adds a violation of a rule. The message is the field, then "in body", then `rule`. */
   invalid(value: unknown, rule: string): void {
     this.add('FieldValueInvalid', `Invalid value: ${quoteValue(value)}: ${this.field} in body ${rule}`);
   }
 
-  /**
-   * Adds a violation of a type; `shown` is the type of the value or, for the violation of a format, the value itself.
-   */
+  /** Adds a violation of a type or a format. `shown` is the type of the value; for a format, the value itself. */
   wrongType(shown: unknown, expected: string): void {
     const text = quoteValue(shown);
     this.add(
@@ -68,7 +66,7 @@ export class Violations {
     this.add('FieldValueNotSupported', `Unsupported value: ${quoteValue(value)}: supported values: ${list}${more}`);
   }
 
-  // These are Kubernetes' messages, which say "bytes" for code points as well, and "items" for properties as well.
+  // These are the messages of Kubernetes. They say "bytes" also for code points, and "items" also for properties.
   tooLong(limit: number): void {
     this.add('FieldValueTooLong', `Too long: may not be more than ${limit} bytes`);
   }

@@ -14,20 +14,26 @@ import { drop, get, put } from './transactions.ts';
 import { type BatchNeeds, type BatchPlan, type BatchState, claimId, type PlannedWrite } from '../server/batch-plan.ts';
 import type { Operation, StoredIndexes } from '../store.ts';
 
-/** The size above which a value is staged, so that the size of a batch is bounded. */
+/**
+ * The number of bytes above which a value is staged, which means that it is written before the transaction. So the size
+ * of a transaction is bounded.
+ */
 const maxInlineBytes = 64 * 1024;
 
-/** A request may have 1.5 MiB in all (`--max-request-bytes`); the rest is for claims. */
+/**
+ * The maximum number of bytes of keys and values in a transaction. A request may have 1.5 MiB in all
+ * (`--max-request-bytes`); the rest is for claims.
+ */
 const maxRequestBytes = 1.25 * 1024 * 1024;
 
 /**
- * The bytes that a write takes in addition to its values and three copies of its key, and the bytes of a reference to
- * staged parts.
+ * The bytes of a write in addition to its values and three copies of its key, and the bytes of a reference to a staged
+ * value.
  */
 const bytesPerWrite = 300;
 const bytesPerStaged = 300;
 
-/** The state that a batch depends on, with the previous objects. */
+/** The state on which a batch depends, and the previous states of its objects. */
 export interface StoredState extends BatchState {
   readonly objects: ReadonlyMap<string, StoredObject>;
 }
@@ -63,7 +69,7 @@ export function stateOf(layout: EtcdLayout, { keys, claims, generations }: Batch
   };
 }
 
-/** `value` is undefined for a kind that never had unique indexes. */
+/** Parses the unique indexes of a kind. `value` is undefined for a kind that never had any. */
 export function parseIndexes(value: Buffer | undefined): StoredIndexes {
   return value ? (JSON.parse(value.toString()) as StoredIndexes) : { generation: 0, indexes: [] };
 }
@@ -78,7 +84,7 @@ export interface BatchWriteParts {
   readonly commit: string;
 }
 
-/** The transaction of a plan. Staged values are not written yet. */
+/** Returns the transaction for a plan. The caller must write the staged values before it. */
 export function batchWrite(plan: BatchPlan, state: StoredState, { layout, staging, commit }: BatchWriteParts): Write {
   const changes = stagedChanges(plan.writes, state, staging);
   const objects = changes.map(({ op, kind, key, revision, bytes }) => {
@@ -93,7 +99,7 @@ export function batchWrite(plan: BatchPlan, state: StoredState, { layout, stagin
     operations: [
       ...objects,
       put(layout.log(plan.revision), formatRecord({ commit, changes })),
-      // A claim that goes to another holder is overwritten, and so must not be dropped.
+      // A claim with a new holder is overwritten below, so it must not be dropped.
       ...plan.dropped.filter((claim) => !taken.has(claimId(claim))).map((claim) => drop(layout.claim(claim))),
       ...plan.taken.map((claim) => put(layout.claim(claim), claim.key)),
       ...(garbage.length > 0 ? [put(layout.garbage(plan.revision), JSON.stringify(garbage))] : []),
@@ -103,8 +109,8 @@ export function batchWrite(plan: BatchPlan, state: StoredState, { layout, stagin
 }
 
 /**
- * Returns the changes, with values staged until the rest fits into one transaction; the values that save most come
- * first.
+ * Returns the changes of a batch. Stages values until the others fit into one transaction; stages those first that save
+ * the most bytes.
  */
 function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, staging: Staging): LoggedChange[] {
   const values = writes.flatMap((write) => valuesOf(write, state));
@@ -138,7 +144,7 @@ function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, stag
 interface InlineValue {
   readonly name: string;
   readonly size: number;
-  /** The bytes that the transaction is smaller without this value. */
+  /** The number of bytes by which the transaction becomes smaller without this value. */
   readonly saved: number;
 }
 
@@ -146,7 +152,7 @@ function valuesOf({ operation }: PlannedWrite, { objects }: StoredState): Inline
   const { op, data } = operation;
   const values: InlineValue[] = [];
   const size = data?.byteLength ?? 0;
-  // A transaction has data twice, in the object and in the log; for a deletion, it has them in the log alone.
+  // A transaction contains data twice, in the object and in the log; for a deletion, only in the log.
   if (data) values.push({ name: dataName(operation), size, saved: op === 'delete' ? size : 2 * size });
   const before = op === 'create' ? undefined : objects.get(operation.key);
   if (before?.bytes.kind === 'inline') {
@@ -165,8 +171,8 @@ function previousName({ key }: Operation, { revision }: StoredObject): string {
 }
 
 /**
- * Returns the parts of the previous object: once this change is written, only the log refers to them, until it is
- * compacted.
+ * Returns the ids of the parts to which only the log refers once this change is written. They are deleted when the
+ * change is compacted.
  */
 function garbageOf({ op, bytes, previous }: LoggedChange): string[] {
   const values = op === 'delete' ? [bytes, previous?.bytes] : [previous?.bytes];

@@ -24,10 +24,12 @@ const streams: readonly (keyof Streams)[] = ['Watch/Watch', 'Lease/LeaseKeepAliv
 
 const unchanged = (bytes: Buffer): Buffer => bytes;
 
-/** Sends the request to the member; resolves with its response. */
+/** Sends the request to the member, and resolves with the member's response. */
 export type Forward = () => Promise<Buffer>;
 
-/** A server in front of a member, which knows the requests one by one, and may respond in place of the member. */
+/**
+ * A gRPC server in front of a member of the cluster. It receives each request, and can respond instead of the member.
+ */
 export class CallProxy {
   /** Called with each request; resolves with the response, or rejects with {@link overQuota} or another ServiceError. */
   respond: (request: Buffer, forward: Forward, method: keyof Methods) => Promise<Buffer> = (_, forward) => forward();
@@ -88,13 +90,16 @@ export class CallProxy {
   }
 }
 
-/** The error of a member whose quota is used up, for a request that it has executed, or that it refuses. */
+/**
+ * Returns the error of a member whose quota is used up. A member sends this error both for a request that it has
+ * executed and for one that it refuses.
+ */
 export function overQuota(): Error {
   const details = 'etcdserver: mvcc: database space exceeded';
   return Object.assign(new Error(details), { code: status.RESOURCE_EXHAUSTED, details });
 }
 
-/** Passes the bytes of messages unchanged. */
+/** Returns the definition of a service that passes on the bytes of messages unchanged. */
 function serviceOf(methods: readonly (keyof Methods | keyof Streams)[]): Parameters<Server['addService']>[0] {
   const bytes = {
     requestSerialize: unchanged,

@@ -5,8 +5,8 @@ import type { EtcdLink } from './etcd-link.ts';
 import type { Integer } from './etcd-messages.ts';
 
 /**
- * States of keys are kept for this time, as by Kubernetes' API server, because other programs on the cluster may read
- * them.
+ * The time for which former states of keys are kept. As with the API server of Kubernetes, other programs that use the
+ * cluster may read them.
  */
 const keptMs = 5 * 60_000;
 
@@ -18,8 +18,8 @@ export interface ClusterCompactionParts {
 }
 
 /**
- * Drops old states of keys: etcd keeps each of them until a client compacts, and refuses all writes once its quota is
- * used up. The store itself reads only present keys.
+ * Drops old states of keys. etcd keeps each state until a client requests a compaction, and refuses all writes once its
+ * quota is used up. The store itself reads only the present states.
  */
 export class ClusterCompaction {
   readonly #parts: ClusterCompactionParts;
@@ -29,7 +29,7 @@ export class ClusterCompaction {
     this.#parts = parts;
   }
 
-  /** Called from time to time. Never rejects. */
+  /** Compacts the states that are old enough. Called from time to time. Never rejects. */
   async run(): Promise<void> {
     const { link, layout, clock, logger } = this.#parts;
     const mark = this.#mark;
@@ -41,7 +41,7 @@ export class ClusterCompaction {
       this.#mark = { revision: header.revision, atMs: nowMs };
       if (mark) await connection.call('KV/Compact', { revision: mark.revision });
     } catch (err) {
-      // Other programs, or the cluster by itself, may have compacted further.
+      // Another program or the cluster itself may have compacted later states already.
       if (err instanceof Error && err.message.includes('has been compacted')) return;
       logger.warn({ err, database: link.name }, 'old states of keys in etcd were not compacted; trying again');
     }

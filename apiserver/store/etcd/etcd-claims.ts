@@ -8,7 +8,7 @@ import { runInTurns } from '../../turns/steps.ts';
 import { claimDifference } from '../claim-difference.ts';
 import type { ClaimsOutcome, KindClaims, StoredClaim } from '../store.ts';
 
-/** The maximum number of claims of one transaction; each takes about 300 bytes. */
+/** The maximum number of claims in one transaction. Each takes about 300 bytes. */
 const maxClaimsAtOnce = 2_000;
 
 export interface EtcdClaimsParts {
@@ -17,13 +17,16 @@ export interface EtcdClaimsParts {
   readonly layout: EtcdLayout;
 }
 
-/** A piece of the work of {@link setClaims}. */
+/**
+ * The result of one transaction of {@link setClaims}: the outcome, or the generation and the revision with which the
+ * next transaction continues.
+ */
 type Progress = { readonly outcome: ClaimsOutcome } | { readonly generation: number; readonly revision: number };
 
 /**
- * Sets the unique indexes of a kind and its claims. Claims that do not fit into one transaction are set in several.
- * The first one makes the new generation, which no writer has yet, so that all writes of the kind are refused until
- * the last one is done. After an interruption the next call completes the rest.
+ * Sets the unique indexes and the claims of a kind. Claims that do not fit into one transaction are set in several. The
+ * first transaction sets the new generation, which no writer knows yet. So all writes of the kind are refused until the
+ * last transaction is done. After an interruption, the next call completes the rest.
  */
 export async function setClaims(kind: number, wanted: KindClaims, parts: EtcdClaimsParts): Promise<ClaimsOutcome> {
   return parts.writer.run(async () => {

@@ -14,9 +14,9 @@ import { PeerProxy } from './peer-proxy.test-support.ts';
 const run = promisify(execFile);
 
 /**
- * The ports of members are below the ephemeral ports of systems, so that no connection gets one by chance. Each worker
- * of mocha has ports of its own, so that it does not start a member at a port that a member of another worker has just
- * left.
+ * The ports of members are below the ephemeral ports of operating systems, so that no connection gets such a port by
+ * chance. Each worker of mocha has its own ports, so that it does not use a port that a member of another worker has
+ * just released.
  */
 const portsOfWorker = 340;
 const ports = {
@@ -27,7 +27,7 @@ const ports = {
 export interface EtcdClusterOptions {
   /** Default 3. */
   readonly size?: number;
-  /** True when members reach each other through proxies. Default false. */
+  /** True: members connect to each other through proxies. Default false. */
   readonly proxied?: boolean;
   /** Further arguments of each member. */
   readonly args?: readonly string[];
@@ -46,7 +46,7 @@ export interface EtcdMember {
   process: ChildProcess | undefined;
 }
 
-/** A cluster of the system's etcd, whose data are in a folder for temporary files. */
+/** A cluster that runs the etcd of the PATH. Its data are in a folder for temporary files. */
 export class EtcdCluster {
   readonly #options: EtcdClusterOptions;
   readonly #folder: string;
@@ -59,13 +59,13 @@ export class EtcdCluster {
   }
 
   static async start(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
-    // Another process may take a port that was free a moment ago.
+    // Another process may have taken one of the ports since they were found free, so a failed start is repeated once.
     return EtcdCluster.#start(options).catch(() => EtcdCluster.#start(options));
   }
 
   /**
-   * The cluster of the whole run, or else a cluster of one member for this file. Its users have prefixes of their own;
-   * they neither stop members nor compact.
+   * Returns the cluster that all tests of the process share, if there is one; otherwise a cluster of one member for
+   * this file. Each test must use a prefix of its own, and must neither stop members nor compact.
    */
   static async shared(): Promise<EtcdCluster> {
     const endpoint = process.env['HOMEOSTAT_TEST_ETCD'];
@@ -93,12 +93,15 @@ export class EtcdCluster {
     return this.#members;
   }
 
-  /** The URL of a database, with the given members or, by default, all of them. */
+  /** Returns the URL of a database with the given members; by default, with all members. */
   url(prefix: string, members: readonly EtcdMember[] = this.#members): string {
     return `etcd://${members.map(({ endpoint }) => endpoint).join(',')}${prefix}`;
   }
 
-  /** Starts a member, again if it has ended. If given, `args` replace the arguments that all members get. */
+  /**
+   * Starts a member, for the first time or after it has ended. If given, `args` replace the arguments that all members
+   * get.
+   */
   start(member: EtcdMember, args: readonly string[] = []): void {
     const { scheme = 'http', args: own = [] } = this.#options;
     const client = `${scheme}://${member.endpoint}`;
@@ -115,7 +118,7 @@ export class EtcdCluster {
     member.process = spawn('etcd', all, { stdio: 'ignore' });
   }
 
-  /** Resolves when the members, or these, serve requests. */
+  /** Resolves when the given members serve requests; by default, all members. */
   async ready(members: readonly EtcdMember[] = this.#members): Promise<void> {
     for (const member of members) {
       await poll(async () => {
@@ -130,7 +133,7 @@ export class EtcdCluster {
     const { scheme = 'http', ctlArgs = [] } = this.#options;
     const endpoints = members.map(({ endpoint }) => `${scheme}://${endpoint}`).join(',');
     const env = { PATH: process.env['PATH'], ETCDCTL_API: '3' };
-    // Some commands of etcdctl wait without an end for a member that does not respond.
+    // Some commands of etcdctl wait forever for a member that does not respond, so they get a timeout.
     const { stdout } = await run('etcdctl', [`--endpoints=${endpoints}`, ...ctlArgs, ...args], {
       env,
       timeout: testPatienceMs(30_000),
@@ -141,7 +144,7 @@ export class EtcdCluster {
   async leader(): Promise<EtcdMember> {
     return poll(async () => {
       for (const member of this.#members) {
-        // The fields of etcd's response that are read here.
+        // The response of etcd has more fields than this.
         const status = (await call(member, 'maintenance/status', {}).catch(() => ({}))) as {
           leader?: string;
           header?: { member_id: string };
@@ -152,7 +155,7 @@ export class EtcdCluster {
     });
   }
 
-  /** Cuts a member off from the others, until {@link heal}. Clients still reach it. */
+  /** Isolates members from the others until {@link heal}. Clients can still connect to them. */
   async isolate(...isolated: readonly EtcdMember[]): Promise<void> {
     const ids = await this.#ids();
     for (const member of this.#members) {
@@ -165,7 +168,7 @@ export class EtcdCluster {
     }
   }
 
-  /** Ends partitions and delays. */
+  /** Ends all isolations and delays. */
   heal(): void {
     this.slowDown(() => 0);
     for (const { proxy } of this.#members) if (proxy) proxy.isCut = () => false;
@@ -188,12 +191,12 @@ export class EtcdCluster {
     await once(child, 'exit');
   }
 
-  /** Replaces a member, and its data, by a new one, which has another address. */
+  /** Replaces a member and its data by a new member with another address. */
   async replace(member: EtcdMember): Promise<EtcdMember> {
     const id = (await this.#ids()).get(member.name) ?? '';
     const others = this.#members.filter((each) => each !== member);
     await this.kill(member);
-    // The cluster refuses this as "unhealthy" until the other members have been connected for five seconds.
+    // The cluster refuses the removal as "unhealthy" until the other members have been connected for five seconds.
     await this.#reconfigure(['member', 'remove', id], others);
     await member.proxy?.close();
     this.#generation += 1;
@@ -205,7 +208,7 @@ export class EtcdCluster {
     return next;
   }
 
-  /** Saves a snapshot; returns its file. */
+  /** Saves a snapshot, and returns the path of its file. */
   async snapshot(): Promise<string> {
     this.#generation += 1;
     const file = join(this.#folder, `snapshot-${this.#generation}.db`);
@@ -215,7 +218,7 @@ export class EtcdCluster {
 
   /**
    * Starts all members again, at the same addresses, with the data of a snapshot. `token` is the token of the new
-   * cluster; default the token of the first start.
+   * cluster. Default: the token of the first start.
    */
   async restore(file: string, token?: string): Promise<void> {
     for (const member of this.#members) await this.kill(member);
@@ -244,9 +247,9 @@ export class EtcdCluster {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  /** True when a member can read what the majority has. */
+  /** Returns true when a member can read the state of the majority. */
   async #responds(member: EtcdMember): Promise<boolean> {
-    // With certificates, only etcdctl knows how to ask.
+    // Only etcdctl has the certificates that an encrypted member requires.
     const read =
       this.#options.scheme === 'https'
         ? this.ctl(['get', 'probe', '--command-timeout=2s'], [member])
@@ -281,14 +284,14 @@ export class EtcdCluster {
     return join(this.#folder, name);
   }
 
-  /** The ids of members, in hexadecimal, by name. */
+  /** Returns the ids of the members, in hexadecimal, by their names. */
   async #ids(): Promise<Map<string, string>> {
     const lines = (await poll(() => this.ctl(['member', 'list']).catch(() => undefined))).trim().split('\n');
     return new Map(lines.map((line) => line.split(', ')).map(([id = '', , name = '']) => [name, id]));
   }
 }
 
-/** Calls a method of etcd by JSON over HTTP, which takes a hundredth of the CPU time of etcdctl. */
+/** Calls a method of etcd with JSON over HTTP. This takes a hundredth of the CPU time of etcdctl. */
 async function call({ endpoint }: EtcdMember, method: string, body: object): Promise<unknown> {
   const request = { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(2_000) };
   const response = await fetch(`http://${endpoint}/v3/${method}`, request);
@@ -298,7 +301,7 @@ async function call({ endpoint }: EtcdMember, method: string, body: object): Pro
 
 let isInstalled: Promise<boolean> | undefined;
 
-/** True when the programs are installed. */
+/** Returns true when etcd and etcdctl are installed. */
 export function hasEtcd(): Promise<boolean> {
   isInstalled ??= findEtcd();
   return isInstalled;
@@ -313,14 +316,17 @@ async function findEtcd(): Promise<boolean> {
   }
 }
 
-/** The reason for which tests that need etcd are skipped when it is not installed. */
+/** The reason why tests that need etcd are skipped when it is not installed. */
 export const missingEtcd = 'there is no etcd: install etcd-server and etcd-client of Debian, or etcd and etcdctl';
 
 function peerUrlOf({ proxy, peerPort }: EtcdMember): string {
   return `http://127.0.0.1:${proxy?.port ?? peerPort}`;
 }
 
-/** Repeats until there is a result other than false or undefined, for half a minute, or longer on a busy machine. */
+/**
+ * Repeats attempts until one has a result other than false or undefined; for half a minute, or longer on a busy
+ * machine.
+ */
 async function poll<Result>(attempt: () => Promise<Result | undefined | false>): Promise<Result> {
   const untilMs = performance.now() + testPatienceMs(30_000);
   for (;;) {

@@ -17,7 +17,7 @@ export interface EtcdCommitterParts {
   readonly uuid: () => string;
 }
 
-/** Writes batches, numbers and the bounds of history. */
+/** Writes batches, the numbers of kinds and indexes, and the compaction of history. */
 export class EtcdCommitter {
   readonly #parts: EtcdCommitterParts;
 
@@ -26,8 +26,8 @@ export class EtcdCommitter {
   }
 
   /**
-   * Takes two round trips: one reads the state that the batch depends on, the other is the transaction. Large values
-   * take more.
+   * Commits a batch in two round trips: the first reads the state on which the batch depends, the second is the
+   * transaction. Large values need more.
    */
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const { writer, link, layout, uuid } = this.#parts;
@@ -52,8 +52,8 @@ export class EtcdCommitter {
   }
 
   /**
-   * Returns the number of changes that are gone. It is the difference of the bounds, because revisions have no gaps
-   * between the bound and the present.
+   * Drops changes from the log, and returns their number. The number is the difference of the compaction revisions
+   * before and after, because the revisions in the log have no gaps.
    */
   async compact(upTo: number, maxRows: number): Promise<number> {
     if (maxRows < 1) return 0;
@@ -105,7 +105,7 @@ export class EtcdCommitter {
       writer.update({
         reads: [{ request_range: { ...layout.objects, limit: 1, keys_only: true } }],
         decide: ({ head, values }) => {
-          // The first attempt succeeded, but its response was lost.
+          // An earlier attempt has succeeded, but its response was lost.
           if (head.epoch === epoch) return { result: undefined };
           if ([...values.keys()].some((key) => key.startsWith(layout.objects.key.toString()))) {
             throw new StoreError('refused', 'the database has objects already');

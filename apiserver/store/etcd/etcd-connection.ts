@@ -19,13 +19,14 @@ import type { EtcdDatabase, EtcdTlsFiles, EtcdUser } from './etcd-url.ts';
 import { StoreError } from '../store-error.ts';
 
 /**
- * The time after which a call counts as lost. An election of a leader takes a second or two, a large transaction less.
+ * The time after which a call counts as lost. The election of a leader takes one or two seconds, and a large
+ * transaction takes less.
  */
 const callTimeoutMs = 5_000;
 
 /**
- * The timeout of calls during an attempt to connect: with several members, a silent one must not take all the time that
- * users wait.
+ * The timeout of calls during an attempt to connect. It is short, so that a member that does not respond leaves time
+ * for the other members.
  */
 const openTimeoutMs = 1_500;
 
@@ -34,11 +35,11 @@ const options = {
   // requests.
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
-  // The library repeats nothing, because the store itself repeats the requests that may be repeated, and looks up the
-  // outcome of the others.
+  // The library must not repeat requests: the store itself repeats those that may be repeated, and looks up the outcome
+  // of the others.
   'grpc.enable_retries': 0,
   'grpc.use_local_subchannel_pool': 1,
-  // etcd closes connections that send keepalive pings more often than every 5 s, or without an open call.
+  // etcd closes a connection that sends keepalive pings more often than every 5 s, or without an open call.
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 3_000,
 };
@@ -76,11 +77,11 @@ export class EtcdConnection {
     this.endpoint = endpoint;
     this.#clock = clock;
     this.#client = new Client(endpoint, channel, options);
-    // A member that is cut off from the others then refuses at once, instead of letting requests wait.
+    // With this, a member that has lost the other members refuses requests immediately, instead of letting them wait.
     this.#metadata.set('hasleader', 'true');
   }
 
-  /** Connects and logs in. The first calls have a shorter timeout, until {@link ready}. */
+  /** Connects and logs in. Calls have a shorter timeout until {@link ready} is called. */
   static async open(endpoint: string, { tls, user, clock }: EtcdAccess): Promise<EtcdConnection> {
     const connection = new EtcdConnection(endpoint, await channelCredentials(tls), clock);
     try {
@@ -96,10 +97,11 @@ export class EtcdConnection {
     return this.#isLost;
   }
 
-  /** Called when the member is known to be usable. From now on the loss of the connection is reported when it happens. */
+  /** Called when the member is usable. From then on, the loss of the connection is reported immediately. */
   ready(): void {
     this.#timeoutMs = callTimeoutMs;
-    // The library would reconnect by itself, perhaps to a member that has another history.
+    // The library would reconnect by itself, and the member may then have another history. So the connection counts as
+    // lost instead.
     const channel = this.#client.getChannel();
     if (channel.getConnectivityState(false) !== connectivityState.READY) return this.lose();
     channel.watchConnectivityState(connectivityState.READY, Number.POSITIVE_INFINITY, () => this.lose());
@@ -122,8 +124,8 @@ export class EtcdConnection {
   }
 
   /**
-   * A stream in both directions, which the caller cancels and whose errors it handles; {@link destroy} cancels it as well.
-   * `timeoutMs` has no default.
+   * Opens a stream in both directions. The caller must handle its errors and cancel it; {@link destroy} cancels it as
+   * well. Without `timeoutMs`, the stream has no timeout.
    */
   stream<Method extends keyof Streams>(
     method: Method,
@@ -148,7 +150,7 @@ export class EtcdConnection {
 
   destroy(): void {
     this.#isLost = true;
-    // The library closes a connection only when its last call has ended.
+    // The library closes a connection only when its last call has ended, so all calls are cancelled.
     for (const call of [...this.#running, ...this.#streams]) call.cancel();
     this.#client.close();
   }
@@ -158,7 +160,7 @@ export class EtcdConnection {
       const { token } = await this.call('Auth/Authenticate', { name, password });
       this.#metadata.set('token', token);
     } catch (error) {
-      // A cluster without authentication lets everyone do everything.
+      // In a cluster without authentication, every user may do everything, so the login is not needed.
       if (!(error instanceof EtcdError) || !error.message.includes('authentication is not enabled')) throw error;
     }
   }
@@ -173,7 +175,7 @@ export class EtcdConnection {
     return error;
   }
 
-  /** Reports the end to the listeners; called for each call that is lost. */
+  /** Reports the loss of the connection to the listeners, once. Called for each call that is lost. */
   lose(): void {
     if (this.#isLost) return;
     this.#isLost = true;

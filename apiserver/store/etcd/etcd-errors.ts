@@ -14,7 +14,7 @@ export class EtcdError extends Error {
   }
 }
 
-/** Statuses after which a request may have been executed, or may still be. */
+/** The statuses after which a request may have been executed, or may be executed later. */
 const lost: ReadonlySet<status> = new Set([
   status.CANCELLED,
   status.UNKNOWN,
@@ -29,28 +29,37 @@ const codes: Partial<Record<status, StoreErrorCode>> = {
   [status.RESOURCE_EXHAUSTED]: 'io',
 };
 
-/** True when it is not known whether the request was executed, and another connection may do better. */
+/**
+ * Returns true when it is not known whether the request was executed, so that it should be looked up on another
+ * connection.
+ */
 export function isLost(error: unknown): boolean {
   return error instanceof EtcdError && lost.has(error.status);
 }
 
-/** True when etcd refused the token, because it has expired or is older than a change of the users. Nothing was executed. */
+/**
+ * Returns true when etcd has refused the token, because it has expired or is older than a change of the users. The
+ * request was not executed.
+ */
 export function isExpiredToken(error: unknown): boolean {
   if (!(error instanceof EtcdError)) return false;
   return error.status === status.UNAUTHENTICATED || error.message.includes('revision of auth store is old');
 }
 
-/** True when the quota of the database is used up: the request was refused, or it was executed, and exceeded the quota. */
+/**
+ * Returns true when the quota of the database is used up. The request was either refused, or it was executed and
+ * exceeded the quota.
+ */
 export function isOverQuota(error: unknown): boolean {
   return error instanceof EtcdError && error.message.includes('database space exceeded');
 }
 
-/** True when the requested revision is compacted. */
+/** Returns true when the requested revision is compacted. */
 export function isCompacted(error: unknown): boolean {
   return error instanceof EtcdError && error.status === status.OUT_OF_RANGE;
 }
 
-/** The store's error for any failure; its message starts with `doing`, and has no password and no data. */
+/** Returns the StoreError for a failure. Its message starts with `doing`, and contains neither a password nor data. */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
   const { message } = error instanceof Error ? error : new Error(String(error));
@@ -58,7 +67,10 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
   return new StoreError(codeOf(error), `${text}${cureOf(text)}`, { cause: error });
 }
 
-/** Returns the library's error; when a connection failed, it has the reason alone. */
+/**
+ * Returns an error with the status and the message of the library's error. If a connection failed, the message is only
+ * the reason.
+ */
 export function fromCall({ code, details }: ServiceError): EtcdError {
   const reason = /^No connection established\. Last error: (.*?)\s*(\(\d{4}-[^)]*\))?\. Resolution note: /s.exec(
     details,

@@ -12,12 +12,14 @@ import type { Operation, Store } from '../store.ts';
 
 const patient = { timeoutMs: 30_000 };
 
-/** The names in the log, repeated as often as they were written. */
+/** Returns the key of each change in the log. */
 async function history(store: Store): Promise<string[]> {
   return (await store.changes(0, 10_000)).map((change) => change.key);
 }
 
-/** Writes objects one after the other until `stop` is called; returns those that were acknowledged. */
+/**
+ * Writes objects one after the other until `stop` is called. `acknowledged` has the keys of the acknowledged writes.
+ */
 function keepWriting(store: Store, prefix: string): { readonly acknowledged: string[]; stop(): Promise<void> } {
   const acknowledged: string[] = [];
   let isStopped = false;
@@ -27,7 +29,8 @@ function keepWriting(store: Store, prefix: string): { readonly acknowledged: str
         const [outcome] = (await store.commit([create(`${prefix}-${n}`, '')])).outcomes;
         if (outcome && 'revision' in outcome) acknowledged.push(key(`${prefix}-${n}`));
       } catch (error) {
-        // The cluster may have no leader for a moment. A test that fails closes the store and does not stop the writes.
+        // A write may fail because the cluster has no leader for a moment. If a test fails, the store is closed before
+        // the writes are stopped; then they end here.
         isStopped ||= error instanceof StoreError && error.code === 'closed';
         await new Promise((resolve) => setImmediate(resolve));
       }
@@ -40,7 +43,7 @@ function keepWriting(store: Store, prefix: string): { readonly acknowledged: str
   return { acknowledged, stop };
 }
 
-/** Each acknowledged write is in the log once, in the order of the responses. */
+/** Expects that each acknowledged write is in the log once, in the order of the responses. */
 async function expectAcknowledged(store: Store, acknowledged: readonly string[]): Promise<void> {
   const found = await eventually(() => history(store), patient);
   const known = new Set(acknowledged);
@@ -70,9 +73,9 @@ describe('etcd store, with faults between it and a member', () => {
   for (const [fault, what] of [
     ['cut', 'before it arrived'],
     ['cutAfterAnswer', 'before its response'],
-    ['orphan', 'and it arrives later'],
+    ['orphan', 'that arrives later'],
   ] as const) {
-    it(`writes once, and reports it, when the connection is lost in a transaction ${what}`, async () => {
+    it(`writes exactly once, and reports success, when the connection is lost in a transaction ${what}`, async () => {
       let isBroken = false;
       proxy.breakAt('the data', fault, () => (isBroken = true));
       const { before, outcomes } = await store.commit([create('a', 'the data', [[1, 'v']]), create('before', '')]);
@@ -88,7 +91,7 @@ describe('etcd store, with faults between it and a member', () => {
     ['cut', 'not written', ['before', 'b']],
     ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
   ] as const) {
-    it(`reports an unknown outcome when no member can be asked, and continues when the write is found to be ${what} [slow]`, async () => {
+    it(`reports an unknown outcome when no member responds, and continues later; the write was ${what} [slow]`, async () => {
       proxy.breakAt('the data', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'unknown' });
       proxy.isDown = false;
@@ -104,7 +107,7 @@ describe('etcd store, with faults between it and a member', () => {
     expect((await store.changes(1, 1))[0]?.data.byteLength).to.equal(2e6);
   });
 
-  it('fails with io while no member responds, and continues', async () => {
+  it('fails with io while no member responds, and continues when one does', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     expect(await rejectionOf(store.commit([create('a', '')]))).to.include({ code: 'io' });
@@ -114,7 +117,7 @@ describe('etcd store, with faults between it and a member', () => {
     expect(await history(store)).to.deep.equal([key('before'), key('b')]);
   });
 
-  it('leaves no connection open when it closes, not even that of its watch', async () => {
+  it('leaves no connection open when it closes, not even the connection of its watch', async () => {
     const woken: number[] = [];
     store.subscribe((revision) => woken.push(revision));
     await eventually(() => proxy.connections === 2);
@@ -146,7 +149,7 @@ describe('etcd store, with faults between it and a member', () => {
     expect(await parts()).to.equal(0);
   });
 
-  it('survives when others compact the cluster, and compacts it itself after five minutes [slow]', async () => {
+  it('continues when other programs compact the cluster, and compacts the cluster itself after five minutes [slow]', async () => {
     const { cluster } = etcd;
     const revision = async (): Promise<number> => {
       const text = await cluster.ctl(['get', 'any', '--write-out=json']);
@@ -176,7 +179,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
   const etcd = EtcdTestCluster.use({ proxied: true });
   const memberOf = (at: number): EtcdMember => etcd.cluster.members[at] as EtcdMember;
 
-  it('continues when the leader is killed, and loses nothing that it has acknowledged', async () => {
+  it('continues when the leader is killed, and loses no acknowledged write', async () => {
     const { cluster } = etcd;
     const store = await etcd.open();
     const writing = keepWriting(store, 'a');
@@ -190,7 +193,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
     await expectAcknowledged(store, writing.acknowledged);
   });
 
-  it('connects to another member when its own is cut off from the others, or stops', async () => {
+  it('connects to another member when its member is isolated from the others or stops', async () => {
     const { cluster } = etcd;
     const prefix = parseEtcdUrl(etcd.freshUrl(), {}).prefix;
     const first = memberOf(0);
@@ -212,7 +215,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
     await expectAcknowledged(store, writing.acknowledged);
   });
 
-  it('refuses reads and writes without a majority, reports it at a start, and continues once there is one', async () => {
+  it('refuses reads and writes while there is no majority of members, names this reason when it is opened, and continues once there is a majority', async () => {
     const { cluster } = etcd;
     const url = etcd.freshUrl();
     const store = await etcd.open(url, { clock: hurriedClock });
@@ -230,7 +233,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
     expect([found[0], found.at(-1)]).to.deep.equal([key('a'), key('c')]);
   });
 
-  it('continues while a member is replaced, and on a slow network', async () => {
+  it('continues while a member is replaced, and while the network is slow', async () => {
     const { cluster } = etcd;
     const store = await etcd.open();
     const writing = keepWriting(store, 'a');
@@ -243,7 +246,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
     await expectAcknowledged(store, writing.acknowledged);
   });
 
-  it('gives many writers of three stores one strict order', async () => {
+  it('gives the writes of three concurrent stores one strict order', async () => {
     const url = etcd.freshUrl();
     const stores = [await etcd.open(url), await etcd.open(url), await etcd.open(url)];
     const revisions = await Promise.all(
@@ -260,10 +263,10 @@ describe('etcd store, with faults of the cluster [slow]', () => {
   });
 
   for (const [token, what] of [
-    ['restored', 'of another token'],
-    [undefined, 'of the same token'],
+    ['restored', 'with another token'],
+    [undefined, 'with the same token'],
   ] as const) {
-    it(`notices that a snapshot was restored as a cluster ${what}: writes stop, and the next start has a new epoch`, async () => {
+    it(`refuses writes when a snapshot was restored as a cluster ${what}, and has a new epoch when it is opened again`, async () => {
       const { cluster } = etcd;
       const url = etcd.freshUrl();
       const store = etcd.store(url);
@@ -293,7 +296,7 @@ describe('etcd store, with faults of the cluster [slow]', () => {
 describe('etcd store, after a restore while no store was open [slow]', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
 
-  it('starts a new epoch each time a snapshot was restored with the same token, and none after a restart', async () => {
+  it('starts a new epoch each time a snapshot was restored with the same token, but not after a restart', async () => {
     const { cluster } = etcd;
     const [member] = cluster.members as [EtcdMember];
     const url = etcd.freshUrl();

@@ -8,10 +8,13 @@ import { foundIn, get, isAbsent, isEqual, put } from './transactions.ts';
 import { KnownHistory, type KnownRevision } from '../server/known-history.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The oldest version that is accepted, which is also the oldest that the tests run on. */
+/** The oldest version of etcd that is accepted. The tests run with this version as well. */
 const oldest = [3, 4] as const;
 
-/** The gap above the revisions that a client may have seen, so that none of these revisions is assigned again. */
+/**
+ * The number by which revisions increase when a new epoch starts, so that no revision that a client may have seen is
+ * assigned again.
+ */
 const revisionGap = 1_000_000;
 
 export interface EtcdHistoryParts {
@@ -21,10 +24,10 @@ export interface EtcdHistoryParts {
   readonly uuid: () => string;
 }
 
-/** The facts by which a restored cluster differs from the one before. */
+/** The facts about a cluster that change when it is restored. */
 type Origin = Pick<Head, 'cluster' | 'ahead'>;
 
-/** Compares the history of a cluster with the known one, at each new connection. */
+/** At each new connection, compares the history of the cluster with the known history. */
 export class EtcdHistory {
   readonly known: KnownHistory;
   readonly #parts: EtcdHistoryParts;
@@ -35,15 +38,15 @@ export class EtcdHistory {
     this.known = new KnownHistory(parts.name);
   }
 
-  /** The head at the first connection. */
+  /** The head that was read at the first connection. */
   get opened(): Head {
     if (!this.#first) throw new StoreError('closed', 'the store is not open');
     return this.#first;
   }
 
   /**
-   * Checks the version and the history of a member. The first call creates the database if there is none, and starts
-   * a new epoch if a backup was restored.
+   * Checks the version and the history of a member. The first call creates the database if it does not exist, and
+   * starts a new epoch if a backup was restored.
    */
   async check(connection: EtcdConnection): Promise<void> {
     for (;;) {
@@ -84,10 +87,13 @@ export class EtcdHistory {
     return head;
   }
 
-  /** True when the cluster was restored. `revision` is the cluster's revision when the head was read. */
+  /**
+   * Returns true when the cluster was restored. `revision` is the cluster's revision at the time when the head was
+   * read.
+   */
   async #isRestored(connection: EtcdConnection, head: Head, revision: Integer): Promise<boolean> {
     const { raftAppliedIndex } = await connection.call('Maintenance/Status', {});
-    // The index of an entry is set after its effect is visible, so it may be one too small here.
+    // A member increases its index after the effect of the entry is visible, so the index may be one too small here.
     return difference(raftAppliedIndex, revision) + 1 < head.ahead;
   }
 
@@ -116,7 +122,10 @@ export class EtcdHistory {
     return 'changed';
   }
 
-  /** Refuses a prefix inside of another database, because all keys below that database's prefix are its own. */
+  /**
+   * Refuses a prefix below the prefix of another database, because all keys below that prefix belong to the other
+   * database.
+   */
   async #refuseNested(connection: EtcdConnection): Promise<void> {
     const names = this.#parts.layout.prefix.split('/').slice(1, -1);
     for (const at of names.keys()) {
@@ -131,8 +140,8 @@ export class EtcdHistory {
   }
 
   /**
-   * Compares the found history with `last`, the history that was known when the head and the record of that revision
-   * were read.
+   * Compares the history that was found with `last`, the history that was known at the time of the read. `record` is
+   * the record that was found for the revision of `last`.
    */
   async #compare(
     connection: EtcdConnection,
@@ -146,7 +155,8 @@ export class EtcdHistory {
     try {
       this.known.check({ ...head, batch: record && commitOf(record) }, last);
     } catch (error) {
-      // Watchers that have seen the lost history must not take the next revisions for its continuation.
+      // Clients that watched the lost history must not take the next revisions for its continuation, so a new epoch
+      // starts.
       const isMarked = head.epoch !== last.epoch;
       if (!isMarked) {
         const seen = Math.max(head.revision, last.revision);
@@ -190,7 +200,7 @@ function difference(index: Integer, revision: Integer): number {
   return Number(index.toString()) - Number(revision.toString());
 }
 
-/** Undefined when the user may not read the keys. */
+/** Resolves with undefined when the user may not read the keys. */
 async function readable(response: Promise<TxnResponse>): Promise<TxnResponse | undefined> {
   try {
     return await response;

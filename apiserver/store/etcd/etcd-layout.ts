@@ -5,15 +5,15 @@ import type { ClaimRow } from '../server/batch-plan.ts';
  *
  * - `head`: the state of the history, see {@link Head}; every write replaces it
  * - `object/<kind><key>`: an object, such as `object/3/registry/example.com/persons/ada`
- * - `log/<revision>`: the changes of one transaction, under the revision of the last one
+ * - `log/<revision>`: the changes of one transaction; the revision is that of its last change
  * - `claim/<kind>/<index>/<value>`: the key of the object that has a unique value
  * - `indexes/<kind>`: the unique indexes of a kind, and their generation
  * - `number/<name>`: the number of a kind or an index
  * - `part/<id>/<n>`: pieces of values that are too large for one request
  * - `garbage/<revision>`: the ids of parts that are deleted when the log is compacted up to this revision
- * - `turn/<id>`: a store that asks for a place among those that take turns
- * - `store/<id>`: a running store; `exclusive`: the store that has the database alone. etcd deletes both when their
- * lease ends.
+ * - `turn/<id>`: a store that requests a place in the order of writers, see {@link EtcdTurns}
+ * - `store/<id>`: a store that has the database open; `exclusive`: the store that has the database exclusively. etcd
+ *   deletes these keys when the lease of the store ends
  */
 export class EtcdLayout {
   readonly prefix: string;
@@ -50,7 +50,7 @@ export class EtcdLayout {
     return rangeOf(this.#key(`object/${kind}/`));
   }
 
-  /** The kind and the key of an object. */
+  /** Returns the kind and the key of the object that is stored under this etcd key. */
   objectAt(key: Buffer): { readonly kind: number; readonly key: string } {
     const rest = key.toString('utf8', this.objects.key.length);
     const slash = rest.indexOf('/');
@@ -61,7 +61,7 @@ export class EtcdLayout {
     return this.#key(`log/${digits(revision)}`);
   }
 
-  /** The records of transactions whose last revision is in a range, bounds included. */
+  /** Returns the range of the log records whose last revision is from `from` to `to`, both included. */
   logBetween(from: number, to: number): KeyRange {
     return { key: this.log(from), range_end: this.log(to + 1) };
   }
@@ -74,7 +74,7 @@ export class EtcdLayout {
     return rangeOf(this.#key(`claim/${kind}/`));
   }
 
-  /** The index and the value of a claim of a kind. */
+  /** Returns the index and the value of the claim that is stored under this etcd key. */
   claimAt(kind: number, key: Buffer): { readonly index: number; readonly value: string } {
     const rest = key.toString('utf8', this.claimsOf(kind).key.length);
     const slash = rest.indexOf('/');
@@ -113,7 +113,7 @@ export class EtcdLayout {
     return this.#key(`turn/${id}`);
   }
 
-  /** The id of the store in the key of a turn; undefined for other keys. */
+  /** Returns the id of the store in a key `turn/<id>`; undefined for any other key. */
   turnAt(key: string): string | undefined {
     const start = this.turns.key.toString();
     return key.startsWith(start) ? key.slice(start.length) : undefined;
@@ -130,14 +130,14 @@ export interface KeyRange {
   readonly range_end: Buffer;
 }
 
-/** All keys that start with a prefix, whose last byte is ASCII. */
+/** Returns the range of all keys with a prefix. The last byte of the prefix must be ASCII. */
 function rangeOf(prefix: Buffer): KeyRange {
   const end = Buffer.from(prefix);
   end[end.length - 1] = (end.at(-1) ?? 0) + 1;
   return { key: prefix, range_end: end };
 }
 
-/** Text that sorts like the number, up to the largest safe integer. */
+/** Returns a text that sorts like the number, up to the largest safe integer. */
 function digits(revision: number): string {
   return String(revision).padStart(16, '0');
 }

@@ -9,18 +9,18 @@ import type { StoreError, StoreErrorCode } from '../store-error.ts';
 /** The maximum number of attempts at a request that may be executed several times. */
 const maxAttempts = 4;
 
-/** Errors of an open store that waiting does not change. */
+/** The codes of errors that last: an open store does not connect again after them. */
 const lasting: ReadonlySet<StoreErrorCode> = new Set<StoreErrorCode>(['diverged', 'newer', 'corrupt']);
 
 export interface EtcdLinkParts {
   readonly database: EtcdDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with each new connection, before it is used. An error with code `io` leads to the next member. */
+  /** Called with each new connection before it is used. If it rejects with the code `io`, the next member is tried. */
   readonly prepare: (connection: EtcdConnection) => Promise<void>;
 }
 
-/** A connection to any of the members; when it is lost, to the next one that works. */
+/** A connection to one of the members. When it is lost, connects to the next member that works. */
 export class EtcdLink {
   readonly name: string;
   readonly #parts: EtcdLinkParts;
@@ -35,7 +35,7 @@ export class EtcdLink {
     this.#link = new ConnectionLink(
       { connect: () => this.#connect(), clock },
       {
-        // At the start, only errors that a starting cluster can cause lead to another attempt.
+        // Before the first connection, only errors that a starting cluster can cause lead to another attempt.
         mayPass: ({ code }, wasConnected) => (wasConnected ? !lasting.has(code) : code === 'io'),
         onDown: (err) => logger.warn({ err, database: this.name }, 'the connection to etcd is lost; trying again'),
         onUp: () => logger.info({ database: this.name }, 'connected to etcd again'),
@@ -49,7 +49,7 @@ export class EtcdLink {
 
   /** Connects without waiting. */
   start(): void {
-    // The link keeps trying when the first attempts fail.
+    // If the first attempt fails, the link keeps trying, so the rejection is ignored here.
     this.#link.get().catch(() => undefined);
   }
 
@@ -84,7 +84,7 @@ export class EtcdLink {
     let failure: StoreError | undefined;
     for (let tried = 0; tried < endpoints.length; tried += 1) {
       const endpoint = endpoints[this.#first] ?? '';
-      // The next attempt, also after a loss of this connection, starts with the next member.
+      // The next attempt starts with the next member, even if this one succeeds and the connection is lost later.
       this.#first = (this.#first + 1) % endpoints.length;
       try {
         return await this.#connectTo(endpoint);

@@ -9,7 +9,7 @@ import { type Head, parseHead } from './head.ts';
 import type { ChangeSource, ChangeSubscription } from '../server/change-subscription.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The time within which a member has to start a watch. */
+/** The time within which a member must start a watch. */
 const startTimeoutMs = 3_000;
 
 export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'> {
@@ -18,12 +18,12 @@ export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'>
   readonly onHead: (head: Head) => void;
 }
 
-/** Receives the revisions of all commits from a watch of the head, on a connection of its own. */
+/** Watches the head, on a connection of its own, and reports the revisions of all commits to the subscription. */
 export function listenForCommits(
   { database, clock, layout, onHead }: ListenOptions,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
 ): ChangeSource {
-  // Silent, because the store's other connection reports when the cluster is lost.
+  // This connection logs nothing, because the store's other connection reports when the cluster is lost.
   const logger: Logger = silentLogger;
   const prepare = async (connection: EtcdConnection): Promise<void> => {
     await watchHead(connection, {
@@ -36,7 +36,7 @@ export function listenForCommits(
         subscription.notice(head.revision);
       },
     });
-    // Finds the commits from the time before the watch.
+    // This finds the commits that were made before the watch started.
     subscription.look();
   };
   const link = new EtcdLink({ database, clock, logger, prepare });
@@ -50,7 +50,7 @@ interface HeadWatch {
   readonly onHead: (value: Buffer) => void;
 }
 
-/** Resolves when the watch has started; its end ends the connection. */
+/** Resolves when the watch has started. When the watch ends, the connection is destroyed. */
 async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: HeadWatch): Promise<void> {
   let timer: Timer | undefined;
   await new Promise<void>((resolve, reject) => {

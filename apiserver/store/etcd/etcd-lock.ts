@@ -8,7 +8,7 @@ import { foundIn, get, isAbsent, isEqual } from './transactions.ts';
 import { PeriodicTask } from '../../base/periodic-task.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The time after which a store that was killed no longer excludes others. */
+/** The lifetime of the lease: after this time, a store that was killed no longer excludes other stores. */
 const ttlS = 10;
 const renewalMs = 3_000;
 
@@ -22,9 +22,9 @@ export interface EtcdLockParts {
 }
 
 /**
- * The place of a store among those that have the database open: a key that etcd deletes with the store's lease. A store
- * that needs the database to itself takes the key `exclusive` instead, which every write checks. It gets this key only
- * when no other store has the database open.
+ * The key with which a store has the database open. etcd deletes the key when the lease of the store ends. A store that
+ * needs the database exclusively has the key `exclusive` instead, which every write checks. It gets this key only when
+ * no other store has the database open.
  */
 export class EtcdLock {
   readonly #parts: EtcdLockParts;
@@ -36,15 +36,15 @@ export class EtcdLock {
     this.#lease = leaseId(parts.id);
   }
 
-  /** The condition of every write: no other store has the database alone. */
+  /** The condition of every write: no other store has the database exclusively. */
   get condition(): Compare {
     const { layout, id, isExclusive } = this.#parts;
     return isExclusive ? isEqual(layout.exclusive, Buffer.from(id)) : isAbsent(layout.exclusive);
   }
 
   /**
-   * Throws StoreError `locked` if another store has the database alone. `found` is the value of the key `exclusive`
-   * after the condition has failed.
+   * Throws StoreError `locked` if another store has the database exclusively. `found` is the value of the key
+   * `exclusive`, which was read when {@link condition} failed.
    */
   check(found: Buffer | undefined): void {
     const { name, id, isExclusive } = this.#parts;
@@ -52,7 +52,7 @@ export class EtcdLock {
     throw new StoreError('locked', `${name} is in use by another process that needs it exclusively`);
   }
 
-  /** Takes the place, unless this store has it already. */
+  /** Writes the key of this store, unless it exists already. */
   async take(connection: EtcdConnection): Promise<void> {
     const { layout, name, id, isExclusive } = this.#parts;
     const { error } = await connection.call('Lease/LeaseGrant', { TTL: ttlS, ID: this.#lease }).catch(isKnownLease);
@@ -73,14 +73,14 @@ export class EtcdLock {
     );
   }
 
-  /** Keeps the place from now on. */
+  /** Starts to renew the lease. */
   keep(link: EtcdLink): void {
     const { clock } = this.#parts;
     this.#renewals = new PeriodicTask({
       clock,
       intervalMs: renewalMs,
-      // A failure does no harm: even when this store has lost its place, its writes are refused while another store
-      // has the database alone.
+      // A failure does no harm. If the lease ends, the writes of this store are still refused while another store has
+      // the database exclusively.
       run: () =>
         link
           .get()
@@ -90,11 +90,11 @@ export class EtcdLock {
     this.#renewals.start();
   }
 
-  /** Gives up the place. */
+  /** Stops the renewals, and ends the lease. */
   async release(link: EtcdLink): Promise<void> {
     if (!this.#renewals) return;
     await this.#renewals.stop();
-    // The lease ends by itself when the cluster does not respond.
+    // If the cluster does not respond, the lease ends by itself.
     await link.repeat((connection) => connection.call('Lease/LeaseRevoke', { ID: this.#lease })).catch(() => undefined);
   }
 
@@ -104,7 +104,7 @@ export class EtcdLock {
   }
 }
 
-/** Resolves with the lease's remaining time; 0 when it has ended. */
+/** Renews a lease. Resolves with its remaining time; 0 when it has ended. */
 function renew(connection: EtcdConnection, id: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const stream = connection.stream('Lease/LeaseKeepAlive', renewalMs);
@@ -118,7 +118,7 @@ function renew(connection: EtcdConnection, id: number): Promise<number> {
   });
 }
 
-/** Returns 52 bits of the store's id as a number, which no other store has. */
+/** Returns 52 bits of the store's id, as a number that no other store has. */
 function leaseId(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 13), 16) || 1;
 }

@@ -1,8 +1,8 @@
 import protobuf from 'protobufjs';
 
 /**
- * The part of etcd's API that is used: https://etcd.io/docs/v3.4/dev-guide/api_reference_v3. Fields that nothing reads
- * are left out: a decoder skips them.
+ * The part of etcd's API that the store uses: https://etcd.io/docs/v3.4/dev-guide/api_reference_v3. Fields that the
+ * store does not read are left out, because a decoder skips them.
  */
 const proto = `
 syntax = "proto3";
@@ -143,7 +143,7 @@ export interface Methods {
   readonly 'Auth/Authenticate': [{ readonly name: string; readonly password: string }, { readonly token: string }];
 }
 
-/** The messages of the methods that stream in both directions. */
+/** The requests and responses of the methods that stream in both directions. */
 export interface Streams {
   readonly 'Watch/Watch': [{ readonly create_request: { readonly key: Buffer } }, WatchResponse];
   readonly 'Lease/LeaseKeepAlive': [{ readonly ID: number }, { readonly TTL: Integer }];
@@ -180,7 +180,7 @@ export function codecOf<Method extends keyof All>(method: Method): Codec<All[Met
       const bytes = request.encode(message).finish();
       return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes);
     },
-    // The message has the fields of the proto above, with defaults for those that are absent.
+    // The message has all fields of the proto above; absent ones have their defaults.
     decode: (bytes) => response.decode(bytes),
   };
 }

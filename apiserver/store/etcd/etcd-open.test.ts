@@ -24,11 +24,11 @@ const failure = async (etcd: EtcdTestCluster, url: string, env: NodeJS.ProcessEn
   return `${code}: ${message}`;
 };
 
-describe('etcd store, opening', () => {
+describe('an etcd store that is opened', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
   const all = async (): Promise<string> => etcd.cluster.ctl(['get', '', '--prefix']);
 
-  it('lays its keys out below the prefix, readable by etcdctl', async () => {
+  it('writes readable keys below the prefix', async () => {
     const url = etcd.cluster.url('/layout');
     const store = await etcd.open(url);
     await store.numberOf('kind:example.com/persons');
@@ -55,7 +55,7 @@ describe('etcd store, opening', () => {
     expect(await scanned(two)).to.have.lengthOf(1);
   });
 
-  it('is refused below a prefix with keys of another program, or inside of another database', async () => {
+  it('is refused with a prefix that has keys of another program, or that is below the prefix of another database', async () => {
     await etcd.cluster.ctl(['put', '/registry/pods/default/web', 'x']);
     expect(await failure(etcd, etcd.cluster.url('/registry'))).to.match(
       /^corrupt: .*keys of another program, such as "\/registry\/pods\/default\/web": use another prefix/,
@@ -71,7 +71,7 @@ describe('etcd store, opening', () => {
     expect(await all()).to.equal(before);
   });
 
-  it('is refused when a newer program has upgraded the database, and so are writes', async () => {
+  it('is refused when a newer program has upgraded the database, as are writes of an open store', async () => {
     const url = etcd.freshUrl();
     const store = await etcd.open(url);
     const { prefix } = parseEtcdUrl(url, {});
@@ -82,7 +82,7 @@ describe('etcd store, opening', () => {
     expect(await failure(etcd, url)).to.match(/^newer: .*schema version 2, this program knows 1: update it/);
   });
 
-  it('excludes others while one store has the database alone', async () => {
+  it('excludes other stores while one store has the database exclusively', async () => {
     const url = etcd.freshUrl();
     const first = await etcd.open(url);
     await etcd.open(url);
@@ -98,7 +98,7 @@ describe('etcd store, opening', () => {
     expect(await scanned(await etcd.open(url))).to.have.lengthOf(1);
   });
 
-  it('stops writing once another store has the database alone', async () => {
+  it('refuses its writes once another store has the database exclusively', async () => {
     const url = etcd.freshUrl();
     const store = await etcd.open(url);
     const { prefix } = parseEtcdUrl(url, {});
@@ -108,13 +108,13 @@ describe('etcd store, opening', () => {
     await written(store, create('a', '1'));
   });
 
-  it('names the member that it cannot reach', async () => {
+  it('fails with a message that names the member to which it cannot connect', async () => {
     expect(await failure(etcd, 'etcd://127.0.0.1:1/p')).to.match(
       /^io: cannot use etcd:\/\/127.0.0.1:1\/p at 127.0.0.1:1: .*ECONNREFUSED/,
     );
   });
 
-  it('is refused at a member that is too old', async () => {
+  it('is refused when the version of the member is too old', async () => {
     const server = new GrpcServer();
     const { path, encode, decode } = codecOf('Maintenance/Status');
     const buffers = { requestSerialize: encode, requestDeserialize: () => ({}) };
@@ -132,13 +132,13 @@ describe('etcd store, opening', () => {
     server.forceShutdown();
   });
 
-  it('is refused with a hint when one side alone uses TLS', async () => {
+  it('is refused with a hint when only one side uses TLS', async () => {
     const url = etcd.cluster.url('/p?tls=true');
-    // The kernel reports the closed connection as a reset when the member has not read all of the first message.
+    // If the member has not read all of the first message, the kernel reports the closed connection as a reset.
     expect(await failure(etcd, url)).to.match(/^io: .*does not use TLS[;,] leave ca, cert, key and tls out/);
   });
 
-  it('is refused with a hint when the member resets a connection with TLS', async () => {
+  it('is refused with a hint when the member resets a TLS connection', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()));
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as AddressInfo;
@@ -148,7 +148,7 @@ describe('etcd store, opening', () => {
     server.close();
   });
 
-  it('is refused with a hint when something other than etcd responds', async () => {
+  it('is refused with a hint when another program than etcd responds', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')));
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as AddressInfo;
@@ -158,20 +158,20 @@ describe('etcd store, opening', () => {
     server.close();
   });
 
-  it('is refused with the name of a file that cannot be used', async () => {
+  it('is refused with a message that names a file that cannot be used', async () => {
     expect(await failure(etcd, etcd.cluster.url('/p?ca=/missing.pem'))).to.match(
       /^refused: the file of ca .*\/missing.pem/,
     );
   });
 
-  it('opens once, and closes without having been opened', async () => {
+  it('opens only once, and can be closed without having been opened', async () => {
     const store = await etcd.open();
     expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
     await etcd.store(etcd.freshUrl()).close();
   });
 });
 
-describe('etcd store, opening with users', () => {
+describe('an etcd store that is opened in a cluster with users', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
   const root = ['--user', `root:${password}`];
 
@@ -189,7 +189,7 @@ describe('etcd store, opening with users', () => {
     await cluster.ctl(['auth', 'enable']);
   });
 
-  it('needs a user, the right password, and permission to write', async () => {
+  it('needs a user, the right password, and the permission to write', async () => {
     const url = etcd.cluster.url('/db');
     expect(await failure(etcd, url)).to.match(/wants a user; set ETCDCTL_USER and ETCDCTL_PASSWORD/);
     expect(await failure(etcd, url, { ETCDCTL_USER: 'writer:wrong' })).to.match(/^refused: .*check ETCDCTL_USER/);
@@ -198,12 +198,12 @@ describe('etcd store, opening with users', () => {
     expect(await etcd.cluster.ctl([...root, 'get', '', '--prefix'])).to.equal('');
   });
 
-  it('needs no permission beyond the keys below its prefix, and logs in again when its token has expired', async () => {
+  it('needs permissions only for the keys below its prefix, and logs in again when its token has expired', async () => {
     const url = etcd.cluster.url('/db');
     const database = parseEtcdUrl(url, { ETCDCTL_USER: 'writer', ETCDCTL_PASSWORD: password });
     const store = await etcd.open(url, { database });
     await written(store, create('a', '1', [[1, 'v']]));
-    // Every change of users makes all tokens stale.
+    // Every change of users invalidates all tokens.
     await etcd.cluster.ctl([...root, 'role', 'add', 'another']);
     await written(store, create('b', '2'));
     await etcd.cluster.ctl([...root, 'role', 'add', 'a-third']);
@@ -212,7 +212,7 @@ describe('etcd store, opening with users', () => {
   });
 });
 
-describe('etcd store, opening with certificates', () => {
+describe('an etcd store that is opened with certificates', () => {
   let folder: string;
   let cluster: EtcdCluster | undefined;
   const etcd = new EtcdTestCluster();
@@ -236,13 +236,13 @@ describe('etcd store, opening with certificates', () => {
     if (folder) await rm(folder, { recursive: true });
   });
 
-  it('writes with the certificate of a client', async () => {
+  it('writes with a client certificate', async () => {
     const query = `ca=${folder}/ca.pem&cert=${folder}/client.pem&key=${folder}/client.key`;
     const store = await etcd.open(cluster?.url(`/tls?${query}`));
     await written(store, create('a', '1'));
   });
 
-  it('is refused under a name that the certificate of the member does not have', async () => {
+  it('is refused when the URL has a name that is not in the certificate of the member', async () => {
     const url = cluster?.url(`/p?ca=${folder}/ca.pem`).replace('127.0.0.1', 'localhost') ?? '';
     expect(await failure(etcd, url)).to.match(/^refused: .*use a name of the certificate in the URL/);
   });
@@ -254,7 +254,7 @@ describe('etcd store, opening with certificates', () => {
     );
   });
 
-  it('is refused without TLS, without the authority, and without a certificate, with a cure for each', async () => {
+  it('is refused without TLS, without the authority, and without a certificate; each message says what to change', async () => {
     const url = (query: string): string => cluster?.url(`/p${query}`) ?? '';
     expect(await failure(etcd, url(''))).to.match(/^io: .*name its authority with \?ca=/);
     expect(await failure(etcd, url('?tls=true'))).to.match(
@@ -264,7 +264,7 @@ describe('etcd store, opening with certificates', () => {
   });
 });
 
-/** An authority, a certificate of a server at 127.0.0.1, and one of a client. */
+/** Creates an authority, a server certificate for 127.0.0.1, and a client certificate. */
 async function makeCertificates(folder: string): Promise<void> {
   const openssl = (...args: string[]): Promise<unknown> => run('openssl', args, { cwd: folder });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];

@@ -6,7 +6,7 @@ import { parseEtcdUrl } from './etcd-url.ts';
 import { create, key, rejectionOf, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-describe('etcd store, with a write that exceeds the quota', () => {
+describe('a write of an etcd store that exceeds the quota', () => {
   const etcd = EtcdTestCluster.useShared();
   let proxy: CallProxy;
   let prefix: string;
@@ -24,7 +24,10 @@ describe('etcd store, with a write that exceeds the quota', () => {
     proxy.close();
   });
 
-  /** Lets the first request with this text fail, after calling `instead`. All others pass. */
+  /**
+   * Makes the first request with this text fail because of the quota, after a call of `instead`. All other requests
+   * succeed.
+   */
   const exceed = (text: string, instead: (forward: Forward) => Promise<unknown>): void => {
     proxy.respond = async (request, forward) => {
       if (!request.includes(text)) return forward();
@@ -36,14 +39,14 @@ describe('etcd store, with a write that exceeds the quota', () => {
   const names = async (): Promise<string[]> => (await store.changes(0, 10)).map((change) => change.key);
   const other = (): Promise<Store> => etcd.open(etcd.cluster.url(prefix));
 
-  it('acknowledges it when it is stored', async () => {
+  it('is acknowledged when it is stored', async () => {
     exceed('the data', (forward) => forward());
     expect(await written(store, create('a', 'the data', [[1, 'v']]))).to.deep.equal([2]);
     expect(await written(store, create('b', ''))).to.deep.equal([3]);
     expect(await names()).to.deep.equal(['before', 'a', 'b'].map((name) => key(name)));
   });
 
-  it('acknowledges it when it is stored, even if another store has written since', async () => {
+  it('is acknowledged when it is stored, even if another store has written since then', async () => {
     const second = await other();
     exceed('the data', async (forward) => {
       await forward();
@@ -53,7 +56,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     expect(await names()).to.deep.equal(['before', 'a', 'b'].map((name) => key(name)));
   });
 
-  it('reports an unknown outcome when another store has dropped the history since then', async () => {
+  it('has an unknown outcome when another store has compacted the history since then', async () => {
     const second = await other();
     exceed('the data', async (forward) => {
       await forward();
@@ -64,7 +67,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     expect(await written(store, create('c', ''))).to.deep.equal([4]);
   });
 
-  it('fails with full when it is refused, also when another store has written before it', async () => {
+  it('fails with full when it is refused, even if another store has written before it', async () => {
     exceed('the data', async () => undefined);
     expect(await rejectionOf(store.commit([create('a', 'the data')]))).to.include({ code: 'full' });
     const second = await other();
@@ -74,7 +77,7 @@ describe('etcd store, with a write that exceeds the quota', () => {
     expect(await names()).to.deep.equal(['before', 'b', 'c'].map((name) => key(name)));
   });
 
-  it('acknowledges a compaction that is stored', async () => {
+  it('is acknowledged when it is a compaction that is stored', async () => {
     exceed('"compactRevision":1', (forward) => forward());
     expect(await store.compact(1, 10)).to.equal(1);
     expect(await rejectionOf(store.changes(0, 1))).to.have.property('name', 'CompactedError');

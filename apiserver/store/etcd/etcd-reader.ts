@@ -30,10 +30,13 @@ import { StoreError } from '../store-error.ts';
 /** The maximum number of claims in one response. */
 const claimsAtOnce = 5_000;
 
-/** The bounds of the number of keys in one response, which follows from the size of the last values. */
+/** The bounds of the number of keys in one response. The number depends on the size of the previous values. */
 const keysAtOnce = { first: 64, min: 4, max: 8_000 } as const;
 
-/** For each response, a member visits all keys up to the end of the range, so fewer and larger responses are faster. */
+/**
+ * The number of bytes of a page when all objects of a kind are read. For each response, a member visits all keys up to
+ * the end of the range, so a few large responses are faster than many small ones.
+ */
 const scannedBytes = 4 * pageLimits.maxBytes;
 
 export interface EtcdReaderParts {
@@ -43,7 +46,8 @@ export interface EtcdReaderParts {
 }
 
 /**
- * Reads the database. Each read asks the cluster for its latest state, or continues at the revision of an earlier read.
+ * Reads the database. Each read returns the latest state of the cluster, or continues at the revision of an earlier
+ * read.
  */
 export class EtcdReader {
   readonly #link: EtcdLink;
@@ -63,12 +67,15 @@ export class EtcdReader {
     return (await this.#head.get()).revision;
   }
 
-  /** Rejects with StoreError `newer` for the layout of a newer program. */
+  /** Checks the version of the database. Rejects with StoreError `newer` if a newer program has upgraded it. */
   async checkSchema(): Promise<void> {
     await this.#head.get();
   }
 
-  /** The kinds that have objects, in the order of their keys: a key belongs to one kind. */
+  /**
+   * Returns the numbers of the kinds that have objects, in the order of the objects' keys. All keys of a kind have the
+   * same prefix.
+   */
   async kinds(): Promise<number[]> {
     const { objects } = this.#layout;
     const kinds: { readonly kind: number; readonly key: string }[] = [];
@@ -92,7 +99,7 @@ export class EtcdReader {
     const page = pageFrom(rows, ({ stored }) => sizeOf(stored.bytes), scannedBytes);
     const items = (await Promise.all(page.map((row) => this.#rowOf(row)))).filter((row) => row !== undefined);
     const isLast = !more && page.length === rows.length;
-    // If no row is left, all objects of the page were deleted meanwhile.
+    // If there are no items, all objects of the page were deleted meanwhile, so the next page is read.
     return items.length > 0 || isLast ? { items, isLast } : this.scan(kind, this.#keyOf(page.at(-1)?.kv));
   }
 
@@ -106,7 +113,7 @@ export class EtcdReader {
     return { items, isLast: !more && page.length === logged.length };
   }
 
-  /** True when objects of a kind have changed after a revision, or when that is no longer known. */
+  /** Returns true when objects of a kind have changed after a revision, or when the changes after it are compacted. */
   async hasChanged(kind: number, after: number, head: Head): Promise<boolean> {
     if (after < head.compactRevision) return true;
     for (let from = after; from < head.revision;) {
@@ -139,13 +146,13 @@ export class EtcdReader {
       try {
         return await this.#claims(kind);
       } catch (error) {
-        // The revision of the first page is no longer there: all pages are read again.
+        // The revision of the first page is compacted, so all pages are read again.
         if (!isCompacted(error) && !isCompacted(error instanceof Error ? error.cause : undefined)) throw error;
       }
     }
   }
 
-  /** Returns all pages, at the revision of the first one. */
+  /** Reads all claims of a kind, page by page, at the revision of the first page. */
   async #claims(kind: number): Promise<StoredClaims> {
     const { layout, first } = { layout: this.#layout, first: { ...this.#layout.claimsOf(kind), limit: claimsAtOnce } };
     const { header, responses } = await this.#link.repeat((connection) =>
@@ -210,12 +217,12 @@ export class EtcdReader {
     return kv ? this.#layout.objectAt(kv.key).key : '';
   }
 
-  /** Undefined when the object was deleted since it was listed. */
+  /** Returns the row of a listed object; undefined when the object was deleted meanwhile. */
   async #rowOf({ kv, stored }: { readonly kv: KeyValue; readonly stored: StoredObject }): Promise<Row | undefined> {
     for (let found: StoredObject | undefined = stored; found;) {
       const data = await this.#bytesOf(found.bytes);
       if (data) return { key: this.#keyOf(kv), revision: found.revision, data };
-      // The value was overwritten meanwhile, and its former parts are compacted.
+      // The object was written again meanwhile, and its former parts were deleted, so it is read again.
       const [now] = (await this.#range({ key: kv.key })).kvs;
       found = now && parseObject(now.value);
     }
@@ -231,11 +238,11 @@ export class EtcdReader {
   async #loggedBytes(bytes: StoredBytes): Promise<Uint8Array> {
     const data = await this.#bytesOf(bytes);
     if (data) return data;
-    // The log was compacted since it was read.
+    // The log was compacted since the record was read.
     throw new CompactedError((await this.#head.get()).compactRevision);
   }
 
-  /** Undefined when the parts are gone. */
+  /** Returns the bytes of a value; undefined when its parts were deleted. */
   async #bytesOf(bytes: StoredBytes): Promise<Uint8Array | undefined> {
     if (bytes.kind === 'inline') return bytes.data;
     if (bytes.size === 0) return new Uint8Array();
@@ -252,7 +259,7 @@ function rangeWith(
   return connection.call('KV/Range', request);
 }
 
-/** The first items, up to the one that reaches a number of bytes. */
+/** Returns the first items, up to the item with which they reach `maxBytes`. */
 function pageFrom<Item>(items: readonly Item[], size: (item: Item) => number, maxBytes: number): readonly Item[] {
   let total = 0;
   const last = items.findIndex((item) => (total += size(item)) >= maxBytes);
@@ -264,12 +271,12 @@ function sizeOf(bytes: StoredBytes | undefined): number {
   return bytes.kind === 'inline' ? bytes.data.byteLength : bytes.size;
 }
 
-/** The first key after a key. */
+/** Returns the first key after a key. */
 function next(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.of(0)]);
 }
 
-/** The number of keys for the next response, so that it has about this number of bytes. */
+/** Returns the number of keys to request, so that the response has about this number of bytes. */
 function keysFor(kvs: readonly KeyValue[], bytes: number): number {
   if (kvs.length === 0) return keysAtOnce.first;
   const size = kvs.reduce((total, { value }) => total + value.byteLength, 0) / kvs.length;

@@ -8,7 +8,10 @@ import { parseHead, schemaVersion } from './head.ts';
 import { foundIn, get } from './transactions.ts';
 import type { SchemaVersions } from '../schema-version.ts';
 
-/** Returns the schema version of a database, and changes nothing. Rejects with StoreError, `newer` for a version that is not known. */
+/**
+ * Returns the schema version of a database, without changing it. Rejects with StoreError; the code is `newer` for a
+ * version that this program does not know.
+ */
 export async function etcdSchema(database: EtcdDatabase, clock: Clock): Promise<SchemaVersions> {
   const { head } = new EtcdLayout(database.prefix);
   const link = new EtcdLink({ database, clock, logger: silentLogger, prepare: async () => undefined });

@@ -5,7 +5,10 @@ import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts
 
 describe('etcd', () => {
   const etcd = EtcdTestCluster.use({ size: 1 });
-  /** Each write costs three times as much here, so only the tests of several stores use it. */
+  /**
+   * A write to three members costs three times as much as a write to one, so only the tests of several stores use this
+   * cluster.
+   */
   const threeMembers = EtcdTestCluster.use();
 
   const open = async (url: string): Promise<DurableStoreUnderTest> => {

@@ -28,35 +28,37 @@ import type {
   StoredIndexes,
 } from '../store.ts';
 
-/** These intervals are for polling, which finds commits while the watch is interrupted. */
+/** The intervals of polling, which finds commits while the watch is interrupted. */
 const intervals: LookIntervals = { minMs: 1_000, maxMs: 1_000, failedMs: 1_000 };
 
 export interface EtcdStoreParts {
   readonly database: EtcdDatabase;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes the ids of transactions, and of the store. */
+  /** Returns ids for transactions and for the store. */
   readonly uuid: () => string;
   /**
-   * Default false: any number of stores, of any processes, share the database. With true, this store has it alone:
-   * `open` rejects with `locked` while another store has it open, and other stores that open meanwhile are refused.
+   * False: any number of stores, in any processes, can use the database. True: this store has the database exclusively:
+   * `open` rejects with `locked` while another store has the database open, and no other store can open it until this
+   * one is closed. Default false.
    */
   readonly exclusive?: boolean;
 }
 
-/** A store on etcd 3.4 or newer; connects in `open`. */
+/** Creates a store on etcd 3.4 or newer. The store connects in `open`. */
 export function createEtcdStore(parts: EtcdStoreParts): Store {
   return new EtcdStore(parts);
 }
 
 /**
- * A store below a prefix of an etcd cluster, with one connection to any of the members and another one while there are
- * subscribers. Any number of stores write; the head puts their writes in one order. Failures are StoreErrors.
+ * A store below a prefix of an etcd cluster. It has one connection to one of the members, and a second connection while
+ * there are subscribers. Any number of stores can write; every write replaces the head, which puts all writes in one
+ * order. Methods fail with StoreError.
  */
 class EtcdStore extends ServerStore implements Store {
   /**
-   * A batch is one request, of at most 1.5 MiB. It has the data twice, for the object and for the log, and also the
-   * previous data.
+   * A batch is one request of at most 1.5 MiB. The request contains the data twice, for the object and for the log, and
+   * also the previous data.
    */
   readonly batchLimits = { maxOperations: 256, maxBytes: 384 * 1024 };
   readonly #parts: EtcdStoreParts;
@@ -164,7 +166,7 @@ class EtcdStore extends ServerStore implements Store {
     return this.#committer.startHistory(revision);
   }
 
-  /** Gives up the place among the stores as well. */
+  /** Ends the lease of the store as well, so that the store no longer has the database open. */
   protected override async disconnect(unsubscribed: Promise<void> | undefined): Promise<void> {
     await this.#writer.drained();
     await this.readsEnded();

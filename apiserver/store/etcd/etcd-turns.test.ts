@@ -23,7 +23,7 @@ describe('EtcdTurns', () => {
     turns.see({ epoch: 'e', revision, commit: `c${revision}`, turns: ids });
   };
 
-  /** Starts to wait; returns a function that says whether the wait has ended, and with what. */
+  /** Starts to wait. Returns a function that returns the result of the wait; undefined while it has not ended. */
   const waiting = (): (() => Promise<boolean | undefined>) => {
     let result: boolean | undefined;
     void turns.wait().then((hasWaited) => (result = hasWaited));
@@ -33,12 +33,12 @@ describe('EtcdTurns', () => {
     };
   };
 
-  it('lets a store write at once when it has not lost against another one', async () => {
+  it('lets a store write immediately when no write of it has failed because of another store', async () => {
     see('other', 'me');
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('makes a store that has lost wait until the head names it', async () => {
+  it('makes a store wait for its turn after a write of it has failed because of another store', async () => {
     see('first', 'second', 'me');
     turns.lost();
     const ended = waiting();
@@ -49,7 +49,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('continues when the next store does not write within its time, which is longer where writes take longer', async () => {
+  it('ends a wait when the next store does not write in time; this time is longer if writes take longer', async () => {
     for (const [writeMs, patienceMs] of [
       [1, 50],
       [100, 500],
@@ -65,14 +65,14 @@ describe('EtcdTurns', () => {
     }
   });
 
-  it('ends turns after a second without competition', async () => {
+  it('does not wait after a second without competing stores', async () => {
     turns.lost();
     await clock.advance(1_000);
     see('other', 'me');
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('does not go back to an older head of the same history, but follows a new history', () => {
+  it('ignores an older head of the same history, but accepts the head of a new history', () => {
     see('a');
     see('b');
     turns.see({ epoch: 'e', revision: 1, commit: 'late', turns: ['a'] });
@@ -81,7 +81,7 @@ describe('EtcdTurns', () => {
     expect(turns.revision).to.equal(1);
   });
 
-  it('puts a writer behind all others, leaves out stores that did not use their turns, and adds those that ask', () => {
+  it('puts a writer behind all others, removes stores that did not use their turns, and adds stores that have requested a place', () => {
     expect(turns.next({ turns: [] }, [])).to.deep.equal(['me']);
     expect(turns.next({ turns: ['me', 'a', 'b'] }, ['c', 'a'])).to.deep.equal(['a', 'b', 'c', 'me']);
     expect(turns.next({ turns: ['gone', 'me', 'a'] }, [])).to.deep.equal(['a', 'me']);
@@ -89,7 +89,7 @@ describe('EtcdTurns', () => {
     expect([turns.needsPlace({ turns: ['a'] }), turns.needsPlace({ turns: ['a', 'me'] })]).to.deep.equal([true, false]);
   });
 
-  it('keeps taking turns once another store has asked for one', async () => {
+  it('waits for turns once another store has requested a place', async () => {
     const next = turns.next({ turns: ['me'] }, ['other']);
     see(...next);
     const ended = waiting();

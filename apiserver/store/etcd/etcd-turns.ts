@@ -3,17 +3,23 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Head } from './head.ts';
 import { BoundedWait } from '../server/bounded-wait.ts';
 
-/** The time for which a store still takes turns after it last lost against another store, or waited for one. */
+/**
+ * The time for which a store waits for its turns after a write of it has failed because of another store, or after it
+ * has waited.
+ */
 const contendedMs = 1_000;
 
-/** The minimum time that a store has for its turn; it is longer where writes take longer. */
+/**
+ * The minimum time that a store has for the write of its turn. A store has more time if writes take longer:
+ * {@link writesOfPatience} times the duration of the last write.
+ */
 const leastPatienceMs = 50;
 const writesOfPatience = 5;
 
 /** The maximum time that a store waits for its turn before it tries to write. */
 const longestWaitMs = 1_000;
 
-/** The maximum number of stores that take turns; further ones write without turns. */
+/** The maximum number of stores in the order. Further stores write without turns. */
 const maxStores = 16;
 
 export interface EtcdTurnsParts {
@@ -23,9 +29,9 @@ export interface EtcdTurnsParts {
 }
 
 /**
- * The order in which competing stores write: the head has the ids of the stores in the order of their next turns, and a
- * store that loses asks for a place. Turns save attempts that would fail; nothing depends on them. A
- * store that does not use its turn loses its place.
+ * The order in which competing stores write. The head has the ids of the stores, in the order of their next writes. A
+ * store whose write fails because another store was first requests a place in the order. A store that does not use its
+ * turn loses its place. The order only avoids attempts that would fail: writes are correct without it.
  */
 export class EtcdTurns {
   readonly #parts: EtcdTurnsParts;
@@ -40,12 +46,12 @@ export class EtcdTurns {
     this.#seen = new BoundedWait(parts.clock);
   }
 
-  /** The latest revision that was seen. */
+  /** The revision of the latest head. */
   get revision(): number {
     return this.#head.revision;
   }
 
-  /** Called with each head that this store has written, has read, or has received. */
+  /** Called with each head that this store has written, read, or received from its watch. */
   see(head: Pick<Head, 'epoch' | 'revision' | 'commit' | 'turns'>): void {
     const isOlder = head.epoch === this.#head.epoch && head.revision < this.#head.revision;
     if (isOlder || head.commit === this.#head.commit) return;
@@ -54,7 +60,7 @@ export class EtcdTurns {
     this.#seen.release();
   }
 
-  /** Called when a write failed because another store was first. */
+  /** Called when a write has failed because another store was first. */
   lost(): void {
     this.#contendedUntilMs = this.#parts.clock.monotonicMs() + contendedMs;
   }
@@ -65,8 +71,8 @@ export class EtcdTurns {
   }
 
   /**
-   * Resolves when it is this store's turn, or when the store whose turn it is does not use it in time. The result is
-   * true if it had to wait.
+   * Resolves when it is this store's turn, or when the store whose turn it is does not write in time. The result is
+   * true if this store had to wait.
    */
   async wait(): Promise<boolean> {
     const { clock } = this.#parts;
@@ -80,16 +86,16 @@ export class EtcdTurns {
     }
   }
 
-  /** True if this store is not in this head's list of turns. */
+  /** Returns true if this store is not in the order of this head. */
   needsPlace({ turns }: Pick<Head, 'turns'>): boolean {
     return !turns.includes(this.#parts.id);
   }
 
-  /** Returns the turns after a write of this store. `asking` are the stores that have asked for a place. */
+  /** Returns the order of stores after a write of this store. `asking` are the stores that have requested a place. */
   next({ turns }: Pick<Head, 'turns'>, asking: readonly string[]): readonly string[] {
     const { id } = this.#parts;
     if (asking.some((each) => each !== id)) this.lost();
-    // The stores ahead of this one did not use their turns, so they lose their places.
+    // The stores before this one did not use their turns, so they lose their places.
     const others = [...turns.slice(turns.indexOf(id) + 1), ...asking].filter((each) => each !== id);
     return [...new Set(others), id].slice(-maxStores);
   }

@@ -12,7 +12,7 @@ describe('etcd URLs', () => {
     });
   });
 
-  it('may name the files for TLS, or only ask for TLS', () => {
+  it('may name the files for TLS, or only enable TLS', () => {
     const tlsOf = (query: string): unknown => parseEtcdUrl(`etcd://a/p?${query}`, {}).tls;
     const client = { cert: 'c.pem', key: '/k.pem' };
     expect(tlsOf('ca=%2Fca.pem&cert=c.pem&key=/k.pem')).to.deep.equal({ ca: '/ca.pem', client });
@@ -20,7 +20,7 @@ describe('etcd URLs', () => {
     expect(tlsOf('tls=true')).to.deep.equal({ ca: undefined, client: undefined });
   });
 
-  it('take user and password from the environment, as etcdctl does', () => {
+  it('get the user and the password from the environment, as in etcdctl', () => {
     const userOf = (env: NodeJS.ProcessEnv): unknown => parseEtcdUrl('etcd://a/p', env).user;
     expect(userOf({ ETCDCTL_USER: 'me:a:b' })).to.deep.equal({ name: 'me', password: 'a:b' });
     expect(userOf({ ETCDCTL_USER: 'me', ETCDCTL_PASSWORD: 'a:b' })).to.deep.equal({ name: 'me', password: 'a:b' });
@@ -47,13 +47,13 @@ describe('etcd URLs', () => {
     ['etcd://a/p?ca=', 'paths of files'],
     ['etcd://a/p#secret', 'a member is needed'],
   ] as const) {
-    it(`are refused with the reason, and not repeated: ${url.slice(0, 40)}`, () => {
+    it(`are refused with a reason, but without the URL in the message: ${url.slice(0, 40)}`, () => {
       expect(() => parseEtcdUrl(url, {})).to.throw(RangeError, reason);
       expect(() => parseEtcdUrl(url, {})).to.throw(RangeError, /^not an etcd URL(?!.*secret)/);
     });
   }
 
-  it('have a name for messages, of the members and the prefix', () => {
+  it('have a name for messages, which consists of the members and the prefix', () => {
     expect(nameOf(parseEtcdUrl('etcd://a,b:1/p?ca=x', { ETCDCTL_USER: 'me:secret' }))).to.equal('etcd://a:2379,b:1/p');
   });
 });

@@ -1,19 +1,22 @@
-/** A part of the keys of an etcd cluster, with the addresses of its members and the credentials. */
+/** A database in an etcd cluster: the addresses of the members, the prefix of the keys, and the credentials. */
 export interface EtcdDatabase {
   /** `host:port` of each member, at least one. */
   readonly endpoints: readonly string[];
-  /** The prefix has a slash at its start and none at its end, such as `/homeostat`. */
+  /** The prefix of the keys. It starts with a slash and does not end with one, such as `/homeostat`. */
   readonly prefix: string;
-  /** Paths of PEM files. Undefined when the connections are not encrypted. */
+  /** The files for TLS; undefined when the connections are not encrypted. */
   readonly tls: EtcdTlsFiles | undefined;
-  /** The user that the store logs in as; undefined when it does not log in. */
+  /** The user with which the store logs in; undefined when it does not log in. */
   readonly user: EtcdUser | undefined;
 }
 
 export interface EtcdTlsFiles {
-  /** The authorities of the members' certificates. Undefined for those that Node knows. */
+  /**
+   * The path of a PEM file with the authorities of the members' certificates; undefined for the authorities that Node
+   * knows.
+   */
   readonly ca: string | undefined;
-  /** The client's own certificate and its key. */
+  /** The paths of PEM files with the client's certificate and its key. */
   readonly client: { readonly cert: string; readonly key: string } | undefined;
 }
 
@@ -29,7 +32,7 @@ const maxPrefixLength = 200;
 /**
  * Parses `etcd://a:2379,b:2379,c:2379/prefix?ca=…&cert=…&key=…`. The port defaults to 2379. User and password come from
  * `ETCDCTL_USER` (`name` or `name:password`) and `ETCDCTL_PASSWORD`, as for etcdctl. Throws a RangeError for any other
- * URL; the message does not quote it.
+ * URL. Its message does not contain the URL.
  */
 export function parseEtcdUrl(url: string, env: NodeJS.ProcessEnv = process.env): EtcdDatabase {
   const [, authority = '', path = '', query = ''] = /^etcd:\/\/([^/?#]*)([^?#]*)(?:\?([^#]*))?$/i.exec(url) ?? [];
@@ -52,7 +55,7 @@ export function nameOf({ endpoints, prefix }: EtcdDatabase): string {
 
 function endpointOf(text: string): string {
   const parsed = URL.canParse(`http://${text}`) ? new URL(`http://${text}`) : undefined;
-  // The URL omits port 80, which is the default of http.
+  // A parsed URL has no port 80, because this is the default of http, so the port is read from the text.
   const port = /:(\d+)$/.exec(text)?.[1] ?? '2379';
   if (text === '' || !parsed || parsed.hostname === '') throw refused('not the address of a member');
   return `${parsed.hostname}:${Number(port)}`;

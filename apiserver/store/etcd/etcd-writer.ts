@@ -14,23 +14,23 @@ import type { EtcdTurns } from './etcd-turns.ts';
 import { SerialQueue } from '../serial-queue.ts';
 import { StoreError, storeErrorCodeOf } from '../store-error.ts';
 
-/** The time for which a write is decided again while other stores write before it. */
+/** The maximum time for which a write is decided again and again while other stores write before it. */
 const patienceMs = 12_000;
 
 /**
- * The time for which the store looks up the outcome of a write before it counts as unknown, and the pause between two
- * attempts.
+ * The time for which the store tries to look up the outcome of a write before the outcome counts as unknown, and the
+ * pause between two attempts.
  */
 const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
 
 /**
- * The maximum number of reads that a failed transaction repeats in the same request. More reads would take too much of
- * the request's size.
+ * The maximum number of reads that a transaction repeats if its condition fails. More reads would take too much of the
+ * size of the request.
  */
 const maxRepeatedReads = 300;
 
-/** The maximum number of stores that get a place by one write. */
+/** The maximum number of stores to which one write gives a place in the order of writers. */
 const maxAsking = 8;
 
 /** The state that was read in one transaction. */
@@ -39,30 +39,33 @@ export interface Found {
   /** The values by key. */
   readonly values: ReadonlyMap<string, Buffer>;
   /**
-   * False when the state was read from a member that may lag behind. If the head is then written, the state was the
-   * latest one.
+   * False when the state was read from a member that may lag behind. If a write that is based on the state succeeds,
+   * the state was the latest one.
    */
   readonly isLatest: boolean;
 }
 
-/** A write that was decided on the state that was read, or only a result. */
+/** The decision about the state that was read: a result, and a write if one is needed. */
 interface Decision<Result> {
   readonly result: Result;
   readonly write?: Write | undefined;
 }
 
 export interface Write {
-  /** The head's new fields. */
+  /** The new values of fields of the head. */
   readonly head: Partial<Pick<HeadFields, 'epoch' | 'revision' | 'compactRevision'>>;
   readonly operations: readonly RequestOp[];
-  /** The id of a batch, whose record is in the log under the head's new revision. Default: no record. */
+  /**
+   * The id of the batch whose record the write adds to the log, under the head's new revision. Absent when the write
+   * adds no record.
+   */
   readonly commit?: string;
 }
 
 export interface Reading<Result> {
   readonly reads: readonly RequestOp[];
   readonly decide: (found: Found) => Decision<Result> | Promise<Decision<Result>>;
-  /** True to read first from the connected member alone, which does not ask the other members. */
+  /** True: reads first only from the connected member, which does not ask the other members for the latest state. */
   readonly mayLag?: boolean;
 }
 
@@ -79,8 +82,9 @@ export interface EtcdWriterParts {
 }
 
 /**
- * Writes by compare-and-swap of the head: reads, decides, and writes only if the head is still the one that was read.
- * One write of this store at a time; other stores have their own, and take turns once they compete.
+ * Writes with a compare-and-swap of the head: reads, decides, and writes only if the head is unchanged since the read.
+ * This store has one write at a time. Other stores write concurrently; once stores compete, {@link EtcdTurns} puts them
+ * in an order.
  */
 export class EtcdWriter {
   readonly #parts: EtcdWriterParts;
@@ -90,7 +94,7 @@ export class EtcdWriter {
     this.#parts = parts;
   }
 
-  /** Runs a task after all earlier ones. */
+  /** Runs a task after all earlier tasks. */
   run<Result>(task: () => Promise<Result>): Promise<Result> {
     return this.#queue.run(task);
   }
@@ -100,8 +104,8 @@ export class EtcdWriter {
   }
 
   /**
-   * Decides, and writes; decides again while other stores get ahead, or when a connection is lost and nothing was
-   * written. To be called in {@link run}.
+   * Reads, decides and writes. Reads and decides again when another store has written first, or when a connection was
+   * lost and nothing was written. Call this only within {@link run}.
    */
   async update<Result>({ reads, decide, mayLag = false }: Reading<Result>): Promise<Result> {
     const { clock, link, turns } = this.#parts;
@@ -128,7 +132,7 @@ export class EtcdWriter {
     const success = all.map((operation) => (mayLag ? serializable(operation) : operation));
     const { responses } = await link.repeat((connection) => connection.call('KV/Txn', { success }));
     const found = this.#found(responses, !mayLag);
-    // The revision shows that the member lags behind what this store knows, or has a restored history.
+    // If the revision is too low, the member lags behind, or has a restored history.
     if (mayLag) return found.head.revision < leastRevision ? this.#read(reads, false) : found;
     history.known.check({ ...found.head, batch: known.batch }, known);
     return found;
@@ -152,7 +156,7 @@ export class EtcdWriter {
   }
 
   /**
-   * Writes if the head is unchanged. If nothing is written, because the head has changed or for another reason,
+   * Writes if the head is unchanged. If nothing was written, because the head has changed or for another reason,
    * resolves with the state that was found.
    */
   async #swap({ head: from, values }: Found, write: Write, reads: readonly RequestOp[]): Promise<Found | 'written'> {
@@ -161,7 +165,8 @@ export class EtcdWriter {
     const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid(), turns: turns.next(from, asking) });
     const isShort = reads.length <= maxRepeatedReads;
     const connection = await link.get();
-    // The history that is known now: reads of this store may learn a later revision while the transaction is under way.
+    // This is kept from before the transaction, because reads of this store may report a later revision while the
+    // transaction runs.
     const known = history.known.last;
     const startMs = clock.monotonicMs();
     try {
@@ -183,8 +188,8 @@ export class EtcdWriter {
       turns.lost();
       const found = this.#found(responses, true);
       lock.check(found.values.get(layout.exclusive.toString()));
-      // A restored history is noticed at a new connection. If another store has noticed it before, only the head that
-      // was found shows it.
+      // Usually this store notices a restored history when it connects again. If another store has noticed it earlier,
+      // the head that was found shows it.
       history.known.check({ ...found.head, batch: known.batch }, known);
       if (isShort) return found;
     } catch (error) {
@@ -205,9 +210,9 @@ export class EtcdWriter {
   }
 
   /**
-   * True when a write whose response was lost was written; false when it was not, and never will be: the head is
-   * replaced, so that it fails even if it arrives now. Rejects with StoreError `unknown` when the cluster cannot be
-   * asked in time.
+   * Looks up a write whose response was lost. Returns true when it was executed; false when it was not and never will
+   * be: the lookup replaces the head, so that the write fails even if it arrives later. Rejects with StoreError
+   * `unknown` when the cluster does not respond in time.
    */
   async #wasWritten(from: Head, to: Head, { commit }: Write): Promise<boolean> {
     const { clock, link } = this.#parts;
@@ -238,13 +243,15 @@ export class EtcdWriter {
       success: [put(layout.head, fence.bytes)],
       failure: [get(layout.head), get(layout.log(to.revision))],
     });
-    // A write that has no record in the log is decided again, on a state that may include its own effect.
+    // A write without a record in the log cannot be looked up, so it is decided again. The new state may include its
+    // effect.
     if (succeeded || commit === undefined) return false;
     return this.#isLogged(this.#found(responses, true), to.revision, commit);
   }
 
   /**
-   * True when a write is stored although its response was an error; the member has already executed it, or never will.
+   * Returns true when a write is stored although its response was an error. The member has already executed the write,
+   * or never will.
    */
   async #isStored(to: Head, { commit }: Write): Promise<boolean> {
     const { layout, link } = this.#parts;

@@ -7,7 +7,7 @@ import { createEtcdStore, type EtcdStoreParts } from './etcd-store.ts';
 import { parseEtcdUrl } from './etcd-url.ts';
 import type { Store } from '../store.ts';
 
-/** Real time, ten times as fast, for tests that wait for the store's time limits. */
+/** A clock that runs ten times as fast as real time, for tests that wait for the store's time limits. */
 export const hurriedClock: Clock = {
   now: () => systemClock.now(),
   monotonicMs: () => systemClock.monotonicMs() * 10,
@@ -15,7 +15,7 @@ export const hurriedClock: Clock = {
   clearTimeout: (timer) => systemClock.clearTimeout(timer),
 };
 
-/** A cluster for the tests of a `describe`, which each use prefixes of their own. */
+/** A cluster for the tests of a `describe`. Each test uses prefixes of its own. */
 export class EtcdTestCluster {
   readonly #stores: Store[] = [];
   #cluster: EtcdCluster | undefined;
@@ -25,7 +25,7 @@ export class EtcdTestCluster {
     return EtcdTestCluster.#use(() => EtcdCluster.start(options));
   }
 
-  /** Does what {@link use} does, with a cluster of one member that other tests use, too. */
+  /** Like {@link use}, but with a cluster of one member that all test files share. */
   static useShared(): EtcdTestCluster {
     return EtcdTestCluster.#use(() => EtcdCluster.shared());
   }
@@ -47,7 +47,7 @@ export class EtcdTestCluster {
     return this.#cluster;
   }
 
-  /** The URL of an empty database. */
+  /** Returns the URL of an empty database. */
   freshUrl(): string {
     return this.cluster.url(`/test/${randomUUID()}`);
   }
@@ -61,7 +61,7 @@ export class EtcdTestCluster {
     return store;
   }
 
-  /** An open store, of an empty database unless a URL is given. */
+  /** Returns an open store. Without a URL, its database is empty. */
   async open(url: string = this.freshUrl(), options: Partial<EtcdStoreParts> = {}): Promise<Store> {
     const store = this.store(url, options);
     await store.open();

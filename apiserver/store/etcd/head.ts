@@ -5,17 +5,18 @@ import { StoreError } from '../store-error.ts';
 export const schemaVersion = 1;
 
 /**
- * The state of a database's history, stored under one key. Every write replaces it, on the condition that it is
- * unchanged: so each write is decided on the latest state, and a write of another store makes it fail as a whole.
+ * The state of a database's history, which is stored under one key. Every write replaces the head, on the condition
+ * that it is unchanged. So each write is based on the latest state; if another store has written meanwhile, the whole
+ * write fails.
  */
 export interface HeadFields {
   readonly schema: number;
-  /** The id of the cluster that assigned the revisions: etcd gives a restored cluster a new one. */
+  /** The id of the cluster that assigned the revisions. etcd gives a restored cluster another id. */
   readonly cluster: string;
   /**
-   * The least difference between the index of the cluster's last entry and its revision when the epoch began. The
-   * difference only grows. In a restored snapshot it is smaller, because its revision continues while its indexes start
-   * from the beginning.
+   * The difference between the index of the cluster's last raft entry and its revision, at least, when the epoch began.
+   * The difference only grows. In a restored snapshot, it is smaller: the revision continues, but the index starts from
+   * the beginning.
    */
   readonly ahead: number;
   readonly epoch: string;
@@ -24,7 +25,7 @@ export interface HeadFields {
   readonly compactRevision: number;
   /** The id of the last transaction. No two transactions have the same id, so equal heads mean equal histories. */
   readonly commit: string;
-  /** The ids of stores that write at the same time, in the order of their next turns: see {@link EtcdTurns}. */
+  /** The ids of stores that write at the same time, in the order of their next writes; see {@link EtcdTurns}. */
   readonly turns: readonly string[];
 }
 
@@ -39,11 +40,11 @@ export function formatHead(fields: HeadFields): Head {
   return { ...fields, bytes: Buffer.from(text) };
 }
 
-/** `name` is the database's name in messages. Throws StoreError `newer` or `corrupt`. */
+/** Parses a head. `name` is the database's name in messages. Throws StoreError `newer` or `corrupt`. */
 export function parseHead(bytes: Buffer, name: string): Head {
   const found = parsed(bytes);
   const schema = isJsonObject(found) ? found['schema'] : undefined;
-  // A newer version may have other fields.
+  // A newer version may have other fields, so the version is checked first.
   if (typeof schema === 'number' && schema > schemaVersion) {
     const message = `${name} has schema version ${schema}, this program knows ${schemaVersion}: update it`;
     throw new StoreError('newer', message);

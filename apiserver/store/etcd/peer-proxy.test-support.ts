@@ -3,13 +3,16 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 interface Link {
   readonly sockets: readonly [Socket, Socket];
-  /** The id of the member that connected, in hexadecimal; undefined for a request that does not say it. */
+  /** The id of the member that has connected, in hexadecimal; undefined if its request does not contain an id. */
   from: string | undefined;
 }
 
-/** A TCP proxy in front of a member's port for its peers. It reads in the first request which member has connected. */
+/**
+ * A TCP proxy in front of the port of a member to which other members connect. It reads in the first request which
+ * member has connected.
+ */
 export class PeerProxy {
-  /** True for members whose data are dropped, by id. */
+  /** Returns true for a member, by its id, whose data are dropped. */
   isCut: (from: string | undefined) => boolean = () => false;
   /** The delay of each piece of data, in each direction. */
   delayMs: () => number = () => 0;
@@ -31,7 +34,7 @@ export class PeerProxy {
     return (this.#listener.address() as AddressInfo).port;
   }
 
-  /** Ends the connections of members that are cut off now. */
+  /** Closes the connections of the members for which {@link isCut} returns true. */
   cut(): void {
     for (const link of this.#links) if (this.isCut(link.from)) for (const socket of link.sockets) socket.destroy();
   }
@@ -64,7 +67,7 @@ export class PeerProxy {
     }
   }
 
-  /** Writes data in order, each after its delay. */
+  /** Returns a function that writes data in order, each piece after its delay. */
   #passer(to: Socket): (data: Buffer) => void {
     let lastMs = 0;
     return (data) => {

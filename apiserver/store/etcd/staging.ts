@@ -5,7 +5,7 @@ import type { StoredBytes } from './stored-value.ts';
 import { nested } from './transactions.ts';
 
 /**
- * The maximum number of bytes of one piece, and of all pieces in one request. A request may have 1.5 MiB
+ * The maximum number of bytes of one piece, and of all pieces in one request. A request may have 1.5 MiB in all
  * (`--max-request-bytes`).
  */
 const maxPieceBytes = 512 * 1024;
@@ -15,9 +15,9 @@ const maxRequestBytes = 1024 * 1024;
 const ttlS = 120;
 
 /**
- * Values that do not fit into the transaction that needs them. They are written before it, with a lease, and the
- * transaction takes them out of the lease: whatever happens, they either belong to the transaction or are deleted with
- * the lease.
+ * Writes values that do not fit into the transaction that needs them. They are written before the transaction, with a
+ * lease, and the transaction removes them from the lease. So if the transaction is not executed, the values are deleted
+ * when the lease ends.
  */
 export class Staging {
   readonly #link: EtcdLink;
@@ -27,7 +27,7 @@ export class Staging {
   readonly #waiting: { readonly key: Buffer; readonly value: Uint8Array }[] = [];
   #lease: number | undefined;
 
-  /** `id`: a UUID of the transaction. */
+  /** `id` is a UUID of the transaction. */
   constructor(link: EtcdLink, layout: EtcdLayout, id: string) {
     this.#link = link;
     this.#layout = layout;
@@ -35,8 +35,8 @@ export class Staging {
   }
 
   /**
-   * Adds a value that {@link write} writes; returns the reference to it. Equal bytes must have the same `name`, so that
-   * they are staged once.
+   * Adds a value that {@link write} writes later, and returns the reference to it. A value that was already added under
+   * the same `name` is not added again.
    */
   add(name: string, data: Uint8Array): StoredBytes & { readonly kind: 'parts' } {
     const known = this.#staged.get(name);
@@ -59,7 +59,7 @@ export class Staging {
     }
   }
 
-  /** Returns the operations with which a transaction keeps the parts. */
+  /** Returns the operations with which a transaction removes the pieces of a value from the lease. */
   keep({ id, size }: StoredBytes & { readonly kind: 'parts' }): RequestOp[] {
     const pieces = Math.ceil(size / maxPieceBytes);
     return Array.from({ length: pieces }, (_, at) => ({
@@ -71,7 +71,7 @@ export class Staging {
     const ID = Number.parseInt(this.#id.replaceAll('-', '').slice(0, 13), 16);
     await this.#link.repeat((connection) =>
       connection.call('Lease/LeaseGrant', { TTL: ttlS, ID }).catch((error: unknown) => {
-        // An earlier attempt, whose response was lost, has granted the lease.
+        // If the response to an earlier attempt was lost, the lease already exists.
         if (!(error instanceof Error && error.message.includes('lease already exists'))) throw error;
       }),
     );

@@ -11,8 +11,8 @@ export interface StoredObject {
 const newline = 0x0a;
 
 /**
- * Returns the stored form of an object: a line with its revision, and with the id and the size of its parts if there
- * are any; then the bytes.
+ * Returns the stored form of an object: a line with its revision, and the id and the size of its parts if it has any;
+ * then its bytes if it has no parts.
  */
 export function formatObject({ revision, bytes }: StoredObject): Buffer {
   if (bytes.kind === 'parts') return Buffer.from(`${revision} ${bytes.id} ${bytes.size}\n`);
@@ -32,7 +32,7 @@ export interface LoggedChange {
   readonly op: 'create' | 'update' | 'delete';
   readonly kind: number;
   readonly key: string;
-  /** Undefined for a deletion that has no last state of its own. */
+  /** The new state; for a deletion, the last state, or undefined when it equals the previous state. */
   readonly bytes: StoredBytes | undefined;
   readonly previous: StoredObject | undefined;
 }
@@ -43,7 +43,7 @@ export interface LogRecord {
   readonly changes: readonly LoggedChange[];
 }
 
-/** A {@link StoredBytes} in the first line of a record. */
+/** The description of {@link StoredBytes} in the first line of a record. */
 interface Extent {
   readonly size: number;
   readonly parts?: string;
@@ -85,7 +85,7 @@ export function formatRecord({ commit, changes }: LogRecord): Buffer {
 
 export function parseRecord(value: Buffer): LogRecord {
   const end = value.indexOf(newline);
-  // The form is not checked, because only this program writes below the prefix.
+  // The format is not checked, because only this program writes below the prefix.
   const { commit, changes } = JSON.parse(value.toString('utf8', 0, end)) as RecordLine;
   let at = end + 1;
   const bytesOf = ({ size, parts }: Extent): StoredBytes => {
@@ -107,7 +107,7 @@ export function parseRecord(value: Buffer): LogRecord {
   };
 }
 
-/** The id of the transaction of a record. */
+/** Returns the id of the transaction that wrote a record. */
 export function commitOf(value: Buffer): string {
   return parseRecord(value).commit;
 }

@@ -16,7 +16,7 @@ export const drop = (key: Buffer | KeyRange): RequestOp => ({
 });
 
 export const isEqual = (key: Buffer, value: Uint8Array): Compare => ({ result: 0, target: 3, key, value });
-/** True when the key does not exist, or the range is empty. */
+/** Returns the condition that a key does not exist, or that a range is empty. */
 export const isAbsent = (key: Buffer | KeyRange): Compare => ({
   result: 0,
   target: 0,
@@ -25,17 +25,20 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 });
 
 /**
- * Up to this many reads, a transaction without writes has no nested transactions: with them it would go through
- * consensus, and cost as much as a write.
+ * The maximum number of reads in a transaction without nested transactions. A transaction with nested ones goes through
+ * consensus, and costs as much as a write.
  */
 const maxReads = 120;
 
-/** Returns the operations that read several ranges, nested only if there are too many for one list. */
+/**
+ * Returns the operations of a transaction that reads several ranges. They are nested only if there are too many for one
+ * list.
+ */
 export function reading(operations: readonly RequestOp[]): readonly RequestOp[] {
   return operations.length <= maxReads ? operations : nested(operations);
 }
 
-/** Puts operations into nested transactions, so that one transaction can hold any number of them. */
+/** Puts operations into nested transactions, so that one transaction can have any number of operations. */
 export function nested(operations: readonly RequestOp[]): readonly RequestOp[] {
   if (operations.length <= maxListed) return operations;
   const lists: RequestOp[] = [];
@@ -45,7 +48,7 @@ export function nested(operations: readonly RequestOp[]): readonly RequestOp[] {
   return nested(lists);
 }
 
-/** The keys that were read, also in nested transactions. */
+/** Returns the values that a transaction and its nested transactions have read, by key. */
 export function foundIn(responses: readonly ResponseOp[], found: Map<string, Buffer> = new Map()): Map<string, Buffer> {
   for (const { response_range: range, response_txn: inner } of responses) {
     if (inner) foundIn(inner.responses, found);

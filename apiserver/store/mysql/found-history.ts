@@ -6,7 +6,10 @@ export interface MysqlHistory extends FoundHistory {
   readonly schema: number;
 }
 
-/** The history in the response to `lookAt`. Numbers in `meta`, which has the epoch as well, are text. */
+/**
+ * Returns the history in the result of `lookAt`. Numbers from the table `meta` are texts, because its column also has
+ * the epoch.
+ */
 export function historyOf([revision, epoch, compactRevision, batch, schema]: ResultRow): MysqlHistory {
   return {
     revision: Number(revision),

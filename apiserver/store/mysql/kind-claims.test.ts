@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { allSteps } from '../../turns/steps.ts';
 import { storedClaims } from './kind-claims.ts';
 
-describe('storedClaims, of the rows of MySQL', () => {
+describe('storedClaims, with rows of MySQL', () => {
   it('reads the claims of a large kind in steps', () => {
     const rows = Array.from({ length: 10_000 }, (_, at) => [7, 3, '1,2', 1, `v${at}`, `/k${at}`]);
     const steps = storedClaims(rows);
@@ -15,7 +15,7 @@ describe('storedClaims, of the rows of MySQL', () => {
     expect(claims[9_999]).to.deep.equal({ index: 1, value: 'v9999', key: '/k9999' });
   });
 
-  it('reads a kind without claims', () => {
+  it('returns no claims for a kind without claims', () => {
     const none = allSteps(storedClaims([[7, null, null, null, null, null]]));
     expect(none).to.deep.equal({ revision: 7, generation: 0, indexes: [], claims: [] });
   });

@@ -17,8 +17,8 @@ import type { ClaimsOutcome, Committed, KindClaims, OpenedStore, Operation } fro
 import { StoreError } from '../store-error.ts';
 
 /**
- * The number of rows of one INSERT into the log. Each number of rows is its own prepared statement, and a session keeps
- * 256 of them.
+ * The limits of one INSERT into the log. An INSERT with another number of rows is another prepared statement, and a
+ * session keeps 256 of them.
  */
 const chunk = {
   maxRows: 128,
@@ -26,7 +26,10 @@ const chunk = {
   sizeOf: ({ operation: { data, key } }: PlannedWrite): number => (data?.byteLength ?? 0) + key.length,
 };
 
-/** The maximum number of claims in one statement, because making the text for so many takes some milliseconds. */
+/**
+ * The maximum number of claims in one statement. To create the text of a statement with this many claims takes some
+ * milliseconds.
+ */
 const claimsChangedAtOnce = 1_000;
 
 const opCodes = { create: 0, update: 1, delete: 2 } as const;
@@ -42,8 +45,8 @@ export class MysqlCommitter {
   }
 
   /**
-   * Takes three round trips: the state that the batch depends on, the log with all bytes, and the changes that are
-   * computed from the log.
+   * Commits a batch in three round trips: the first reads the state on which the batch depends, the second writes the
+   * log with all bytes, and the third makes the changes that are computed from the log.
    */
   async commit(batch: readonly Operation[]): Promise<Committed> {
     const needs = needsOf(batch);
@@ -64,7 +67,7 @@ export class MysqlCommitter {
     });
   }
 
-  /** Sets a kind's unique indexes and claims, or only checks whether they are the wanted ones. */
+  /** Sets the unique indexes and the claims of a kind, unless they are already the wanted ones. */
   async setClaims(kind: number, wanted: KindClaims): Promise<ClaimsOutcome> {
     return this.#writer.transaction(async (connection, { compactRevision }): Promise<ClaimsOutcome> => {
       const [changed = [], [[known, knownIndexes] = []] = []] = await connection.query(
@@ -87,8 +90,8 @@ export class MysqlCommitter {
       }
       for (const part of claimPartsOf(set, claimsChangedAtOnce)) {
         const taken = part.map((row) => ({ ...row, kind }));
-        // A claim that goes to another holder has to be dropped first. All of them are, because dropping an absent row
-        // is no error.
+        // A claim with a new holder must be dropped first. All claims are dropped, because to drop an absent row is not
+        // an error.
         await connection.query(...sql.changeClaims({ dropped: taken, taken }));
       }
       await connection.query(next);
@@ -101,7 +104,7 @@ export class MysqlCommitter {
     this.#writer.history.expect(epoch);
     const opened = { revision, compactRevision: revision, epoch };
     await this.#writer.transaction(async (connection, found) => {
-      // The response to the first attempt was lost.
+      // An earlier attempt has succeeded, but its response was lost.
       if (found.epoch === epoch) return;
       const [objects = []] = await connection.query(sql.findAnyRow);
       if (objects.length > 0) throw new StoreError('refused', 'the database has objects already');
@@ -156,7 +159,10 @@ async function writeLog(connection: MysqlConnection, writes: readonly PlannedWri
   }
 }
 
-/** The statements that read what a batch depends on, and where the results of each group start. */
+/**
+ * The statements that read the state on which a batch depends, and the positions at which the results of claims and
+ * generations start.
+ */
 interface BatchReads {
   readonly all: readonly string[];
   readonly claimsAt: number;

@@ -8,30 +8,30 @@ import { packRows } from './statement-packing.ts';
 /** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** A server that is silent for longer than this counts as lost. It is longer than any wait for a lock. */
+/** The time without a response after which the connection counts as lost. It is longer than any wait for a lock. */
 const answerTimeoutMs = 40_000;
 
 /**
- * The number of prepared statements of one connection: the statement for a full chunk, and those for the rest of a
- * batch.
+ * The number of prepared statements that a connection keeps: statements with different numbers of rows for the log, and
+ * a few others.
  */
 const maxPreparedStatements = 256;
 
 /**
- * Statements beyond this size are sent in another packet. A single one is shorter, and the server accepts at least 4
- * MiB.
+ * The maximum number of bytes of statements in one packet; further statements are sent in another packet. A single
+ * statement is shorter, and the server accepts packets of at least 4 MiB.
  */
 const maxPacketBytes = 1024 * 1024;
 
-/** A value from the driver, by the column's type: numbers, `Buffer` for binary columns, otherwise strings. */
+/** A value from the driver. The type depends on the column: numbers, `Buffer` for binary columns, otherwise strings. */
 type Cell = number | string | Uint8Array | null;
 export type ResultRow = readonly Cell[];
 
-/** A session with the server; responses come in the order of the requests. */
+/** A session with the server. Responses arrive in the order of the requests. */
 export class MysqlConnection {
   readonly #driver: Connection;
   readonly #clock: Clock;
-  /** Reject functions of the pending requests. */
+  /** The functions that reject the pending requests. */
   readonly #waiting = new Set<(error: Error) => void>();
   #lost: Error | undefined;
 
@@ -43,8 +43,8 @@ export class MysqlConnection {
   }
 
   /**
-   * Rejects with LostConnectionError when the server does not respond, and with MysqlServerError when it refuses the
-   * login.
+   * Connects and logs in. Rejects with LostConnectionError when the server does not respond, and with MysqlServerError
+   * when it refuses the login.
    */
   static async open(database: MysqlDatabase, clock: Clock): Promise<MysqlConnection> {
     const { createConnection } = await import('mysql2');
@@ -54,12 +54,12 @@ export class MysqlConnection {
       ...account,
       ...(ssl && { ssl }),
       connectTimeout: connectTimeoutMs,
-      // This is safe, because all statements are the store's own, and all values in their text are integers and
-      // hexadecimal literals.
+      // Several statements in one text are safe, because the store itself creates all statements, and all values in
+      // them are integers or hexadecimal literals.
       multipleStatements: true,
       rowsAsArray: true,
       maxPreparedStatements,
-      // Forbids LOAD DATA LOCAL, by which a server could read files of this machine.
+      // This flag forbids LOAD DATA LOCAL, with which a server could read files of this machine.
       flags: ['-LOCAL_FILES'],
     });
     const connection = new MysqlConnection(driver, clock);
@@ -77,12 +77,15 @@ export class MysqlConnection {
     return this.#lost !== undefined;
   }
 
-  /** The connection's id at the server. */
+  /** The id that the server has given the connection. */
   get id(): number {
     return this.#driver.threadId;
   }
 
-  /** Sends statements together; returns the rows of each. Statements after a failed one are not executed. */
+  /**
+   * Sends several statements together, and returns the rows of each. If a statement fails, the following ones are not
+   * executed.
+   */
   async query(...statements: readonly string[]): Promise<readonly (readonly ResultRow[])[]> {
     const results: (readonly ResultRow[])[] = [];
     // Statements contain only ASCII, so their length is their size in bytes.
@@ -102,7 +105,7 @@ export class MysqlConnection {
     return (results as unknown[]).map((rows) => (Array.isArray(rows) ? (rows as ResultRow[]) : []));
   }
 
-  /** Executes one statement with binary values; it is prepared, and kept for the next time. */
+  /** Executes one statement with binary values. The statement is prepared, and kept for the next call. */
   async execute(sql: string, values: readonly Cell[]): Promise<void> {
     await this.#answer<unknown>((done) => this.#driver.execute(sql, [...values], done));
   }
@@ -111,16 +114,16 @@ export class MysqlConnection {
   async end(): Promise<void> {
     if (this.#lost) return;
     const ended = this.#answer<void>((done) => this.#driver.end(done));
-    // A connection that is lost meanwhile has ended as well.
+    // If the connection is lost meanwhile, it has ended as well.
     await ended.catch(() => undefined);
     this.destroy();
   }
 
-  /** Closes the connection at once; pending requests reject. */
+  /** Closes the connection immediately. Pending requests reject. */
   destroy(): void {
     this.#onLost(new LostConnectionError('the connection was given up'));
     this.#driver.destroy();
-    // The driver would close only its own side, and then wait for a server that is gone.
+    // The driver would only close its own side, and then wait for the server, which may be gone.
     (this.#driver as unknown as { readonly stream: { destroy(): void } }).stream.destroy();
   }
 

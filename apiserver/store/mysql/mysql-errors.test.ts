@@ -33,7 +33,7 @@ describe('errors of MySQL', () => {
     }
   });
 
-  it('tries again after a deadlock, an interruption, a shutdown and a lost connection only', () => {
+  it('tries again only after a deadlock, an interruption, a shutdown and a lost connection', () => {
     for (const errno of [1213, 1317, 1053, 1927, 3169, 4031]) {
       expect(isTransient(fromDriver(driverError(errno))), `${errno}`).to.equal(true);
     }
@@ -41,7 +41,7 @@ describe('errors of MySQL', () => {
     for (const errno of [1205, 1290, 1062]) expect(isTransient(fromDriver(driverError(errno)))).to.equal(false);
   });
 
-  it('omits the statement, which contains users’ data', () => {
+  it('leaves out the statement, which contains users’ data', () => {
     const error = storeErrorFrom(fromDriver(driverError(1062)), 'db');
     expect(JSON.stringify([error, error.cause, { ...Object(error.cause) }])).not.to.include('statement');
   });

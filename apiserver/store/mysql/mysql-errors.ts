@@ -2,7 +2,7 @@ import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
-/** The connection is lost: pending requests may or may not have been executed. */
+/** An error for a lost connection. The pending requests may have been executed or not. */
 export class LostConnectionError extends Error {
   override readonly name = 'LostConnectionError';
 }
@@ -20,13 +20,19 @@ class MysqlServerError extends Error {
 
 const lockWaitTimeout = 1205;
 const deadlock = 1213;
-/** The error after an administrator's KILL QUERY. */
+/** The error number after KILL QUERY, with which an administrator interrupts a statement. */
 const interrupted = 1317;
 
-/** Errors with which the server ends a connection: shutting down, killed (MariaDB, MySQL), idle for too long. */
+/**
+ * The numbers of errors with which the server ends a connection: shutdown, KILL (in MariaDB and in MySQL), and a
+ * connection that was idle for too long.
+ */
 const farewells: ReadonlySet<unknown> = new Set([1053, 1927, 3169, 4031]);
 
-/** https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html, https://mariadb.com/kb/en/mariadb-error-codes */
+/**
+ * The codes for error numbers of the server: https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html,
+ * https://mariadb.com/kb/en/mariadb-error-codes
+ */
 const codes: Readonly<Record<number, StoreErrorCode>> = {
   // Out of disk space; the table is full.
   1021: 'full',
@@ -37,7 +43,7 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   1836: 'readOnly',
   1874: 'readOnly',
   1036: 'readOnly',
-  // Another session holds the counter, or took part in the deadlock.
+  // Another session has the lock of the counter, or took part in the deadlock.
   [lockWaitTimeout]: 'locked',
   [deadlock]: 'locked',
   // Crashed table, corrupt index, corrupt page.
@@ -45,7 +51,7 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   1195: 'corrupt',
   1712: 'corrupt',
   1877: 'corrupt',
-  // The file system; too many connections, of all or of this user; host blocked.
+  // Errors of the file system; too many connections, in total or of this user; a blocked host.
   1026: 'io',
   1030: 'io',
   1040: 'io',
@@ -55,11 +61,12 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   [interrupted]: 'io',
 };
 
-/** MySQL reports a full disk below a table as "Got error 28", which is ENOSPC. */
+/** The message of MySQL when the disk of a table is full: "Got error 28", which is ENOSPC. */
 const noSpace = /\b(error|errno:?) 28\b/;
 
 /**
- * The store's error for any failure; its message starts with `doing`. It contains neither a statement nor a password.
+ * Returns the StoreError for a failure. Its message starts with `doing`, and contains neither a statement nor a
+ * password.
  */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
@@ -67,13 +74,13 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
   return new StoreError(codeOf(error), `${doing}: ${message}`, { cause: error });
 }
 
-/** True when the transaction was not written, and another attempt may succeed. */
+/** Returns true when the transaction was not written, and another attempt may succeed. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof LostConnectionError) return true;
   return error instanceof MysqlServerError && (error.errno === deadlock || error.errno === interrupted);
 }
 
-/** True when another session had the lock; the statement has changed nothing. */
+/** Returns true when another session had the lock for too long. The statement has changed nothing. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof MysqlServerError && error.errno === lockWaitTimeout;
 }
@@ -86,8 +93,8 @@ function codeOf(error: unknown): StoreErrorCode {
 }
 
 /**
- * The driver's error without the text of the statement, which contains users' data. An error with an `errno` above zero
- * and an `sqlState` comes from the server; any other is one of the connection.
+ * Returns the driver's error without the text of the statement, which contains users' data. An error with an `errno`
+ * above zero and an `sqlState` is an error of the server; any other is an error of the connection.
  */
 export function fromDriver(error: unknown): Error {
   const { errno, sqlState, code, message }: JsonObject = isJsonObject(error) ? error : {};

@@ -18,7 +18,7 @@ import type { MysqlDatabase } from './mysql-url.ts';
 import { bytes, committed, create, key, kind, rejectionOf, revisionOf, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-/** Real time, ten times as fast: the tests wait for the store's time limits. */
+/** A clock that runs ten times as fast as real time, because the tests wait for the store's time limits. */
 const hurriedClock: Clock = {
   now: () => systemClock.now(),
   monotonicMs: () => systemClock.monotonicMs() * 10,
@@ -50,9 +50,9 @@ describeWithMysql('MySQL store, with faults', () => {
     await dropDatabases();
   });
 
-  /** The names in the log, repeated as often as they were written. */
+  /** Returns the key of each change in the log. */
   const history = async (): Promise<string[]> => (await store.changes(0, 10_000)).map((change) => change.key);
-  /** The sessions that use the database, which are those of the store. */
+  /** Returns the ids of the sessions that use the database. All of them belong to the store. */
   const sessions = async (): Promise<number[]> => {
     const [rows = []] = await administer(
       `SELECT id FROM information_schema.processlist WHERE db = '${database.database}'`,
@@ -61,14 +61,14 @@ describeWithMysql('MySQL store, with faults', () => {
   };
 
   for (const [text, fault, what] of [
-    ['START TRANSACTION', 'cut', 'before anything was asked'],
+    ['START TRANSACTION', 'cut', 'before the first statement'],
     ['START TRANSACTION', 'cutAfterAnswer', 'with the counter locked'],
     ['the data', 'cut', 'before the log was written'],
-    ['the data', 'orphan', 'in the middle, and the server does not notice'],
+    ['the data', 'orphan', 'before the log was written, and the server does not notice it'],
     ['COMMIT', 'cut', 'before COMMIT arrived'],
-    ['COMMIT', 'cutAfterAnswer', 'after COMMIT, before its answer'],
+    ['COMMIT', 'cutAfterAnswer', 'after COMMIT, before its response'],
   ] as const) {
-    it(`writes once, and reports it, when the connection is lost ${what}`, async () => {
+    it(`writes exactly once, and reports success, when the connection is lost ${what}`, async () => {
       let isBroken = false;
       proxy.breakAt(text, fault, () => (isBroken = true));
       const [outcome] = await committed(store, [create('a', 'the data')]);
@@ -79,7 +79,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   }
 
-  it('ends its earlier session, with its locks and a COMMIT on its way, before it looks up the outcome', async () => {
+  it('ends its lost session, which still has locks and a COMMIT on its way, before it looks up the outcome', async () => {
     proxy.breakAt('COMMIT', 'orphan');
     const [outcome] = await committed(store, [create('a', '1')]);
     proxy.release();
@@ -88,14 +88,14 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await history()).to.deep.equal([key('before'), key('a'), key('b')]);
   });
 
-  it('treats a silent server as lost, and writes once [slow]', async () => {
+  it('writes exactly once when the server does not respond to COMMIT [slow]', async () => {
     proxy.breakAt('COMMIT', 'swallow');
     const [outcome] = await committed(store, [create('a', '1')]);
     expect(revisionOf(outcome)).to.equal(await store.currentRevision());
     expect(await history()).to.deep.equal([key('before'), key('a')]);
   });
 
-  it('takes its lock again by itself when it was lost between writes', async () => {
+  it('takes its lock again by itself when the connection is lost between two writes', async () => {
     const query = `SELECT IS_USED_LOCK(CONCAT('homeostat:', SHA1('${database.database}'), ':0'))`;
     const holder = async (): Promise<unknown> => (await administer(query))[0]?.[0]?.[0];
     const before = await holder();
@@ -103,7 +103,7 @@ describeWithMysql('MySQL store, with faults', () => {
     await eventually(async () => ![before, null].includes(await holder()));
   });
 
-  it('recognizes a lost batch by its conflicts, too, and looks up exactly that batch', async () => {
+  it('returns conflicts as well when it looks up the outcome of a lost batch', async () => {
     proxy.breakAt('COMMIT', 'cutAfterAnswer');
     const outcomes = await committed(store, [
       create('a', '1', [[1, 'v']]),
@@ -114,7 +114,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(await committed(store, [create('d', '', [[1, 'v']])])).to.have.nested.property('[0].holder', key('a'));
   });
 
-  it('reports every writer the true outcome of its write while its sessions are killed repeatedly [slow]', async () => {
+  it('reports the true outcome of each write while its sessions are killed repeatedly [slow]', async () => {
     const group = new GroupCommit(store, { maxOperations: 8, onError: (error) => expect.fail(String(error)) });
     let acknowledged = 0;
     let kills = 0;
@@ -147,7 +147,7 @@ describeWithMysql('MySQL store, with faults', () => {
 
     afterEach(() => other.end());
 
-    /** Waits until a session of the store waits for a lock in a statement, and returns the session. */
+    /** Waits until a session of the store waits for a lock in this statement, and returns the id of the session. */
     const waiting = async (statement: string): Promise<number> =>
       eventually(async () => {
         const [[[id] = []] = []] = await administer(
@@ -156,7 +156,7 @@ describeWithMysql('MySQL store, with faults', () => {
         return Number(id ?? 0);
       });
 
-    it('writes once when its statement is interrupted and tried again', async () => {
+    it('writes exactly once when its statement is interrupted and repeated', async () => {
       await other.query('START TRANSACTION', 'SELECT revision FROM counter WHERE id = 1 FOR UPDATE');
       const commit = store.commit([create('a', '1')]);
       await administer(`KILL QUERY ${await waiting('SELECT revision FROM counter')}`);
@@ -165,8 +165,9 @@ describeWithMysql('MySQL store, with faults', () => {
       expect(await history()).to.deep.equal([key('before'), key('a')]);
     });
 
-    it('writes once when the server undoes its transaction to end a deadlock', async () => {
-      // The server rolls back the transaction that has changed less.
+    it('writes exactly once when the server rolls back its transaction because of a deadlock', async () => {
+      // To end a deadlock, the server rolls back the transaction that has changed less. This transaction has changed
+      // more than that of the store.
       const ballast = Array.from({ length: 200 }, (_, n) => `(${n})`).join();
       await other.query('CREATE TABLE ballast (n INT) ENGINE = InnoDB', 'START TRANSACTION');
       await other.query(`INSERT INTO ballast VALUES ${ballast}`, 'SELECT 1 FROM kv WHERE kind = 1 FOR UPDATE');
@@ -189,7 +190,7 @@ describeWithMysql('MySQL store, with faults', () => {
     expect(rows).to.equal(1501);
   });
 
-  it('fails with io while the database is down, at once after a while, and continues when it is back', async () => {
+  it('fails with io while the database is down, without a wait after the first failure, and continues when the database is up again', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'io' });
@@ -207,7 +208,7 @@ describeWithMysql('MySQL store, with faults', () => {
     ['cut', 'not written', ['before', 'b']],
     ['cutAfterAnswer', 'written', ['before', 'a', 'b']],
   ] as const) {
-    it(`reports an unknown outcome when no server can be asked, and continues when the write is found to be ${what} [slow]`, async () => {
+    it(`reports an unknown outcome when the server does not respond, and continues later; the write was ${what} [slow]`, async () => {
       proxy.breakAt('COMMIT', fault, () => (proxy.isDown = true));
       expect(await rejectionOf(store.commit([create('a', '1')]))).to.include({ name: 'StoreError', code: 'unknown' });
       proxy.isDown = false;
@@ -254,7 +255,7 @@ describeWithMysql('MySQL store, with faults', () => {
       });
     }
 
-    it('reports unknown when another store has compacted the evidence, and continues', async () => {
+    it('reports an unknown outcome when another store has compacted the log of the write, and continues', async () => {
       proxy.breakAt('COMMIT', 'cut', () => (proxy.isDown = true));
       const lost = rejectionOf(store.commit([create('a', '1')]));
       await eventually(() => proxy.isDown);
@@ -268,8 +269,8 @@ describeWithMysql('MySQL store, with faults', () => {
       expect([before, revisionOf(outcomes[0])]).to.deep.equal([x, x + 1]);
     });
 
-    it('delays the other store for seconds when it hangs with the counter locked, and then writes after the other store [slow]', async () => {
-      // Measured in the server's time, since the server ends the session.
+    it('delays the other store only for seconds when it hangs with the lock of the counter, and then writes after the other store [slow]', async () => {
+      // This store uses the real clock, because the server measures the time after which it ends the session.
       const hanging = storeOn({ ...database, host: '127.0.0.1', port: proxy.port });
       await hanging.open();
       let isHanging = false;
@@ -282,7 +283,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   });
 
-  it('writes nothing until it has its lock again, when an exclusive store was opened in between', async () => {
+  it('writes nothing until it has its lock again after an exclusive store was opened meanwhile', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     const thief = storeOn(database, { exclusive: true });

@@ -11,7 +11,7 @@ import { openStore } from '../open/database-url.ts';
 import { create, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-describeWithMysql('MySQL store, with others', () => {
+describeWithMysql('MySQL store, with other stores on the database', () => {
   let database: MysqlDatabase;
   let stores: Store[];
 
@@ -36,7 +36,7 @@ describeWithMysql('MySQL store, with others', () => {
     return (await administer(`SELECT IS_USED_LOCK(${lock(place)})`, 'DO 0'))[0]?.[0]?.[0];
   };
 
-  it('opens when several start at once on an empty database, and all agree on its epoch', async () => {
+  it('has the same epoch as others when several stores open an empty database at the same time', async () => {
     const opened = await Promise.all([make(), make(), make(), make()].map((store) => store.open()));
     expect(new Set(opened.map(({ epoch }) => epoch)).size).to.equal(1);
     for (const [at, store] of stores.entries()) {
@@ -44,7 +44,7 @@ describeWithMysql('MySQL store, with others', () => {
     }
   });
 
-  it('has the database for itself only when no other store has it, and names the one that does [slow]', async () => {
+  it('opens exclusively only when no other store has the database open, and otherwise names the connections of the others [slow]', async () => {
     const [a, b] = [make(), make()];
     await Promise.all([a.open(), b.open()]);
     const holders = [await holderOf(0), await holderOf(1)];
@@ -60,7 +60,7 @@ describeWithMysql('MySQL store, with others', () => {
     await make(true).open();
   });
 
-  it('refuses other stores while it has the database for itself, and accepts them afterwards [slow]', async () => {
+  it('excludes other stores while it is open exclusively, but not after it is closed [slow]', async () => {
     const alone = make(true);
     await alone.open();
     for (const exclusive of [false, true]) {
@@ -77,7 +77,7 @@ describeWithMysql('MySQL store, with others', () => {
     expect(await scanned(next)).to.have.lengthOf(1);
   });
 
-  it('waits a moment for the database, because its last process may just have ended', async () => {
+  it('waits a moment for the locks of a process that is just ending', async () => {
     const alone = make(true);
     await alone.open();
     const opening = make().open();
@@ -91,7 +91,7 @@ describeWithMysql('MySQL store, with others', () => {
     expect(await opening).to.include({ revision: 0 });
   });
 
-  it('has the database for itself again after its connection was lost [slow]', async () => {
+  it('has all its locks again after an exclusive store has lost its connection [slow]', async () => {
     const alone = make(true);
     await alone.open();
     const before = await holderOf(0);
@@ -100,7 +100,7 @@ describeWithMysql('MySQL store, with others', () => {
     expect(await rejectionOf(make().open())).to.include({ code: 'locked' });
   });
 
-  it('refuses a 65th store with the reason', async () => {
+  it('refuses a 65th store with a reason', async () => {
     const others = await MysqlConnection.open(database, systemClock);
     for (let place = 0; place < 63; place += 1) await others.query(`SELECT GET_LOCK(${lock(place)}, 0)`);
     await make().open();
@@ -112,7 +112,7 @@ describeWithMysql('MySQL store, with others', () => {
     await make().open();
   });
 
-  it('is exclusive or shared, as its opener requests', async () => {
+  it('is exclusive or shared, as the options of openStore say', async () => {
     const { host, port, user, password } = database;
     const url = `mysql://${user}:${encodeURIComponent(password)}@${host}:${port}/${database.database}`;
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };

@@ -4,45 +4,46 @@ import { StoreError } from '../store-error.ts';
 
 /**
  * The number of stores that may have one database open. MySQL has no shared user-level locks, so there are this many
- * exclusive ones: a store takes any one of them, and a store that needs the database for itself takes all. The locks
- * live as long as the writing session.
+ * exclusive locks. A store takes any one of them, and a store that needs the database exclusively takes all. The locks
+ * last as long as the writing session.
  */
 const maxStores = 64;
 
 /**
- * The time, in seconds, to wait for a lock. It is long enough for the server to notice that the session of a killed
- * process is gone.
+ * The maximum time to wait for a lock, in seconds. In this time, the server notices that the session of a killed
+ * process has ended.
  */
 const timeoutS = 2;
 
 /**
- * The time to wait after an earlier session of this store was ended, in seconds. It is longer because a running
- * transaction of that session has to be rolled back.
+ * The maximum time to wait, in seconds, until an earlier session of this store has ended. It is longer because a
+ * running transaction of that session must be rolled back.
  */
 const evictedTimeoutS = 5;
 
 export interface LockOptions {
   /** The database's name in messages. */
   readonly name: string;
-  /** Only this store knows the token. */
+  /** A secret that only this store knows, and that names its lock. */
   readonly token: string;
   /** True when no other store may have the database open. */
   readonly exclusive: boolean;
 }
 
-// Names of locks have at most 64 characters, and are global to the server.
+// The names of the locks. They have at most 64 characters, and are global to the server, so they contain a hash of the
+// database's name.
 const places = Array.from(
   { length: maxStores },
   (_, place) => `CONCAT('homeostat:', SHA1(LOWER(DATABASE())), ':${place}')`,
 );
 const ownLock = (token: string): string => `CONCAT('homeostat-store:', SHA1(${hex(token)}))`;
 
-// The server evaluates operands only until one of them decides. So one form takes a single place, and the other takes
-// all places up to the first that is not free.
+// The server evaluates the operands of OR and AND only until one of them decides. So the first expression takes a
+// single lock, and the second takes all locks up to the first one that is not free.
 const takeAny = places.map((place) => `GET_LOCK(${place}, 0)`).join(' OR ');
 const takeAll = places.map((place) => `GET_LOCK(${place}, ${timeoutS})`).join(' AND ');
-// Looks at all places, waits for the first one, and then looks at all again: a store that holds all places releases
-// them together, but of many stores that hold one place each, any may release its place.
+// Tries all locks, waits for the first one, and then tries all again. A store that holds all locks releases them
+// together, so the wait for the first one is enough; of many stores that hold one lock each, any may release its lock.
 const takeAnyInTime = `${takeAny} OR GET_LOCK(${places[0]}, ${timeoutS}) OR ${takeAny}`;
 const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).join(', ')}`;
 
@@ -60,16 +61,21 @@ export async function lockDatabase(connection: MysqlConnection, options: LockOpt
   throw refusal(await holdersOf(connection), options);
 }
 
-/** Releases the locks at once: a session that ends keeps them until the server has noticed. */
+/**
+ * Releases the locks immediately. Otherwise the server would release them only after it has noticed that the session
+ * has ended.
+ */
 export async function unlockDatabase(connection: MysqlConnection): Promise<void> {
   await connection.query('DO RELEASE_ALL_LOCKS()');
 }
 
-/** Ends this store's earlier session if it still exists: its transaction may hold the counter. */
+/**
+ * Ends the earlier session of this store if it still exists, because its transaction may have the lock of the counter.
+ */
 export async function evict(connection: MysqlConnection, token: string): Promise<void> {
   const [[[session] = []] = []] = await connection.query(`SELECT IS_USED_LOCK(${ownLock(token)})`);
   if (session === null || session === undefined) return;
-  // The session may have ended by itself. If it cannot be ended, its locks show that it still exists.
+  // The session may have ended by itself, so an error is ignored. If the session still exists, its locks show this.
   await connection.query(`KILL ${int(Number(session))}`).catch(() => undefined);
 }
 
@@ -95,7 +101,7 @@ async function isTrue(connection: MysqlConnection, condition: string): Promise<b
   return value === 1;
 }
 
-/** The server's ids of the sessions of other stores. */
+/** Returns the server's ids of the sessions of other stores. */
 async function holdersOf(connection: MysqlConnection): Promise<number[]> {
   const [[holders = []] = []] = await connection.query(listHolders);
   const sessions = new Set(holders.filter((holder) => holder !== null).map(Number));

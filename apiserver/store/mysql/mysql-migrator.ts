@@ -8,8 +8,8 @@ import { checkSchemaVersion, pendingMigrations, type SchemaVersions } from '../s
 import { StoreError } from '../store-error.ts';
 
 /**
- * A lock of its own beside the store's: one process migrates, while others that start wait, and then find the
- * migration done.
+ * The lock for migrations, in addition to the locks of stores. One process migrates; others that start meanwhile wait,
+ * and then find the migration done.
  */
 const lockName = `CONCAT('homeostat-schema:', SHA1(LOWER(DATABASE())))`;
 const lockTimeoutS = 30;
@@ -22,8 +22,8 @@ export interface MigrationOptions {
 }
 
 /**
- * Brings the tables to this program's version. Every migration can be repeated, and its version is recorded when it is
- * done, so that the next start repairs a crash in the middle, which DDL cannot roll back.
+ * Migrates the tables to this program's version. DDL cannot be rolled back, so a crash can leave a migration half done.
+ * Therefore every migration can be repeated, and its version is stored only when it is done: the next start repeats it.
  */
 export async function migrate(connection: MysqlConnection, options: MigrationOptions): Promise<void> {
   const [[[taken] = []] = []] = await connection.query(`SELECT GET_LOCK(${lockName}, ${lockTimeoutS})`);
@@ -35,7 +35,7 @@ export async function migrate(connection: MysqlConnection, options: MigrationOpt
   }
 }
 
-/** Returns the schema version of a database, and changes nothing. Rejects with StoreError. */
+/** Returns the schema version of a database, without changing it. Rejects with StoreError. */
 export async function mysqlSchema(database: MysqlDatabase, clock: Clock): Promise<SchemaVersions> {
   const name = nameOf(database);
   let connection: MysqlConnection | undefined;
@@ -64,7 +64,10 @@ async function migrateLocked(connection: MysqlConnection, { name, epoch }: Migra
   }
 }
 
-/** Older programs that share the database either write before this, or see the new version and stop writing. */
+/**
+ * Stores the version to which the database is being upgraded. Older programs that use the database either have written
+ * before this, or see the new version and stop writing.
+ */
 async function announce(connection: MysqlConnection): Promise<void> {
   const target = sql.setMeta('upgrading', String(sql.migrations.length));
   await connection.query(sql.begin, sql.lockCounter, target, sql.commit);
@@ -77,6 +80,6 @@ async function schemaVersion(connection: MysqlConnection, name: string): Promise
     throw new StoreError('corrupt', `${name} is a database of another program`);
   }
   const [[[version] = []] = []] = await connection.query(sql.getMeta('schema'));
-  // Numbers are stored as text, since `meta` has the epoch as well.
+  // Numbers in `meta` are stored as text, because the same column has the epoch.
   return Number(String(version ?? 0));
 }

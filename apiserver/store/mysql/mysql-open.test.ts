@@ -19,7 +19,7 @@ import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { bytes, create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 import type { Store } from '../store.ts';
 
-/** Needs no escape in SQL, and occurs in no other text. */
+/** A password that needs no escape in SQL, and that occurs in no other text. */
 const password = 'swordfish-8125';
 
 async function failureToOpen(database: MysqlDatabase, options: Partial<MysqlStoreParts> = {}): Promise<unknown> {
@@ -29,7 +29,7 @@ async function failureToOpen(database: MysqlDatabase, options: Partial<MysqlStor
   return error;
 }
 
-/** Sets a variable of the server while `body` runs. */
+/** Sets a global variable of the server while `body` runs. */
 async function withGlobal(name: string, value: number | string, body: () => Promise<void>): Promise<void> {
   const [[[before] = []] = []] = await administer(`SELECT @@GLOBAL.${name}`, 'DO 0');
   const literal = (each: unknown): string => (typeof each === 'number' ? `${each}` : `'${String(each)}'`);
@@ -41,13 +41,13 @@ async function withGlobal(name: string, value: number | string, body: () => Prom
   }
 }
 
-/** The number of a store's sessions that the server reports. */
+/** Returns the number of sessions that the server reports for a database. */
 async function sessionsOf({ database }: MysqlDatabase): Promise<number> {
   const [rows] = await administer(`SELECT id FROM information_schema.processlist WHERE db = '${database}'`);
   return rows?.length ?? 0;
 }
 
-describeWithMysql('MySQL store, opening', () => {
+describeWithMysql('a MySQL store that is opened', () => {
   let database: MysqlDatabase;
   let store: Store;
   const users: string[] = [];
@@ -63,7 +63,7 @@ describeWithMysql('MySQL store, opening', () => {
     await dropDatabases();
   });
 
-  /** The database as a user with only the privileges that the manual requires. */
+  /** Creates a user with only the privileges that the manual requires, and returns the database with this user. */
   const asPlainUser = async (): Promise<MysqlDatabase> => {
     const user = `u${database.database.slice(-20)}`;
     users.push(`'${user}'@'%'`);
@@ -74,7 +74,7 @@ describeWithMysql('MySQL store, opening', () => {
     return { ...database, user, password };
   };
 
-  it('leaves no session behind, closed or refused', async () => {
+  it('leaves no session behind when it is closed or refused', async () => {
     await store.open();
     expect(await failureToOpen(database, { exclusive: true })).to.include({ code: 'locked' });
     await eventually(async () => (await sessionsOf(database)) === 2);
@@ -82,7 +82,7 @@ describeWithMysql('MySQL store, opening', () => {
     await eventually(async () => (await sessionsOf(database)) === 0);
   });
 
-  it('needs no privilege beyond those on its own database', async () => {
+  it('needs privileges only on its own database', async () => {
     store = storeOn(await asPlainUser());
     await store.open();
     await written(store, create('a', '1', [[1, 'v']]));
@@ -100,8 +100,8 @@ describeWithMysql('MySQL store, opening', () => {
     await written(store, create('b', '2'));
   });
 
-  it('names the server that it cannot reach, and never the password', async () => {
-    // No process listens on this port, or gets it.
+  it('names the server that it cannot reach, but never the password', async () => {
+    // No process listens on this port, because it is reserved.
     const port = 1;
     const error = await failureToOpen({ ...database, host: '127.0.0.1', port, password });
     expect(error).to.include({ code: 'io' });
@@ -109,7 +109,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(JSON.stringify([error, (error as Error).stack, (error as Error).cause])).not.to.include(password);
   });
 
-  it('names the refused user and the missing database, and never the password', async () => {
+  it('names the refused user and the missing database, but never the password', async () => {
     const denied = await failureToOpen({ ...database, user: 'nobody', password });
     expect(denied).to.include({ code: 'refused' });
     expect(String(denied)).to.include("'nobody'@").and.not.to.include(password);
@@ -118,7 +118,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(String(missing)).to.include('homeostat_test_missing');
   });
 
-  it('refuses a database that a newer program wrote, naming both versions', async () => {
+  it('refuses a database that a newer program has upgraded, with a message that names both versions', async () => {
     await store.open();
     await store.close();
     await administer(`UPDATE ${database.database}.meta SET value = '${migrations.length + 1}' WHERE name = 'schema'`);
@@ -143,7 +143,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(await failureToOpen(database)).to.include({ code: 'corrupt' });
   });
 
-  it('completes a first start that ended in the middle', async () => {
+  it('completes a first start that a crash has interrupted', async () => {
     await administer(
       `USE ${database.database}`,
       'CREATE TABLE meta (name VARBINARY(64) NOT NULL PRIMARY KEY, value VARBINARY(255) NOT NULL) ENGINE = InnoDB',
@@ -154,7 +154,7 @@ describeWithMysql('MySQL store, opening', () => {
     await written(store, create('a', '1', [[1, 'v']]));
   });
 
-  it('has an epoch even if its first start was cut off just before writing it', async () => {
+  it('has an epoch even if the first start was interrupted just before it wrote the epoch', async () => {
     const proxy = await FaultProxy.start(database);
     proxy.breakAt(Buffer.from('epoch').toString('hex'), 'cut');
     expect(await failureToOpen({ ...database, port: proxy.port })).to.include({ code: 'io' });
@@ -162,7 +162,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect((await store.open()).epoch).to.match(/^[0-9a-f-]{36}$/);
   });
 
-  it('migrates once when several start at once, and all agree on the epoch', async () => {
+  it('migrates only once when several stores start at the same time, and all have the same epoch', async () => {
     const connections = await Promise.all([1, 2, 3].map(() => MysqlConnection.open(database, systemClock)));
     const name = nameOf(database);
     await Promise.all(connections.map((connection, n) => migrate(connection, { name, epoch: `epoch ${n}` })));
@@ -172,7 +172,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(rows?.map(String).sort()[1]).to.match(/^epoch [012]$/);
   });
 
-  it('refuses a key that is too long, even where a server is configured to truncate it', async () => {
+  it('refuses a key that is too long, even if the server is configured to truncate it', async () => {
     await withGlobal('sql_mode', '', async () => {
       await store.open();
       const long = { op: 'create', key: `/${'k'.repeat(700)}`, kind, data: bytes('') } as const;
@@ -181,7 +181,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(await scanned(store)).to.deep.equal([]);
   });
 
-  it('warns when the server may lose acknowledged writes, and only then', async () => {
+  it('warns only when the server may lose acknowledged writes', async () => {
     const { logger, warnings } = warningsOf();
     store = storeOn(database, { logger });
     await store.open();
@@ -195,7 +195,7 @@ describeWithMysql('MySQL store, opening', () => {
     expect(warnings[0]).to.include('may be lost').and.to.include('innodb_flush_log_at_trx_commit is 2');
   });
 
-  it('opens once, and closes without having been opened', async () => {
+  it('opens only once, and can be closed without having been opened', async () => {
     await store.open();
     expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
     await storeOn(database).close();

@@ -16,10 +16,10 @@ import { type RowPage, pageLimits, type PageLimits, pageOf } from '../server/pag
 import { SharedRead } from '../shared-read.ts';
 import { type Change, CompactedError, type Row, type StoredClaims, type StoredIndexes } from '../store.ts';
 
-/** The number of claims read at once, which takes about a millisecond. */
+/** The number of claims that are read without a pause, which takes about a millisecond. */
 const claimsAtOnce = 2_000;
 
-/** The idle timeout of a session that only reads and blocks nothing: the servers' default. */
+/** The idle timeout of a session that only reads, and so blocks nothing: the default of the servers, in seconds. */
 const idleTimeoutS = 28_800;
 
 export interface MysqlReaderParts {
@@ -29,7 +29,7 @@ export interface MysqlReaderParts {
   readonly history: KnownHistory;
 }
 
-/** The reading side, on a session of its own: a scan blocks no commit. */
+/** Reads the database, on a session of its own, so that a scan blocks no commit. */
 export class MysqlReader {
   readonly #name: string;
   readonly #history: KnownHistory;
@@ -60,13 +60,16 @@ export class MysqlReader {
     return this.#revision.get();
   }
 
-  /** Rejects with StoreError `newer` for tables of a newer program. */
+  /** Checks the version of the tables. Rejects with StoreError `newer` if a newer program has upgraded them. */
   async checkSchema(): Promise<void> {
     const [[[version] = []] = []] = await this.#read(sql.getSchema);
     checkSchemaVersion({ migrations: sql.migrations, version: Number(version ?? 0), name: this.#name });
   }
 
-  /** The kinds that have objects, in the order of their keys: a key belongs to one kind. */
+  /**
+   * Returns the numbers of the kinds that have objects, in the order of the objects' keys. All keys of a kind have the
+   * same prefix.
+   */
   async kinds(): Promise<number[]> {
     const [rows = []] = await this.#read(sql.listKinds);
     const kinds = rows.map(([kind, key]) => ({ kind: Number(kind), key: bytesIn(key) }));
@@ -99,7 +102,7 @@ export class MysqlReader {
   /** Returns the first changes after a revision, without gaps. Rejects with CompactedError. */
   async changes(after: number, limits: PageLimits): Promise<RowPage<Change>> {
     const known = this.#history.last;
-    // The bound is read after the changes, so that it includes every compaction before they were read.
+    // compactRevision is read after the changes, so that it includes every compaction that was made before this read.
     const statements = [sql.noteCounter, sql.listChanges(after, limits), sql.lookAt(known.revision)];
     const [, found = [], [row = []] = []] = await this.#read(...statements);
     const history = historyOf(row);
@@ -115,7 +118,7 @@ export class MysqlReader {
     return Number(revision);
   }
 
-  /** Reads can be repeated: callers do not notice a connection that was lost meanwhile. */
+  /** Executes reads. Repeats them when the connection is lost, so that callers do not notice the loss. */
   async #read(...statements: readonly string[]): Promise<readonly (readonly ResultRow[])[]> {
     for (let attempts = 1; ; attempts += 1) {
       const connection = await this.#link.get();
@@ -133,7 +136,7 @@ function bytesIn(cell: ResultRow[number] | undefined): Uint8Array {
   throw new TypeError(`a binary column has a ${typeof cell}`);
 }
 
-/** The last column of a row has the bytes of the page so far. */
+/** Returns the number of bytes of a page, which is in the last column of the last row. */
 function bytesOf(rows: readonly ResultRow[]): number {
   return Number(rows.at(-1)?.at(-1) ?? 0);
 }
@@ -141,7 +144,7 @@ function bytesOf(rows: readonly ResultRow[]): number {
 function changeOf([revision, op, kind, key, data, previous, previousRevision]: ResultRow): Change {
   const name = operationNames[Number(op)];
   if (name === undefined) throw new TypeError(`the log has an operation ${String(op)}`);
-  // For a deletion without a last state, that state is the previous one.
+  // A deletion without a state of its own has the previous state as its last state.
   const bytes = bytesIn(data ?? previous);
   const change = { revision: Number(revision), op: name, key: String(key), kind: Number(kind), data: bytes };
   if (previous === null || previous === undefined) return change;

@@ -35,7 +35,7 @@ describeWithMysql('MySQL stores that share a database', () => {
   const inDatabase = (...statements: string[]): Promise<unknown> =>
     administer(`USE ${database.database}`, ...statements);
 
-  it('show no change beyond the counter, and every change up to it', async () => {
+  it('return every change up to the counter, and no change beyond it', async () => {
     const [a, b] = pair();
     const shown = async (): Promise<number[]> => (await b.changes(0, 10)).map(({ revision }) => revision);
     await written(a, create('1', ''), create('2', ''), create('3', ''));
@@ -45,7 +45,7 @@ describeWithMysql('MySQL stores that share a database', () => {
     expect(await shown()).to.deep.equal([1, 2, 3]);
   });
 
-  describe('lose a history that one of them knows:', () => {
+  describe('with a history that one of the stores knows', () => {
     const expectDiverged = async (store: Store): Promise<void> => {
       const attempts = [store.commit([create('late', '')]), store.changes(0, 10)];
       for (const error of await Promise.all(attempts.map(rejectionOf))) {
@@ -54,12 +54,12 @@ describeWithMysql('MySQL stores that share a database', () => {
     };
 
     for (const [what, ...statements] of [
-      ['a backup is restored, and its epoch renewed', `UPDATE meta SET value = UUID() WHERE name = 'epoch'`],
-      ['the counter goes back', 'DELETE FROM log WHERE revision = 2', 'UPDATE counter SET revision = 1'],
-      ['another batch has its revision', `UPDATE log SET batch = REPEAT('x', 16) WHERE revision = 2`],
-      ['no row has its revision', 'DELETE FROM log WHERE revision = 2'],
+      ['a backup was restored, and has a new epoch', `UPDATE meta SET value = UUID() WHERE name = 'epoch'`],
+      ['the counter was decreased', 'DELETE FROM log WHERE revision = 2', 'UPDATE counter SET revision = 1'],
+      ['its last revision belongs to another batch', `UPDATE log SET batch = REPEAT('x', 16) WHERE revision = 2`],
+      ['its last revision is not in the log', 'DELETE FROM log WHERE revision = 2'],
     ] as const) {
-      it(`${what}, and it writes and reads nothing after that`, async () => {
+      it(`refuse reads and writes from then on when ${what}`, async () => {
         const [a] = pair();
         await written(a, create('1', ''), create('2', ''));
         await inDatabase(...statements);
@@ -72,7 +72,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       });
     }
 
-    it('a history that it has only read', async () => {
+    it('refuse reads and writes when the lost history was only read', async () => {
       const [a, b] = pair();
       await written(b, create('1', ''), create('2', ''));
       expect(await a.changes(0, 10)).to.have.lengthOf(2);
@@ -80,7 +80,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(a);
     });
 
-    it('a history that existed when it opened', async () => {
+    it('refuse reads and writes when the lost history is from before the store was opened', async () => {
       const [a] = pair();
       await written(a, create('1', ''), create('2', ''));
       const late = storeOn(database);
@@ -90,7 +90,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(late);
     });
 
-    it('a database whose history another store starts again', async () => {
+    it('refuse reads and writes when another store has started a new history', async () => {
       const [a, b] = pair();
       const begun = await a.startHistory(1_000_000);
       await expectDiverged(b);
@@ -101,7 +101,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       expect(await a.changes(begun.revision, 10)).to.have.lengthOf(1);
     });
 
-    it('not a history that is only compacted', async () => {
+    it('continue when the history is only compacted', async () => {
       const [a, b] = pair();
       await written(a, create('1', ''), create('2', ''));
       await b.compact(2, 10);
@@ -118,7 +118,10 @@ describeWithMysql('MySQL stores that share a database', () => {
 
     const writers = 16;
 
-    /** An object that is created, changed, deleted and created again, with a unique value, among others. */
+    /**
+     * Creates, changes and deletes an object with a unique value, again and again. Each commit also creates another
+     * object.
+     */
     const write = async (store: Store, n: number, rounds: number): Promise<Written[]> => {
       const done: Written[] = [];
       let last: number | undefined;
@@ -147,7 +150,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       return (await Promise.all(all)).flat();
     };
 
-    /** Reads from its last revision on until it has all changes, without a pause. */
+    /** Reads changes without a pause, each time from the last revision on, until it has the last change. */
     const follow = async (store: Store, isLast: (revision: number) => boolean): Promise<number[]> => {
       const seen: number[] = [];
       while (!isLast(seen.at(-1) ?? 0)) {
@@ -177,11 +180,12 @@ describeWithMysql('MySQL stores that share a database', () => {
       expect(await latestDeadlock()).to.not.include(database.database);
     };
 
-    it("show 3 readers each of 16 writers' changes once, in order [slow]", () => expectOrder(5));
+    it('return each change of 16 writers once and in order to 3 readers [slow]', () => expectOrder(5));
 
-    it("show 3 readers each of 16 writers' changes once, in order, under a long load [slow]", () => expectOrder(30));
+    it('return each change of 16 writers once and in order to 3 readers, under a long load [slow]', () =>
+      expectOrder(30));
 
-    it('lose no change silently when they compact: a reader receives each change, or gets an error for it [slow]', async () => {
+    it('return each change to a reader, or an error, when another store compacts the history [slow]', async () => {
       let last = Infinity;
       let isDone = false;
       let compacted = 0;

@@ -7,25 +7,27 @@ import { type MysqlDatabase, nameOf } from './mysql-url.ts';
 import { StoreError } from '../store-error.ts';
 
 /**
- * A statement must have room for the largest object and for the row of its change: an object has up to 1.5 MiB, and the
- * log has it twice.
+ * The minimum size of packets that a server must accept. An object has up to 1.5 MiB, and a row of the log may have it
+ * twice.
  */
 const minPacketBytes = 4 * 1024 * 1024;
 
 export interface SessionOptions {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
-  /** The server ends a session that is idle for longer, with its locks and its transaction. In seconds. */
+  /**
+   * The idle timeout, in seconds. The server ends a session that is idle for longer, and its locks and its transaction.
+   */
   readonly idleTimeoutS: number;
 }
 
 /**
- * `sql_mode` prevents the server from truncating a key that is too long. READ COMMITTED: each statement sees
- * everything committed before it, so that reads under the counter's lock are current. `innodb_lock_wait_timeout`, in
- * seconds: a session that waits for the counter blocks a global lock (FLUSH TABLES WITH READ LOCK, SET GLOBAL
- * read_only), behind which the counter's holder waits with its next statement, and the server does not detect this
- * deadlock. `net_read_timeout`: a client that stops in the middle of a statement holds the counter no longer than
- * this.
+ * Returns the settings of a session. `sql_mode`: the server must not truncate a key that is too long. READ COMMITTED:
+ * each statement sees everything that was committed before it, so that reads under the counter's lock are current.
+ * `innodb_lock_wait_timeout`, in seconds: a session that waits for the counter blocks a global lock (FLUSH TABLES WITH
+ * READ LOCK, SET GLOBAL read_only). The next statement of the session that has the counter waits behind this global
+ * lock. The server does not detect this deadlock, so the timeout ends it. `net_read_timeout`, in seconds: if a client
+ * stops in the middle of a statement, its session keeps the counter for at most this time.
  */
 function settings(idleTimeoutS: number): readonly string[] {
   return [
@@ -36,7 +38,10 @@ function settings(idleTimeoutS: number): readonly string[] {
   ];
 }
 
-/** A connection with its settings. Rejects with StoreError: `io` while the server does not respond. */
+/**
+ * Opens a connection, and sets its settings. Rejects with StoreError; the code is `io` while the server does not
+ * respond.
+ */
 export async function openSession({ database, clock, idleTimeoutS }: SessionOptions): Promise<MysqlConnection> {
   let connection: MysqlConnection | undefined;
   try {
@@ -49,15 +54,19 @@ export async function openSession({ database, clock, idleTimeoutS }: SessionOpti
   }
 }
 
-/** The parts of the server's configuration that decide whether it is usable, and how safe. */
+/**
+ * The version and the settings of a server that decide whether the store can use it, and whether commits survive a
+ * power cut.
+ */
 export interface ServerFacts {
   readonly version: string;
   readonly maxPacketBytes: number;
-  /** 1: every commit is synced to disk. */
+  /** With 1, every commit is synced to the disk. */
   readonly flushLogAtCommit: number;
   readonly hasBinaryLog: boolean;
   /**
-   * 1: every commit is synced to the binary log as well. Recovery undoes a transaction that the binary log has lost.
+   * With 1, the binary log is synced to the disk at every commit as well. After a crash, recovery rolls back a
+   * transaction that is missing in the binary log.
    */
   readonly syncBinaryLog: number;
 }
@@ -89,7 +98,7 @@ export function checkServer({ version, maxPacketBytes }: ServerFacts, name: stri
   }
 }
 
-/** The reason why a power cut could lose acknowledged writes; undefined when it cannot. */
+/** Returns the reason why acknowledged writes may be lost in a power cut; undefined when they cannot be lost. */
 export function durabilityGap(facts: ServerFacts): string | undefined {
   const { flushLogAtCommit, hasBinaryLog, syncBinaryLog } = facts;
   if (flushLogAtCommit !== 1) return `innodb_flush_log_at_trx_commit is ${flushLogAtCommit}, not 1`;
@@ -99,8 +108,8 @@ export function durabilityGap(facts: ServerFacts): string | undefined {
 
 function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
-  // A version of MariaDB contains this name. It has limits of its own, because its numbers continued MySQL's 5.5 with
-  // 10.0.
+  // The version of a MariaDB server contains this name. It is compared with another oldest version, because MariaDB
+  // numbered the successor of 5.5 as 10.0.
   const [oldestMajor, oldestMinor] = version.includes('MariaDB') ? [10, 6] : [8, 0];
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }

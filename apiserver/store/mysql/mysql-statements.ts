@@ -3,19 +3,21 @@ import { packRows } from './statement-packing.ts';
 import type { PageLimits } from '../server/pages.ts';
 
 /**
- * Statements for MySQL 8 and MariaDB 10.6. All values in their text are integers and hexadecimal literals, so nothing
- * has to be escaped, whatever the server's `sql_mode` and character set. Objects' bytes are sent as parameters of
- * {@link insertLog}: as hexadecimal, parsing them took three times as long as writing them.
+ * The statements for MySQL 8 and MariaDB 10.6. All values in their text are integers or hexadecimal literals, so
+ * nothing has to be escaped, whatever `sql_mode` and character set the server has. The bytes of objects are sent as
+ * parameters of {@link insertLog}: if they were hexadecimal literals, the server would take three times as long to
+ * parse them as to write them.
  */
 
 /**
- * One entry per schema version, applied in order; `meta` holds the number of applied entries. An entry never changes
- * once released, and can be repeated: every DDL statement commits, so that a crash leaves half of an entry behind.
+ * One entry for each schema version, in order. `meta` has the number of applied entries. A released entry must not
+ * change. It must be possible to repeat an entry: every DDL statement commits, so a crash can leave an entry half done.
  *
- * `kv` is clustered by kind and key, the order of a scan (a key belongs to one kind). `size` is the row's bytes, which
- * a page counts without reading them. A delete's `log.data` is null when it equals `previous`. `uniq.value` is `=` and
- * the value, or `#` and its hash. `log.batch` is the batch's id, by which an unknown outcome is looked up.
- * `kind_indexes.indexes` has the numbers of a kind's unique indexes, separated by commas.
+ * `kv` is clustered by kind and key, which is the order of a scan. `size` is the number of bytes of a row, so that the
+ * bytes of a page can be counted without reading them. For a deletion, `log.data` is null when it equals
+ * `log.previous`. `uniq.value` is `=` and the value, or `#` and its hash. `log.batch` is the id of the batch, with
+ * which an unknown outcome is looked up. `kind_indexes.indexes` has the numbers of the unique indexes of a kind,
+ * separated by commas.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS kv (
@@ -59,7 +61,7 @@ export const migrations: readonly string[] = [
    ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC`,
 ];
 
-/** Runs before the first migration: `meta` holds the schema version. */
+/** Creates the table `meta`, before the first migration, because it has the schema version. */
 export const createMeta: string = `CREATE TABLE IF NOT EXISTS meta
   (name VARBINARY(64) NOT NULL PRIMARY KEY, value VARBINARY(255) NOT NULL) ENGINE = InnoDB`;
 export const listTables = `SELECT LOWER(table_name) FROM information_schema.tables WHERE table_schema = DATABASE()`;
@@ -69,20 +71,20 @@ export const commit = 'COMMIT';
 export const rollback = 'ROLLBACK';
 
 export const getCounter = 'SELECT revision FROM counter WHERE id = 1';
-/** The session that holds this lock is the only writer until its transaction ends. */
+/** Locks the counter. The session with this lock is the only writer until its transaction ends. */
 export const lockCounter: string = `${getCounter} FOR UPDATE`;
 export const setCounter = (revision: number): string => `UPDATE counter SET revision = ${int(revision)} WHERE id = 1`;
 
 /**
- * The schema version that the database has, or is being upgraded to. MySQL commits each step of a migration, and no
- * older program may write between two steps.
+ * Returns the schema version of the database; during an upgrade, the version to which it is upgraded. MySQL commits
+ * each step of a migration, and no older program may write between two steps.
  */
 export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta WHERE name IN (${hex('schema')}, ${hex('upgrading')})`;
 
 /**
- * Returns five values of one moment: the counter, the epoch, compactRevision, the batch that wrote a revision (in
- * hexadecimal), and the schema version. It is not a part of {@link lockCounter}, which may read other values before it
- * has the lock.
+ * Returns five values from the same point in time: the counter, the epoch, compactRevision, the batch that wrote a
+ * revision (in hexadecimal), and the schema version. This is not a part of {@link lockCounter}, which could read the
+ * other values before it has the lock.
  */
 export const lookAt = (revision: number): string =>
   `SELECT revision, (${getMeta('epoch')}), (${getMeta('compactRevision')}), (${getBatch(revision)}), (${getSchema}) FROM counter WHERE id = 1`;
@@ -90,23 +92,23 @@ export const lookAt = (revision: number): string =>
 export const getMeta = (name: string): string => `SELECT value FROM meta WHERE name = ${hex(name)}`;
 export const setMeta = (name: string, value: string): string =>
   `INSERT INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)}) ON DUPLICATE KEY UPDATE value = ${hex(value)}`;
-/** Adds a value to `meta`, unless there is already one of this name. */
+/** Adds a value to `meta`, unless there is already a value with this name. */
 export const addMeta = (name: string, value: string): string =>
   `INSERT IGNORE INTO meta (name, value) VALUES (${hex(name)}, ${hex(value)})`;
 
 export const getBatch = (revision: number): string => `SELECT HEX(batch) FROM log WHERE revision = ${int(revision)}`;
 
-/** The generations of the kinds that were ever given indexes. Returns `kind, generation`. */
+/** Finds the generations of those kinds whose indexes were ever set. Returns the columns `kind, generation`. */
 export const findGenerations = (kinds: readonly number[]): string[] =>
   kinds.length === 0 ? [] : [`SELECT kind, generation FROM kind_indexes WHERE kind IN (${kinds.map(int).join(', ')})`];
 
 /**
- * The maximum number of values in one list. With more than 200, the server uses statistics instead of looking the
- * values up. With more than 999, MariaDB turns the list into a table.
+ * The maximum number of values in one IN list. With more than 200 values, the server plans the query with statistics
+ * instead of index lookups. With more than 999, MariaDB turns the list into a table.
  */
 const maxListed = 150;
 
-/** Returns `object_key, revision`. */
+/** Finds the present objects of a batch. Returns the columns `object_key, revision`. */
 export function findRows({ keys }: BatchNeeds): string[] {
   return [...keys].flatMap(([kind, ofKind]) =>
     listsOf(ofKind).map(
@@ -115,7 +117,7 @@ export function findRows({ keys }: BatchNeeds): string[] {
   );
 }
 
-/** Returns `kind, idx, value, object_key`. */
+/** Finds the present claims of a batch. Returns the columns `kind, idx, value, object_key`. */
 export function findClaims(claims: readonly ClaimRow[]): string[] {
   return byIndex(claims).map((where) => `SELECT kind, idx, value, object_key FROM uniq WHERE ${where}`);
 }
@@ -126,8 +128,8 @@ export const insertLog = (rows: number): string =>
 const joinedLog = 'log STRAIGHT_JOIN kv ON kv.kind = log.kind AND kv.object_key = log.object_key';
 
 /**
- * Updates the objects from the log's new rows: their bytes are sent once, and the previous bytes never leave the
- * server.
+ * Updates the objects from the new rows of the log. So the bytes of an object are sent only once, and the previous
+ * bytes never leave the server.
  */
 export function applyLog(writes: readonly PlannedWrite[]): string[] {
   const [first, last] = [writes[0], writes.at(-1)];
@@ -141,7 +143,7 @@ export function applyLog(writes: readonly PlannedWrite[]): string[] {
              log.size = log.size + kv.size WHERE ${isNew} AND log.op <> 0`,
         ]
       : []),
-    // Does not use an UPDATE with a join for existing rows, which would copy their bytes to a temporary table first.
+    // Existing rows are not changed with an UPDATE and a join, which would first copy their bytes to a temporary table.
     ...(has('create') || has('update')
       ? [
           `INSERT INTO kv (kind, object_key, revision, size, data)
@@ -154,9 +156,7 @@ export function applyLog(writes: readonly PlannedWrite[]): string[] {
   ];
 }
 
-/**
- * Drops and takes claims. Claims are taken after they are dropped, because a claim for another holder is in both lists.
- */
+/** Drops and takes claims. All claims are dropped first, because a claim that changes its holder is in both lists. */
 export function changeClaims({ dropped, taken }: Pick<BatchPlan, 'dropped' | 'taken'>): string[] {
   const deletes = byIndex(dropped).map((where) => `DELETE FROM uniq WHERE ${where}`);
   const inserts = packRows(taken, { maxRows: 200, maxBytes: Infinity, sizeOf: () => 0 }).map((rows) => {
@@ -170,8 +170,8 @@ export const claimsOfKind = (kind: number): string =>
   `SELECT idx, value, object_key FROM uniq WHERE kind = ${int(kind)}`;
 
 /**
- * Returns `revision, generation, indexes, idx, value, object_key`, all of one snapshot. There is always a row;
- * without claims, it has nulls.
+ * Returns the columns `revision, generation, indexes, idx, value, object_key`, all from one snapshot. There is always a
+ * row; if the kind has no claims, it has nulls.
  */
 export const listKindClaims = (
   kind: number,
@@ -196,10 +196,10 @@ export const listNames = (prefix: string): string =>
 export const addNumber = (name: string): string =>
   `INSERT INTO number (id, name) SELECT COALESCE(MAX(id), 0) + 1, ${hex(name)} FROM number`;
 
-/** A loose index scan: one seek per kind. */
+/** Lists the kinds with a loose index scan: one seek for each kind. */
 export const listKinds = 'SELECT kind, MIN(object_key) FROM kv GROUP BY kind';
 
-/** Returns `object_key, revision, data` and the bytes of the page so far. */
+/** Returns a page of objects: the columns `object_key, revision, data`, and the bytes of the page so far. */
 export function scanKind(kind: number, after: string, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT kv.object_key, kv.revision, kv.data, sized.running FROM (
       SELECT object_key, size, SUM(size) OVER (ORDER BY object_key ROWS UNBOUNDED PRECEDING) AS running FROM (
@@ -209,13 +209,13 @@ export function scanKind(kind: number, after: string, { maxRows, maxBytes }: Pag
     WHERE sized.running - sized.size < ${int(maxBytes)} ORDER BY kv.object_key`;
 }
 
-/** Runs before {@link listChanges}. */
+/** Stores the counter in `@counted`. Runs before {@link listChanges}. */
 export const noteCounter: string = `${getCounter} INTO @counted`;
 
 /**
- * Returns a change's columns, its batch's id, and the bytes of the page so far. Changes beyond the noted counter are
- * left out: MariaDB reads running commits without a lock, so that a statement may see a commit and not the one before
- * it. But it sees everything that an earlier statement has seen, and all commits before that.
+ * Returns a page of changes: the columns of a change, the id of its batch, and the bytes of the page so far. Leaves out
+ * changes beyond `@counted`. MariaDB reads running commits without a lock, so a statement may see a commit, but not the
+ * commit before it. However, it sees every commit that an earlier statement has seen, and all commits before that.
  */
 export function listChanges(after: number, { maxRows, maxBytes }: PageLimits): string {
   return `SELECT log.revision, op, kind, object_key, data, previous, previous_revision, HEX(batch), sized.running FROM (
@@ -233,7 +233,7 @@ export const deleteChanges = (upTo: number): readonly string[] => [
   'SELECT ROW_COUNT()',
 ];
 
-/** An integer literal; it also checks that nothing else gets into a statement's text. */
+/** Returns an integer literal. Throws for any other value, so that no other text gets into a statement. */
 export function int(value: number): string {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`not an unsigned integer: ${value}`);
   return String(value);

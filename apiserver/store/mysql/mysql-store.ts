@@ -20,7 +20,7 @@ import type {
   StoredIndexes,
 } from '../store.ts';
 
-/** MySQL sends no notifications of commits: stores poll. */
+/** The intervals of polling: MySQL sends no notifications of commits. */
 const intervals: LookIntervals = { minMs: 10, maxMs: 50, failedMs: 500 };
 
 export interface MysqlStoreParts {
@@ -29,20 +29,21 @@ export interface MysqlStoreParts {
   readonly logger: Logger;
   readonly uuid: () => string;
   /**
-   * With true, this store has the database to itself: `open` rejects with StoreError `locked` while another store has
-   * it open, and other stores cannot open it meanwhile. Default false: up to 64 stores, of any processes, share it.
+   * True: this store has the database exclusively: `open` rejects with StoreError `locked` while another store has the
+   * database open, and no other store can open it until this one is closed. False: up to 64 stores, in any processes,
+   * can use the database. Default false.
    */
   readonly exclusive?: boolean;
 }
 
-/** A store on MySQL 8.0 or MariaDB 10.6 and newer; connects in `open`. */
+/** Creates a store on MySQL 8.0, MariaDB 10.6, or a newer version. The store connects in `open`. */
 export function createMysqlStore(parts: MysqlStoreParts): Store {
   return new MysqlStore(parts);
 }
 
 /**
- * Two sessions with the server, one to write and one to read. Other stores, of this or other processes, may write as
- * well. Lost connections are opened again. Failures are {@link StoreError}s.
+ * A store with two sessions on a server, one for writes and one for reads. Other stores, in this or other processes,
+ * can write as well. Lost connections are opened again. Methods fail with {@link StoreError}.
  */
 class MysqlStore extends ServerStore implements Store {
   readonly #parts: MysqlStoreParts;
@@ -63,7 +64,7 @@ class MysqlStore extends ServerStore implements Store {
     await this.#reader.open();
     const read = (): Promise<number> => this.#reader.currentRevision();
     const { clock } = this.#parts;
-    // While there is a listener, the database is polled every 10 to 50 ms.
+    // While the store has a listener, it polls the database every 10 to 50 ms.
     return { opened, subscription: new ChangeSubscription({ read, clock, intervals }, opened.revision) };
   }
 

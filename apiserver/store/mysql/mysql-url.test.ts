@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { nameOf, parseMysqlUrl } from './mysql-url.ts';
 
 describe('MySQL URLs', () => {
-  it('name user, password, host, port and database, percent-decoded', () => {
+  it('have user, password, host, port and database, which are percent-decoded', () => {
     expect(parseMysqlUrl('mysql://us%40er:p%2Fw%3A%23@db.example.com:3307/home%20stat')).to.deep.equal({
       host: 'db.example.com',
       port: 3307,
@@ -14,7 +14,7 @@ describe('MySQL URLs', () => {
     });
   });
 
-  it('need no port and no password, and may name MariaDB and the form of encryption', () => {
+  it('need no port and no password, and may name MariaDB and an ssl-mode', () => {
     expect(parseMysqlUrl('mariadb://root@[::1]/db?ssl-mode=VERIFY_IDENTITY')).to.deep.equal({
       host: '::1',
       port: 3306,
@@ -41,7 +41,7 @@ describe('MySQL URLs', () => {
     `mysql://u:secret@host/${'d'.repeat(65)}`,
     'mysql:secret',
   ]) {
-    it(`are refused, and not repeated: ${url}`, () => {
+    it(`are refused with a message that does not contain the URL: ${url}`, () => {
       expect(() => parseMysqlUrl(url)).to.throw(RangeError, /^not a MySQL URL(?!.*secret)/);
     });
   }

@@ -5,7 +5,10 @@ export interface MysqlDatabase {
   readonly user: string;
   readonly password: string;
   readonly database: string;
-  /** MySQL's own `--ssl-mode`: unencrypted; encrypted; encrypted with a certificate for the server's host. */
+  /**
+   * The `--ssl-mode` of MySQL. `DISABLED`: not encrypted; `REQUIRED`: encrypted; `VERIFY_IDENTITY`: encrypted, with a
+   * certificate for the server's host.
+   */
   readonly sslMode: 'DISABLED' | 'REQUIRED' | 'VERIFY_IDENTITY';
 }
 
@@ -13,7 +16,7 @@ const form = 'mysql://<user>[:<password>]@<host>[:3306]/<database>[?ssl-mode=DIS
 
 /**
  * Parses `mysql://…` and `mariadb://…`. User, password and database are percent-decoded; `ssl-mode` defaults to
- * DISABLED. Throws a RangeError for any other URL; the message does not quote it.
+ * DISABLED. Throws a RangeError for any other URL. Its message does not contain the URL.
  */
 export function parseMysqlUrl(url: string): MysqlDatabase {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
@@ -21,7 +24,7 @@ export function parseMysqlUrl(url: string): MysqlDatabase {
   const { hostname, port, username, password, pathname, searchParams, hash } = parsed;
   if (hostname === '' || username === '') throw refused('host and user are needed');
   const database = decoded(pathname.slice(1));
-  // The server's own limit, in characters. No name that `CREATE DATABASE` accepts has a slash or a NUL.
+  // The server limits names to 64 characters. `CREATE DATABASE` accepts no name with a slash or a NUL.
   if (database === '' || database.length > 64 || /[/\0]/.test(database)) throw refused('not the name of a database');
   if (hash !== '') throw refused('percent-encode # in a user, password or name');
   return {
@@ -34,7 +37,7 @@ export function parseMysqlUrl(url: string): MysqlDatabase {
   };
 }
 
-/** The database's name in messages: without user and password. */
+/** Returns the database's name in messages, without user and password. */
 export function nameOf({ host, port, database }: MysqlDatabase): string {
   return `mysql://${host.includes(':') ? `[${host}]` : host}:${port}/${database}`;
 }

@@ -27,28 +27,28 @@ export interface MysqlWriterParts {
 }
 
 /**
- * The server ends a session that is silent for this long, with its locks and its transaction. That is shorter than the
- * wait for the counter, so that a process that hangs or is cut off in a commit causes no failures elsewhere. Heartbeats
- * at a much shorter interval keep the session alive, and notice when it is lost.
+ * The time, in seconds, after which the server ends a silent session, and its locks and its transaction. It is shorter
+ * than the wait for the counter. So if a process hangs or loses its connection during a commit, the writes of other
+ * processes do not fail. Heartbeats at a much shorter interval keep the session alive, and detect when it is lost.
  */
 const idleTimeoutS = 8;
 const heartbeatMs = 2_500;
 
 /**
- * The maximum number of attempts at one transaction, which is repeated when the connection is lost or the server breaks
- * a deadlock.
+ * The maximum number of attempts at one transaction. It is repeated when the connection is lost, and when the server
+ * rolls it back because of a deadlock.
  */
 const maxAttempts = 4;
 
 /**
- * The time that a transaction waits for the counter, over several lock waits. It is longer than a session may be
- * silent.
+ * The maximum time for which a transaction waits for the counter, over several lock waits. It is longer than the time
+ * for which a session may be silent.
  */
 const lockPatienceMs = 12_000;
 
 /**
- * The time for which the outcome of a commit is looked up before it counts as unknown, and the pause between two
- * attempts.
+ * The time for which the store tries to look up the outcome of a commit before the outcome counts as unknown, and the
+ * pause between two attempts.
  */
 const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
@@ -62,7 +62,7 @@ export interface BatchEnd {
   readonly batch: string;
 }
 
-/** The writing session: one transaction after the other, under the counter's lock. */
+/** The writing session. It executes one transaction after the other, each with the lock of the counter. */
 export class MysqlWriter {
   readonly #parts: MysqlWriterParts;
   readonly history: KnownHistory;
@@ -83,7 +83,7 @@ export class MysqlWriter {
     this.#link = new ConnectionLink(
       { connect: () => this.#connect(), clock },
       {
-        // An error at the first connection is reported at once.
+        // An error at the first connection is thrown immediately.
         mayPass: (_, wasConnected) => wasConnected,
         onDown: (err) => logger.warn({ err, database: this.#name }, 'the database cannot be written; trying again'),
         onUp: () => logger.info({ database: this.#name }, 'connected to the database again'),
@@ -102,8 +102,8 @@ export class MysqlWriter {
   }
 
   /**
-   * A transaction that can be repeated; it is repeated when the connection is lost, even at the commit. `body` runs
-   * with the counter's lock and receives the history that was read under it.
+   * Runs a transaction that can be repeated: repeats it when the connection is lost, even at the commit. `body` runs
+   * with the lock of the counter, and receives the history that was read with the lock.
    */
   transaction<Result>(body: (connection: MysqlConnection, found: MysqlHistory) => Promise<Result>): Promise<Result> {
     return this.exclusively(async (connection) => {
@@ -115,8 +115,8 @@ export class MysqlWriter {
   }
 
   /**
-   * Runs an attempt after all earlier ones, and repeats it while it fails with transient errors. Leftovers of its
-   * transaction are rolled back in between. Rejects with StoreError.
+   * Runs an attempt after all earlier ones have ended. Repeats it while it fails with transient errors, and rolls back
+   * its transaction before each repetition. Rejects with StoreError.
    */
   exclusively<Result>(attempt: (connection: MysqlConnection) => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(new StoreError('closed', 'the store is not open'));
@@ -136,7 +136,7 @@ export class MysqlWriter {
     });
   }
 
-  /** Starts a transaction with the counter's lock, and returns the history that was read under it. */
+  /** Starts a transaction with the lock of the counter, and returns the history that was read with the lock. */
   async begin(
     connection: MysqlConnection,
     reads: readonly string[] = [],
@@ -155,10 +155,10 @@ export class MysqlWriter {
   }
 
   /**
-   * Commits a batch whose log is written; resolves when it is committed. The response to COMMIT may be lost: then the
-   * batch is looked up under the counter's lock, which the lost session held until its transaction was committed or
-   * rolled back. Rejects with StoreError `unknown` when the server cannot be asked in time, or its part of the log is
-   * compacted by then.
+   * Commits a batch whose log is already written; resolves when it is committed. If the response to COMMIT is lost,
+   * looks up the batch with the lock of the counter, which the lost session had until its transaction was committed or
+   * rolled back. Rejects with StoreError `unknown` when the server does not respond in time, or when the log of the
+   * batch is compacted by then.
    */
   async finish(connection: MysqlConnection, end: BatchEnd): Promise<void> {
     const { statements, revision, batch } = end;
@@ -219,8 +219,8 @@ export class MysqlWriter {
   }
 
   /**
-   * True when the batch is written. No other store writes between the read of the counter and its end, so the batch has
-   * either all of its revisions or none.
+   * Returns true when the batch is written. One revision is enough for the look-up: no other store writes during the
+   * transaction of a batch, so the batch has either all of its revisions or none.
    */
   async #lookFor({ revision, batch }: BatchEnd): Promise<boolean> {
     const connection = await openSession({ ...this.#parts, idleTimeoutS });
@@ -237,18 +237,18 @@ export class MysqlWriter {
   }
 
   async #beat(): Promise<void> {
-    // The link has logged the failure, and the next write gets it as well.
+    // The link has logged the failure, and the next write fails with it as well.
     await this.exclusively((connection) => connection.query('DO 0')).catch(() => undefined);
   }
 }
 
-/** True when the database has responded, so that asking again would give the same result. */
+/** Returns true when the error is a response of the database, which would be the same for another attempt. */
 function isFinal(error: unknown): boolean {
   const code = storeErrorCodeOf(error);
   return code === 'unknown' || code === 'diverged';
 }
 
-/** A session whose transaction cannot be rolled back is closed. */
+/** Rolls back the transaction of a session; closes the session if this fails. */
 async function undo(connection: MysqlConnection): Promise<void> {
   if (connection.isLost) return;
   await connection.query(sql.rollback).catch(() => connection.destroy());

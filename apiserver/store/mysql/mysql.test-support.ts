@@ -7,11 +7,13 @@ import { createMysqlStore, type MysqlStoreParts } from './mysql-store.ts';
 import { type MysqlDatabase, parseMysqlUrl } from './mysql-url.ts';
 import type { Store } from '../store.ts';
 
-/** A server whose user may create databases and users; tests create their own databases there, and drop them. */
+/**
+ * The server for tests. Its user may create databases and users. Each test creates its own databases, and drops them.
+ */
 const url = process.env['HOMEOSTAT_TEST_MYSQL'] ?? 'mysql://root@127.0.0.1:3306';
 export const mysqlServer: MysqlDatabase = parseMysqlUrl(new URL('/mysql', url).href);
 
-/** The rest of a URL of this server, from `//` on: with its credentials, up to its port. */
+/** The start of a URL of this server without the scheme: `//`, the credentials, the host and the port. */
 export const mysqlAuthority: string = url.replace(/^[a-z]+:(\/\/[^/?]*).*$/, '$1');
 
 const databases: string[] = [];
@@ -26,7 +28,7 @@ export async function administer(...statements: string[]): Promise<readonly (rea
   }
 }
 
-/** An empty database, until {@link dropDatabases}. */
+/** Creates an empty database, which {@link dropDatabases} deletes. */
 export async function freshDatabase(): Promise<MysqlDatabase> {
   const database = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
   databases.push(database);
@@ -44,7 +46,7 @@ export function storeOn(database: MysqlDatabase, options: Partial<MysqlStorePart
   return createMysqlStore({ database, clock: systemClock, logger: silentLogger, uuid: randomUUID, ...options });
 }
 
-/** A logger that keeps its warnings. */
+/** Returns a logger, and the list of its warnings. */
 export function warningsOf(): { readonly logger: Logger; readonly warnings: string[] } {
   const warnings: string[] = [];
   return {
@@ -53,7 +55,10 @@ export function warningsOf(): { readonly logger: Logger; readonly warnings: stri
   };
 }
 
-/** Tests that need the server. Without one they are skipped, unless an address was given. */
+/**
+ * Adds tests that need the server. Without a server, they are skipped; if an address of a server was configured, they
+ * fail.
+ */
 export function describeWithMysql(name: string, tests: (this: Mocha.Suite) => void): void {
   describe(name, function () {
     before(async function connect() {

@@ -5,7 +5,7 @@ import { packRows } from './statement-packing.ts';
 describe('rows packed into statements', () => {
   const sizeOf = (size: number): number => size;
 
-  it('stay in their order, within both bounds', () => {
+  it('keep their order, and stay within both limits', () => {
     const rows = [1, 2, 3, 4, 5, 6, 1, 1, 1, 1];
     expect(packRows(rows, { maxRows: 3, maxBytes: 9, sizeOf })).to.deep.equal([
       [1, 2, 3],
@@ -15,11 +15,11 @@ describe('rows packed into statements', () => {
     ]);
   });
 
-  it('have a statement of their own when they alone exceed the limit of bytes', () => {
+  it('get a statement of their own when a single row exceeds the limit of bytes', () => {
     expect(packRows([1, 99, 1], { maxRows: 9, maxBytes: 9, sizeOf })).to.deep.equal([[1], [99], [1]]);
   });
 
-  it('make no statement when there are none', () => {
+  it('need no statement when there are no rows', () => {
     expect(packRows([], { maxRows: 9, maxBytes: 9, sizeOf })).to.deep.equal([]);
   });
 });

@@ -1,4 +1,7 @@
-/** Splits rows into groups of limited length and bytes; a row above the limit of bytes is a group of its own. */
+/**
+ * Splits rows into groups with a maximum number of rows and of bytes. A row above the limit of bytes is a group of its
+ * own.
+ */
 export function packRows<Row>(
   rows: readonly Row[],
   { maxRows, maxBytes, sizeOf }: { maxRows: number; maxBytes: number; sizeOf: (row: Row) => number },

@@ -26,18 +26,18 @@ describe('database URLs', () => {
   }
 
   for (const url of ['postgres://u:secret@db:5433/x?sslmode=require', 'PostgreSQL://db/x', 'postgres:///x?host=/run']) {
-    it(`leaves ${url} to the driver`, () => {
+    it(`passes ${url} to the driver unchanged`, () => {
       expect(parseDatabaseUrl(url)).to.deep.equal({ engine: 'postgres', url });
     });
   }
 
-  it('refuses a text that is not a URL, or has no driver, without repeating the password', () => {
+  it('refuses a text that is not a URL or that no driver supports, with a message without the password', () => {
     for (const url of ['postgres://u:secret@db:port/x', 'postgres:u:secret@db', 'oracle://u:secret@db/x']) {
       expect(() => parseDatabaseUrl(url)).to.throw(RangeError, /^(?!.*secret)(not the URL|.*no driver for oracle)/);
     }
   });
 
-  it('reads the number of the stream to the process that has a SQLite file open; no tool can open such a database exclusively', async () => {
+  it('reads the stream to the process that has a SQLite file open, and refuses to open such a database exclusively', async () => {
     for (const owner of ['fd:4', '/run/homeostat/socket?x'])
       expect(parseDatabaseUrl(`sqlite:./a.db?owner=${owner}`)).to.deep.equal({
         engine: 'sqlite',
@@ -53,12 +53,12 @@ describe('database URLs', () => {
     await absent.close();
   });
 
-  it('opens an owner only for a SQLite file', async () => {
+  it('opens the owner of a database only for a SQLite file', async () => {
     for (const url of ['memory:', 'postgres://u@h/d', 'sqlite:a.db?owner=fd:4'])
       expect(await openDatabaseOwner(url).catch((error: unknown) => error), url).to.be.instanceOf(RangeError);
   });
 
-  it('makes the store of a URL, which is opened later', async () => {
+  it('returns the store of a URL, which is not open yet', async () => {
     const store = await openStore('memory:', { clock: systemClock, logger: silentLogger, uuid: randomUUID });
     expect(await store.open()).to.include({ revision: 0 });
     await store.close();

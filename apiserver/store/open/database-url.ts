@@ -8,7 +8,10 @@ import { parsePostgresUrl } from '../postgres/postgres-url.ts';
 import { StoreError } from '../store-error.ts';
 import type { Store } from '../store.ts';
 
-/** The parts of a database URL. Paths of files are unchanged: the process resolves relative ones. */
+/**
+ * The parts of a database URL. Paths of files are unchanged, so relative ones depend on the working directory of the
+ * process.
+ */
 export type DatabaseLocation =
   /**
    * `owner` is the stream to the process that has the file open: the path of a socket, or `fd:<number>` for an
@@ -18,10 +21,10 @@ export type DatabaseLocation =
   | { readonly engine: 'memory' }
   | { readonly engine: 'mysql'; readonly database: MysqlDatabase }
   | { readonly engine: 'etcd'; readonly database: EtcdDatabase }
-  /** The unchanged URL: it may contain a password. */
+  /** The unchanged URL. It may contain a password. */
   | { readonly engine: 'postgres'; readonly url: string };
 
-/** The dependencies of a store besides its database. */
+/** The dependencies of a store in addition to its database. */
 export interface StoreEnvironment {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -31,7 +34,7 @@ export interface StoreEnvironment {
 interface OpenStoreOptions {
   /**
    * True: no other process can open the database while the store is open, and `open` rejects with `locked` while
-   * another process has it. Default false. SQLite always works like this.
+   * another process has it open. Default false. A SQLite database is always exclusive.
    */
   readonly exclusive?: boolean;
 }
@@ -41,15 +44,15 @@ const forms =
 
 /**
  * Parses `sqlite:./data/homeostat.db`, `sqlite:///absolute/path`, `postgres://…` or `postgresql://…`, `mysql://…` or
- * `mariadb://…`, `etcd://…`, and `memory:`. `sqlite:<file>?owner=<stream>` is for the workers of
- * one server. Throws a RangeError for anything else; the message never repeats a URL that may contain a password.
+ * `mariadb://…`, `etcd://…`, and `memory:`. `sqlite:<file>?owner=<stream>` is for the workers of one server. Throws a
+ * RangeError for any other text. Its message does not contain a URL that may have a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url === 'memory:') return { engine: 'memory' };
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme === undefined) throw new RangeError(`not a database URL: expected ${forms}`);
   if (scheme === 'postgres' || scheme === 'postgresql') {
-    // Invalid URLs are refused here instead of at the first connection.
+    // This refuses an invalid URL here, and not only at the first connection.
     parsePostgresUrl(url);
     return { engine: 'postgres', url };
   }
@@ -60,7 +63,7 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
   return { engine: 'sqlite', path: filePath(file), ...(owner === undefined ? {} : { owner }) };
 }
 
-/** The store for a URL, not yet open. Its driver is loaded only now. */
+/** Returns the store for a URL. The store is not open yet. Loads the driver of the database. */
 export async function openStore(
   url: string,
   { clock, logger, uuid }: StoreEnvironment,

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { loadDriver } from './load-driver.ts';
 
 describe('loadDriver [spec experience-drivers]', () => {
-  it('names the command that installs a missing package', async () => {
+  it('rejects with the command that installs a missing package', async () => {
     const missing = ['homeostat', 'no-such-package'].join('-');
     const load = (): Promise<unknown> => import(missing);
     const error = await loadDriver('mysql', load).catch((reason: unknown) => reason);
     expect(error).to.include({ code: 'refused', message: 'mysql: databases need a driver: npm install mysql2@3' });
   });
 
-  it('leaves other errors, and modules, as they are', async () => {
+  it('passes on other errors and modules unchanged', async () => {
     const broken = new Error('broken');
     expect(await loadDriver('etcd', () => Promise.reject(broken)).catch((reason: unknown) => reason)).to.equal(broken);
     expect(await loadDriver('etcd', () => Promise.resolve(7))).to.equal(7);

@@ -1,9 +1,12 @@
 import { StoreError } from '../store-error.ts';
 
-/** The packages of databases that only some installations use. They are optional peers. */
+/** The packages for databases that only some installations use. They are optional peer dependencies. */
 const packages = { mysql: 'mysql2@3', etcd: '@grpc/grpc-js@1 protobufjs@7' } as const;
 
-/** Resolves as the import does. Without the driver's package, rejects with StoreError `refused`, which says how to install it. */
+/**
+ * Imports the driver of a database. Resolves with the module. If the package is not installed, rejects with StoreError
+ * `refused`, whose message says how to install it.
+ */
 export async function loadDriver<Module>(engine: keyof typeof packages, load: () => Promise<Module>): Promise<Module> {
   try {
     return await load();

@@ -1,22 +1,26 @@
 import type { Duplex } from 'node:stream';
 import { parseDatabaseUrl } from './database-url.ts';
 
-/** Has a SQLite database open for servers in other processes of this machine. */
+/** A process that has a SQLite database open for servers in other processes of this machine. */
 export interface DatabaseOwner {
   /**
-   * Serves the process at the other end of the stream, until the stream closes. That process starts a server on the same URL with
-   * `?owner=` and the path of a socket, or `fd:<number>` for a stream that it has inherited.
+   * Serves the process at the other end of the stream until the stream closes. To connect, that process starts a server
+   * with the URL of the database and `?owner=`, followed by the path of a socket, or by `fd:<number>` for an inherited
+   * stream.
    */
   connect(stream: Duplex): void;
-  /** Resolves with the error after which the database cannot be used until this process is started again. Otherwise it stays pending. */
+  /**
+   * Resolves with an error when the database cannot be used until this process is started again. Otherwise it stays
+   * pending.
+   */
   readonly failed: Promise<Error>;
   /** Ends all streams, and closes the database. May be called again. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a database (`sqlite:<file>`) that several servers of this machine will serve together. Rejects with RangeError for another URL,
- * and with StoreError: `locked` when another process has it.
+ * Opens a database (`sqlite:<file>`) that several servers of this machine use together. Rejects with RangeError for any
+ * other URL, and with StoreError; the code is `locked` when another process has the database open.
  */
 export async function openDatabaseOwner(database: string): Promise<DatabaseOwner> {
   const location = parseDatabaseUrl(database);

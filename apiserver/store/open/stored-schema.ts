@@ -5,8 +5,8 @@ import { loadDriver } from './load-driver.ts';
 import type { SchemaVersions } from '../schema-version.ts';
 
 /**
- * Returns the schema version of a database, which opening a store would upgrade; creates and changes nothing. A database in
- * memory is always new. Rejects with RangeError for an invalid URL, and with StoreError.
+ * Returns the schema version of a database without changing it: to open a store would upgrade the database. A database
+ * in memory is always new. Rejects with RangeError for an invalid URL, and with StoreError.
  */
 export async function storedSchema(url: string, clock: Clock): Promise<SchemaVersions> {
   const location = parseDatabaseUrl(url);

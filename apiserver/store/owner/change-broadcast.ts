@@ -6,17 +6,18 @@ import type { MessageStream } from './message-stream.ts';
 import type { CommittedChanges } from './owner-messages.ts';
 
 /**
- * While this many bytes wait for a process, no changes are sent to it: later it reads the missed ones from the
- * database.
+ * The maximum number of bytes that may wait to be sent to a process. While more are waiting, no changes are sent to the
+ * process; later it reads the missed changes from the database.
  */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
-/** The stream of a process. */
+/** The stream to a process. */
 type Receiver = Pick<MessageStream, 'sendFrame' | 'waitingBytes'>;
 
 /**
- * Sends each committed change to all processes, packed once for all of them. The writer gets its own as well: it may have to
- * follow them before the outcome of its commit arrives, and would otherwise read them from the database.
+ * Sends each committed change to all processes; packs it only once. The process that has made the commit receives the
+ * changes as well: it may need them before the outcome of the commit arrives, and would otherwise read them from the
+ * database.
  */
 export class ChangeBroadcast {
   readonly #store: Pick<PagedStore, 'changePages'>;
@@ -29,32 +30,34 @@ export class ChangeBroadcast {
     this.#receivers = receivers;
   }
 
-  /** Sets the revision from which on changes are sent. */
+  /** Sets the revision after which changes are sent. */
   startAfter(revision: number): void {
     this.#revision = revision;
   }
 
-  /** Called for each commit. Resolves when its changes are on their way. Never rejects. */
+  /**
+   * Called for each commit. Resolves when the changes of the commit have been written to the streams. Never rejects.
+   */
   publish(commit: WrittenCommit): Promise<void> {
     const after = this.#revision;
     const { revision } = commit;
     this.#revision = revision;
-    // With a single process, no change has to be sent: the process knows its own.
+    // With a single process, no change is sent, because the process knows its own changes.
     if (this.#receivers.size < 2) return this.#sent;
-    // The changes are read at once, so that this read does not wait for the next commit.
+    // The changes are read immediately, so that the read does not wait for the next commit.
     const pages = this.#pagesOf(commit, after);
     const before = this.#sent;
     this.#sent = pages.then(
       async (packed) => before.then(() => this.#send({ after, upTo: revision, pages: packed })),
-      // If the read fails, the processes that need the changes ask for them, and get the error then.
+      // If the read fails, the processes that need the changes request them, and get the error then.
       async () => before,
     );
     return this.#sent;
   }
 
   /**
-   * Returns the changes of a commit. Only creations need not be read: the states before other changes are in the
-   * database.
+   * Returns the changes of a commit. Creations need not be read; for other changes, the previous states must be read
+   * from the database.
    */
   async #pagesOf(commit: WrittenCommit, after: number): Promise<readonly PackedPage[]> {
     const count = commit.revision - after;

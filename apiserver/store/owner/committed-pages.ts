@@ -4,7 +4,7 @@ import { packPage, revisionsOf } from '../packed-page.ts';
 import type { PackedPage, StoredRow } from '../packed-page.ts';
 import type { WrittenCommit } from './merged-commits.ts';
 
-/** The changes of a commit, in the order of revisions; undefined when some of them are no creations. */
+/** Returns the changes of a commit, in the order of revisions; undefined when one of them is not a creation. */
 export function pageOfCreations({ operations, outcomes }: WrittenCommit): PackedPage | undefined {
   const rows: (StoredRow & { readonly note: Uint8Array | undefined })[] = [];
   for (const [position, { op, key, kind, data, note }] of operations.entries()) {
@@ -16,7 +16,7 @@ export function pageOfCreations({ operations, outcomes }: WrittenCommit): Packed
   return { ...packPage(rows, true), notes: packNotes(rows) };
 }
 
-/** The changes of a commit as they were read, with the notes of its operations. */
+/** Adds the notes of the operations of a commit to the changes that were read. */
 export function withNotes(
   pages: readonly PackedPage[],
   { operations, outcomes }: WrittenCommit,

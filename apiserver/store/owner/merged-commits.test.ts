@@ -19,7 +19,7 @@ class SlowStore {
     return { before, outcomes: batch.map(() => ({ revision: (this.#revision += 1) })) };
   }
 
-  /** Ends the commit that is under way, and lets the next one begin. */
+  /** Ends the running commit, and lets the next one begin. */
   async end(fail?: StoreError): Promise<void> {
     this.#settle?.(fail);
     await settled();
@@ -46,7 +46,7 @@ describe('commits of several writers', () => {
     });
   });
 
-  it('share one commit when they arrive during another, and each learns the revision before its own', async () => {
+  it('share one commit when they arrive during another, and each gets the revision before its own changes', async () => {
     const first = commits.commit([create('a', '')]);
     const second = commits.commit([create('b', ''), create('c', '')]);
     const third = commits.commit([create('d', '')]);
@@ -60,7 +60,7 @@ describe('commits of several writers', () => {
     expect(published).to.deep.equal([1, 4]);
   });
 
-  it('wait for the next commit when they touch or require something that another batch of this commit touches', async () => {
+  it('wait for the next commit when they change a key, or change or require a claim, that another batch of this commit changes', async () => {
     const requires: readonly RequiredClaim[] = [{ kind, claim: [1, 'v'] }];
     const update: Operation = { op: 'update', key: key('a'), kind, expect: 1, data: bytes('2') };
     const batches: readonly (readonly Operation[])[] = [
@@ -78,7 +78,7 @@ describe('commits of several writers', () => {
     expect(store.names).to.deep.equal(['first', 'a', 'a,b', 'c,d', 'b']);
   });
 
-  it('are tried one by one when one of them is refused, so that only this one fails', async () => {
+  it('are tried one by one when one of them is refused, so that only the refused one fails', async () => {
     const all = ['first', 'a', 'bad', 'c'].map((name) => commits.commit([create(name, '')]));
     const bad = rejectionOf(all[2] ?? Promise.resolve());
     const refused = new StoreError('refused', 'NOT NULL');
@@ -101,7 +101,7 @@ describe('commits of several writers', () => {
     expect(published).to.deep.equal([1]);
   });
 
-  it('resolve in order after their changes were sent, while the next commit runs', async () => {
+  it('resolve in order once their changes have been sent, while the next commit runs', async () => {
     const sent: (() => void)[] = [];
     commits = new MergedCommits({ store, onCommitted: () => new Promise((resolve) => sent.push(resolve)) });
     const answered: string[] = [];
@@ -120,7 +120,7 @@ describe('commits of several writers', () => {
     expect(answered).to.deep.equal(['a', 'b']);
   });
 
-  it('have a commit of their own when they are large', async () => {
+  it('have commits of their own when they are large', async () => {
     const large = (name: string): readonly Operation[] => [create(name, 'x'.repeat(5 * 1024 * 1024))];
     const all = [[create('first', '')], large('a'), large('b')].map((batch) => commits.commit(batch));
     for (let commit = 0; commit < 3; commit += 1) await store.end();

@@ -2,7 +2,7 @@ import { requiredTokenOf, tokensOf } from '../operation-tokens.ts';
 import { storeErrorCodeOf } from '../store-error.ts';
 import type { Committed, Operation, Outcome, Store } from '../store.ts';
 
-/** A transaction of several batches ends at these limits; a larger batch has a transaction of its own. */
+/** The limits of a transaction with several batches. A larger batch has a transaction of its own. */
 const maxOperations = 2_000;
 const maxBytes = 8 * 1024 * 1024;
 
@@ -12,7 +12,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** A commit that has written something. */
+/** A commit in which at least one operation was written. */
 export interface WrittenCommit {
   readonly operations: readonly Operation[];
   /** The outcomes of the operations, in their order. */
@@ -23,14 +23,14 @@ export interface WrittenCommit {
 
 export interface MergedCommitsParts {
   readonly store: Pick<Store, 'commit'>;
-  /** Called for each commit before the next one begins; batches resolve after it has resolved. Never rejects. */
+  /** Called for each commit before the next one begins. The batches of the commit resolve after it. Never rejects. */
   readonly onCommitted: (commit: WrittenCommit) => Promise<void>;
 }
 
 /**
- * Commits the batches of several writers. Those that arrive during a commit share the next one, and its sync to the
- * disk. Each batch is atomic. Its outcomes, and the revision before it, are those that it would have if the batches
- * were committed one by one, in the order of arrival.
+ * Commits the batches of several writers. Batches that arrive during a commit share the next commit, and its sync to
+ * the disk. Each batch is atomic. Its outcomes, and the revision before it, are the same as if the batches were
+ * committed one by one, in the order of arrival.
  */
 export class MergedCommits {
   readonly #parts: MergedCommitsParts;
@@ -42,7 +42,7 @@ export class MergedCommits {
     this.#parts = parts;
   }
 
-  /** Resolves as {@link Store.commit}. */
+  /** Commits a batch; resolves like {@link Store.commit}. */
   commit(batch: readonly Operation[]): Promise<Committed> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ batch, resolve, reject });
@@ -86,8 +86,8 @@ export class MergedCommits {
   }
 
   /**
-   * Handles a failed write, which stored nothing. One refused operation fails all batches, so each batch is written
-   * alone.
+   * Handles a failed write, which has stored nothing. If a refused operation is the cause, all batches of the write
+   * have failed, so each batch is written again by itself.
    */
   async #fail(taken: readonly Waiting[], error: unknown): Promise<void> {
     if (taken.length > 1 && storeErrorCodeOf(error) === 'refused') {
@@ -99,8 +99,8 @@ export class MergedCommits {
 }
 
 /**
- * The number of batches, from the first, that fit into one transaction, and of which no two touch the same key or
- * claim.
+ * Returns the number of batches, counted from the first, that can share a transaction: they fit into it, and no batch
+ * changes a key or a claim that another one changes or requires.
  */
 function mergeable(waiting: readonly Pick<Waiting, 'batch'>[]): number {
   if (waiting.length === 1) return 1;
@@ -126,7 +126,7 @@ function meets(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean 
   return false;
 }
 
-/** The result of each batch of a commit. */
+/** Splits the result of a commit into the results of its batches. */
 function split(taken: readonly Pick<Waiting, 'batch'>[], { before, outcomes }: Committed): readonly Committed[] {
   let from = 0;
   let revision = before;

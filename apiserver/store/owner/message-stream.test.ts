@@ -3,7 +3,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { MessageStream } from './message-stream.ts';
 
-/** A stream that returns what is written to it, in chunks of this size. */
+/** Returns a stream that sends back the written bytes, in chunks of this size. */
 function echoInChunks(size: number): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -15,7 +15,7 @@ function echoInChunks(size: number): Transform {
 
 describe('a stream of messages', () => {
   for (const size of [1, 5, 65_536]) {
-    it(`keeps messages as they are when they come in chunks of ${size} bytes`, async () => {
+    it(`returns the same messages when they arrive in chunks of ${size} bytes`, async () => {
       const sent = [
         { id: 1, answer: undefined },
         {
@@ -38,7 +38,7 @@ describe('a stream of messages', () => {
     });
   }
 
-  it('reports its end once, with the reason, and drops what is sent later', async () => {
+  it('reports its end once, with the reason, and drops later messages', async () => {
     const closed: (Error | undefined)[] = [];
     const stream = echoInChunks(5);
     const messages = new MessageStream(stream, {

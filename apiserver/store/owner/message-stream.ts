@@ -1,17 +1,20 @@
 import type { Duplex } from 'node:stream';
 import { DefaultSerializer, deserialize } from 'node:v8';
 
-/** The number of bytes before each message, which have the length of the message. */
+/** The number of bytes before each message. These bytes have the length of the message. */
 const headBytes = 4;
 const noHead = Buffer.alloc(headBytes);
 
 export interface MessageStreamParts {
   readonly onMessage: (message: unknown) => void;
-  /** Called once when the stream has closed, with the reason if it failed. */
+  /** Called once when the stream has closed, with the error if it has failed. */
   readonly onClose: (error: Error | undefined) => void;
 }
 
-/** Returns a message as {@link MessageStream} sends it, for several streams. Throws DataCloneError for functions and the like. */
+/**
+ * Returns the bytes of a message, which {@link MessageStream.sendFrame} can send on several streams. Throws
+ * DataCloneError for a message that structured clone does not support, for example with a function.
+ */
 export function frameOf(message: unknown): Buffer {
   const serializer = new DefaultSerializer();
   serializer.writeRawBytes(noHead);
@@ -23,8 +26,8 @@ export function frameOf(message: unknown): Buffer {
 }
 
 /**
- * Messages by structured clone over a stream of bytes between two processes of one machine, which trust each other. Those of a turn are
- * written together.
+ * Sends messages, by structured clone, over a stream of bytes between two processes of one machine that trust each
+ * other. The messages of one turn of the event loop are written together.
  */
 export class MessageStream {
   readonly #stream: Duplex;
@@ -32,7 +35,7 @@ export class MessageStream {
   readonly #closed: Promise<void>;
   #received: Buffer[] = [];
   #receivedBytes = 0;
-  /** The number of bytes that must have arrived before reading continues. */
+  /** The number of bytes that must have arrived before the next message or its length can be read. */
   #wantedBytes = headBytes;
   #error: Error | undefined;
   #isCorked = false;
@@ -52,7 +55,7 @@ export class MessageStream {
     });
   }
 
-  /** The number of bytes that the other process has not taken yet, as far as this process knows. */
+  /** The number of bytes that the other process has not received yet, as far as this process knows. */
   get waitingBytes(): number {
     return this.#stream.writableLength;
   }
@@ -61,7 +64,7 @@ export class MessageStream {
     this.sendFrame(frameOf(message));
   }
 
-  /** A message to a stream that has ended is dropped. */
+  /** Sends the bytes of a message; drops them if the stream has ended. */
   sendFrame(frame: Buffer): void {
     if (!this.#stream.writable) return;
     if (!this.#isCorked) {
@@ -75,10 +78,10 @@ export class MessageStream {
     this.#stream.write(frame);
   }
 
-  /** Sends what was written, and closes. Resolves when the stream is closed. */
+  /** Sends the written messages, and closes the stream. Resolves when the stream is closed. */
   close(): Promise<void> {
     this.#stream.end();
-    // The other side closes when it has read the end.
+    // The other side closes the stream when it has read the end.
     return this.#closed;
   }
 
@@ -90,7 +93,7 @@ export class MessageStream {
   #receive(chunk: Buffer): void {
     this.#received.push(chunk);
     this.#receivedBytes += chunk.length;
-    // A large message comes in many chunks, which are joined once.
+    // A large message arrives in many chunks, which are joined only once.
     if (this.#receivedBytes >= this.#wantedBytes) this.#read();
   }
 

@@ -23,12 +23,18 @@ import { OwnerLink } from './owner-link.ts';
 import type { CommittedChanges, OwnerCalls } from './owner-messages.ts';
 import { RecentChanges } from './recent-changes.ts';
 
-/** A store on the database that another process has open, at the other end of the stream. `connect` is called once, by `open`. */
+/**
+ * Creates a store on a database that another process has open. The other process is at the other end of the stream that
+ * `connect` returns. `open` calls `connect` once.
+ */
 export function createOwnedStore(connect: () => Duplex): Store {
   return new OwnedStore(connect);
 }
 
-/** A store whose calls a {@link StoreOwner} handles. It receives each change of other processes without a request. */
+/**
+ * A store whose calls a {@link StoreOwner} in another process handles. The owner sends it each change of other
+ * processes without a request.
+ */
 class OwnedStore implements Store {
   readonly isShared = true;
   readonly passesNotes = true;
@@ -44,7 +50,7 @@ class OwnedStore implements Store {
     this.#connect = connect;
   }
 
-  /** Known once the store is open. */
+  /** Creates a backup; undefined when the owner cannot make one, and before the store is open. */
   get backUp(): (() => Promise<string>) | undefined {
     return this.#canBackUp ? () => this.#call('backUp', undefined) : undefined;
   }
@@ -75,12 +81,12 @@ class OwnedStore implements Store {
     try {
       let next = this.#nextPage(scan);
       for (let page = await next; page !== undefined; page = await next) {
-        // The owner reads the next page while this one is used.
+        // The owner reads the next page while the caller uses this one.
         next = this.#nextPage(scan);
         yield unpackRows(page);
       }
     } finally {
-      // A scan of a connection that is lost ends with it.
+      // If the connection is lost, the owner ends the scan itself.
       await this.#link?.call('endScan', scan).catch(() => undefined);
     }
   }
@@ -88,7 +94,8 @@ class OwnedStore implements Store {
   async changes(after: number, limit: number): Promise<readonly Change[]> {
     this.#opened();
     const known = this.#recent.after(after, limit);
-    // Otherwise the database is asked, because only it can tell that there are no more changes.
+    // If the changes are not known here, they are read from the database: only it can tell that there are no more
+    // changes.
     if (known !== undefined) return known;
     return (await this.#call('changes', { after, limit })).flatMap(unpackChanges);
   }
@@ -101,9 +108,9 @@ class OwnedStore implements Store {
     return this.#call('checkSchema', undefined);
   }
 
-  /** The listener must not throw. */
+  /** Calls `wake` with the revision of each commit of another process. `wake` must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
-    // A separate listener for each call, even with the same function.
+    // Each call adds a new function, so that the same `wake` can be added twice.
     const listener = (revision: number): void => wake(revision);
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -151,7 +158,7 @@ class OwnedStore implements Store {
 
   #nextPage(scan: number): Promise<OwnerCalls['nextPage']['answer']> {
     const page = this.#call('nextPage', scan);
-    // A failure is thrown when the page is awaited; a caller that stops before that never sees it.
+    // A failure is thrown when the page is awaited. If the caller stops before that, the failure is ignored.
     page.catch(() => undefined);
     return page;
   }

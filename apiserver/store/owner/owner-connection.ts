@@ -23,13 +23,16 @@ type Handlers = {
   readonly [Type in keyof OwnerCalls]: (request: OwnerCalls[Type]['request']) => Promise<OwnerCalls[Type]['answer']>;
 };
 
-/** Handles the calls of one process, and keeps its scans and its backup, which have to be released. */
+/**
+ * Handles the calls of one process. Remembers the process's scans and backups, which must be released when it
+ * disconnects.
+ */
 export class OwnerConnection {
   readonly #parts: OwnerConnectionParts;
   readonly #handlers: Handlers;
   readonly #scans = new Map<number, AsyncIterator<readonly Row[]>>();
   #lastScan = 0;
-  /** The copies of the database that the process has perhaps not deleted yet. */
+  /** The paths of the backups that the process may not have deleted yet. */
   readonly #backups = new Set<string>();
   #isClosed = false;
 
@@ -42,7 +45,7 @@ export class OwnerConnection {
     void this.#serve(message as OwnerRequest);
   };
 
-  /** Ends the scans of a process that is gone, and deletes the copy that it was sending. */
+  /** Called when the process has disconnected: ends its scans, and deletes its backups. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#scans.keys()].map((scan) => this.#endScan(scan)));

@@ -9,7 +9,10 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Calls to the owner of a database. When its stream ends, all pending and later calls reject with StoreError `crashed`. */
+/**
+ * Sends calls to the owner of a database. When the stream to the owner ends, all pending and later calls reject with
+ * StoreError `crashed`.
+ */
 export class OwnerLink {
   readonly #messages: MessageStream;
   readonly #onCommitted: (committed: CommittedChanges) => void;
@@ -39,7 +42,7 @@ export class OwnerLink {
     });
   }
 
-  /** Resolves when the stream is closed, after the responses to all pending calls. */
+  /** Closes the stream after the responses to all pending calls. Resolves when the stream is closed. */
   async close(): Promise<void> {
     if (this.#waiting.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#messages.close();

@@ -5,15 +5,15 @@ import type { StoreErrorCode } from '../store-error.ts';
 import type { ClaimsOutcome, KindClaims, OpenedStore, StoredIndexes } from '../store.ts';
 
 /**
- * The calls that another process makes to the owner of a database. Requests and responses are those of the store's
- * methods, packed.
+ * The calls that another process makes to the owner of a database. Requests and responses are the packed arguments and
+ * results of the store's methods.
  */
 export interface OwnerCalls {
   open: { request: undefined; answer: OpenedStore & { readonly canBackUp: boolean } };
   commit: { request: PackedBatch; answer: PackedOutcomes };
-  /** Returns the number of the scan. */
+  /** Begins a scan. The response is the number of the scan. */
   beginScan: { request: { readonly kind?: number | undefined }; answer: number };
-  /** undefined when the scan has ended. */
+  /** Requests the next page of a scan. The response is undefined when the scan has ended. */
   nextPage: { request: number; answer: PackedPage | undefined };
   endScan: { request: number; answer: void };
   changes: { request: { readonly after: number; readonly limit: number }; answer: readonly PackedPage[] };
@@ -39,7 +39,7 @@ interface PackedKindClaims {
   readonly wanted: Omit<KindClaims, 'claims'> & { readonly claims: PackedItems };
 }
 
-/** A request to the owner; the response has the same id. */
+/** A request to the owner. The response has the same id. */
 export interface OwnerRequest<Type extends keyof OwnerCalls = keyof OwnerCalls> {
   readonly id: number;
   readonly type: Type;
@@ -53,7 +53,7 @@ export type OwnerReply =
   | { readonly id: number; readonly compacted: number }
   | { readonly committed: CommittedChanges };
 
-/** All changes after a revision, up to another one. */
+/** All changes with a revision after `after`, up to `upTo`. */
 export interface CommittedChanges {
   readonly after: number;
   readonly upTo: number;

@@ -9,7 +9,7 @@ import type { Store } from '../store.ts';
 import { createOwnedStore } from './owned-store.ts';
 import { StoreOwner } from './store-owner.ts';
 
-/** The owner of a database, and stores that reach it over a socket. */
+/** An owner of a database, and stores that connect to the owner over a socket. */
 export class TestOwner {
   readonly owner: StoreOwner;
   readonly #folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-'));
@@ -22,7 +22,7 @@ export class TestOwner {
     this.#server = createServer((socket) => this.owner.connect(socket));
   }
 
-  /** Starts on an empty database in memory, or on the given store, which is not open yet. */
+  /** Starts an owner on a store that is not open yet; by default, on an empty database in memory. */
   static async start(store: PagedStore = createSqliteStore({ memory: true })): Promise<TestOwner> {
     const started = new TestOwner(store);
     await started.owner.open();
@@ -30,7 +30,7 @@ export class TestOwner {
     return started;
   }
 
-  /** A store that is not open yet. */
+  /** Returns a store that is not open yet. */
   store(): Store {
     return createOwnedStore(() => connect(this.#path));
   }

@@ -2,10 +2,12 @@ import { unpackChanges } from '../packed-page.ts';
 import type { Change } from '../store.ts';
 import type { CommittedChanges } from './owner-messages.ts';
 
-/** The maximum number of bytes that are kept. A caller that is further behind reads from the database. */
+/**
+ * The maximum number of bytes of changes that are kept. A caller that needs older changes reads them from the database.
+ */
 const maxBytes = 8 * 1024 * 1024;
 
-/** The latest changes, as the owner of the database sent them: parts of history, in its order. */
+/** The latest changes that the owner of the database has sent. They are parts of the history, in its order. */
 export class RecentChanges {
   #parts: CommittedChanges[] = [];
   #bytes = 0;
@@ -30,7 +32,7 @@ export class RecentChanges {
     const found: Change[] = [];
     let reached = revision;
     for (const { after, upTo, pages } of this.#parts) {
-      // The changes in between were not sent.
+      // There is a gap if the changes between two parts were not sent.
       if (after > reached) return undefined;
       reached = upTo;
       for (const change of pages.flatMap(unpackChanges)) {

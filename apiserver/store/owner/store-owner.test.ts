@@ -21,7 +21,7 @@ import { ChangeBroadcast } from './change-broadcast.ts';
 import type { WrittenCommit } from './merged-commits.ts';
 import { TestOwner } from './owner.test-support.ts';
 
-/** SQLite in memory that counts, and fails on demand. */
+/** Returns a SQLite store in memory that counts reads and open scans, and fails on demand. */
 function watchedStore() {
   const store = createSqliteStore({ memory: true });
   const watched = { reads: 0, openScans: 0, failure: undefined as Error | undefined };
@@ -47,7 +47,7 @@ function watchedStore() {
   return { store: Object.assign(store, replaced), watched };
 }
 
-/** A commit of one deletion, whose change has to be read. */
+/** Returns a commit with one deletion, whose change must be read from the database. */
 function commitOf(revision: number): WrittenCommit {
   return { operations: [{ op: 'delete', key: key('1'), kind }], outcomes: [{ revision }], revision };
 }
@@ -77,7 +77,7 @@ describe('the owner of a database', () => {
     return new Promise((resolve) => store.subscribe((upTo) => upTo >= revision && resolve()));
   }
 
-  it('sends creations as they were written, and reads other changes once for all stores', async () => {
+  it('sends creations without reading them, and reads other changes only once for all stores', async () => {
     const [a, b, c] = three();
     const all = received(b, 5);
     await written(a, create('1', 'x'), create('2', 'y'));
@@ -115,7 +115,7 @@ describe('the owner of a database', () => {
     await late.close();
   });
 
-  it('returns as many changes as there are up to the limit, both its own and those of other stores', async () => {
+  it('returns all changes up to the limit, those of the same store and those of other stores', async () => {
     const [a, b] = three();
     for (const [at, store] of [a, b, a, b].entries()) await written(store, create(`${at}`, ''));
     for (const after of [0, 1, 2, 3]) {
@@ -125,7 +125,7 @@ describe('the owner of a database', () => {
     expect(await b.changes(4, 10)).to.deep.equal([]);
   });
 
-  it('shows a store everything that was acknowledged before the call', async () => {
+  it('returns a revision that includes all writes of other stores that were acknowledged before the call', async () => {
     const [a, b] = three();
     for (let round = 1; round <= 50; round += 1) {
       await written(a, create(`${round}`, ''));
@@ -133,7 +133,7 @@ describe('the owner of a database', () => {
     }
   });
 
-  it('tells a store that opens late how far history is compacted', async () => {
+  it('opens a later store with the revision up to which history is compacted', async () => {
     const [a] = three();
     await written(a, create('1', ''), create('2', ''), create('3', ''));
     await a.compact(2, 10);
@@ -143,7 +143,7 @@ describe('the owner of a database', () => {
     expect(await rejectionOf(a.changes(1, 10))).to.include({ name: 'CompactedError', compactRevision: 2 });
   });
 
-  it('ends the scans of a store that has disconnected, and writes what that store had sent', async () => {
+  it('ends the scans of a store that has disconnected, and executes the commits that the store had sent', async () => {
     const [a, b] = three();
     await written(a, create('1', ''));
     const scan = a.scan()[Symbol.asyncIterator]();
@@ -156,7 +156,7 @@ describe('the owner of a database', () => {
     expect(await scanned(b)).to.have.lengthOf(2);
   });
 
-  it('makes all pending calls fail as crashed when it ends, and all later ones', async () => {
+  it('makes all pending and later calls fail with crashed when it ends', async () => {
     const [a, b] = three();
     const waiting = [a.commit([create('1', '')]), b.currentRevision()].map(rejectionOf);
     await owner.close();
@@ -164,7 +164,7 @@ describe('the owner of a database', () => {
     for (const error of errors) expect(error).to.include({ name: 'StoreError', code: 'crashed' });
   });
 
-  it('reports when the database cannot be used any more, and passes the error on', async () => {
+  it('passes errors on to the caller, and reports an error after which the database cannot be used', async () => {
     const [a] = three();
     watched.failure = new StoreError('full', 'the disk is full');
     expect(await rejectionOf(a.commit([create('1', '')]))).to.deep.include({
@@ -176,14 +176,14 @@ describe('the owner of a database', () => {
     expect(await owner.owner.failed).to.equal(watched.failure);
   });
 
-  it('refuses an unknown operation, and serves the next ones', async () => {
+  it('refuses an unknown operation, and handles the next ones', async () => {
     const [a] = three();
     const broken = { op: 'rename', key: key('1'), kind } as never;
     expect(await rejectionOf(a.commit([broken]))).to.include({ code: 'refused' });
     await written(a, create('1', ''));
   });
 
-  it('sends no more changes to a process that reads none, and continues with the others', async () => {
+  it('sends no more changes to a process that does not read them, and continues with the others', async () => {
     const sent = { slow: 0, fast: 0 };
     const receivers = new Set([
       { waitingBytes: 17 * 1024 * 1024, sendFrame: () => (sent.slow += 1) },
@@ -214,7 +214,7 @@ describe('a backup by a store of an owner', () => {
   const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('is a copy of the file, which is deleted when the store has disconnected', async () => {
+  it('is a copy of the database file, which is deleted when the store has disconnected', async () => {
     const owner = await TestOwner.start(createSqliteStore({ path: join(folder, 'x.db') }));
     const store = await owner.open();
     await written(store, create('1', ''));

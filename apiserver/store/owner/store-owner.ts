@@ -9,8 +9,8 @@ import { MessageStream } from './message-stream.ts';
 import { OwnerConnection } from './owner-connection.ts';
 
 /**
- * Has a database open, and serves it to other processes of this machine, each with an {@link OwnedStore} at the other end of a
- * stream. For engines whose database only one process can open.
+ * Opens a database, and serves it to other processes of this machine. Each of them has an {@link OwnedStore} at the
+ * other end of a stream. This is for engines whose database only one process can open.
  */
 export class StoreOwner {
   readonly #store: PagedStore;
@@ -20,11 +20,14 @@ export class StoreOwner {
   readonly #connections = new Set<OwnerConnection>();
   #opened: OpenedStore | undefined;
   #closing: Promise<void> | undefined;
-  /** Resolves with the error after which the database cannot be used until the process is started again. Otherwise it stays pending. */
+  /**
+   * Resolves with an error when the database cannot be used until this process is started again. Otherwise it stays
+   * pending.
+   */
   readonly failed: Promise<Error>;
   #fail: (error: Error) => void = () => undefined;
 
-  /** `store` is not open yet. */
+  /** `store` must not be open yet. */
   constructor(store: PagedStore) {
     this.#store = store;
     this.#broadcast = new ChangeBroadcast(store, this.#streams);
@@ -35,12 +38,12 @@ export class StoreOwner {
     this.failed = new Promise((resolve) => (this.#fail = resolve));
   }
 
-  /** Opens the database. Rejects as the store does. */
+  /** Opens the database. Rejects like {@link Store.open}. */
   async open(): Promise<OpenedStore> {
     return this.#setOpened(await this.#store.open());
   }
 
-  /** Serves the process at the other end, until the stream closes or the owner does. */
+  /** Serves the process at the other end of the stream, until the stream or the owner is closed. */
   connect(stream: Duplex): void {
     const messages: MessageStream = new MessageStream(stream, {
       onMessage: (message) => connection.onMessage(message),
@@ -75,7 +78,10 @@ export class StoreOwner {
     await this.#store.close();
   }
 
-  /** The state for a process that begins now: history may have been compacted since the database was opened. */
+  /**
+   * Returns the present state for a process that opens its store: history may have been compacted since the database
+   * was opened.
+   */
   async #present(): Promise<OpenedStore> {
     if (this.#opened === undefined) throw new StoreError('closed', 'the store is not open');
     const { epoch, compactRevision } = this.#opened;

@@ -1,7 +1,10 @@
 import type { WrittenKeys } from './postgres-history.ts';
 import type { Committed, Operation, Outcome } from '../store.ts';
 
-/** The known outcomes of a batch's operations while it is sent, in several transactions if connections are lost. */
+/**
+ * Collects the outcomes of a batch's operations while the batch is sent; it is sent in several transactions if
+ * connections are lost.
+ */
 export class BatchOutcomes {
   readonly #batch: readonly Operation[];
   readonly #outcomes = new Map<Operation, Outcome>();
@@ -11,7 +14,10 @@ export class BatchOutcomes {
     this.#batch = batch;
   }
 
-  /** The operations that were not written, as far as is known, or have not been sent. */
+  /**
+   * The operations whose outcomes are not known: they have not been sent yet, or were not written as far as this store
+   * knows.
+   */
   get rest(): readonly Operation[] {
     return this.#batch.filter((operation) => !this.#outcomes.has(operation));
   }
@@ -20,13 +26,13 @@ export class BatchOutcomes {
     return this.#outcomes.size === 0;
   }
 
-  /** Undefined while outcomes are missing. */
+  /** The result of the whole batch; undefined while outcomes are missing. */
   get committed(): Committed | undefined {
     if (this.#outcomes.size < this.#batch.length) return undefined;
     return { before: this.#before, outcomes: this.#batch.flatMap((operation) => this.#outcomes.get(operation) ?? []) };
   }
 
-  /** Records the outcomes of {@link rest}, in its order. */
+  /** Records the outcomes of the operations in {@link rest}, in the order of `rest`. */
   answered({ before, outcomes }: Committed): void {
     this.#before = before;
     for (const [at, operation] of this.rest.entries()) {
@@ -35,9 +41,12 @@ export class BatchOutcomes {
     }
   }
 
-  /** Records the result of a look-up: all writes of a transaction. A batch has one operation per key. */
+  /**
+   * Records the result of a look-up, which has all writes of a transaction, by key. A batch has at most one operation
+   * for each key.
+   */
   found(written: WrittenKeys): void {
-    // The first revision of a transaction follows the counter's value.
+    // The first revision of a transaction is the value of the counter plus one.
     this.#before = Math.min(...written.values()) - 1;
     for (const operation of this.#batch) {
       const revision = written.get(operation.key);

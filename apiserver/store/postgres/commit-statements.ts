@@ -2,7 +2,10 @@ import { conflictCodes, operationCodes } from '../operation-codes.ts';
 import { migrations } from './postgres-schema.ts';
 import { channel, type Statement } from './postgres-statements.ts';
 
-/** The optional parts of the statement, for what operations of a batch may have. */
+/**
+ * The optional parts of the statement. They are needed when operations of the batch have generations, claims or
+ * required claims.
+ */
 interface CommitParts {
   readonly generations?: typeof generations;
   readonly claims?: typeof claims;
@@ -10,12 +13,15 @@ interface CommitParts {
 }
 
 /**
- * True when the generation that an operation names is that of its kind. The array is built once, from the few
- * generations that a batch names.
+ * A condition that is true when the generation in an operation is the generation of its kind. The array is built once,
+ * from the few different generations in a batch.
  */
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
-/** $9 has each operation's number among the requirements, $10 and $11 the requirements. */
+/**
+ * The part for generations. $9 has for each operation the number of its generation in the lists $10 (kinds) and $11
+ * (generations).
+ */
 const generations = {
   values: ', $9::integer[]',
   column: ', requirement',
@@ -27,10 +33,15 @@ const generations = {
   conflict: `WHEN ${isOfGeneration} IS FALSE THEN ${conflictCodes.generation}`,
 };
 
-/** True when the operation of a claim is written. The array is built once, and accessed by position. */
+/**
+ * A condition that is true when the operation of a claim is written. The array is built once, and accessed by position.
+ */
 const isWritten = '(SELECT written FROM outcome)[c.position]';
 
-/** $12 to $16 are the claims to add, $17 to $21 those to remove. A holder's own claim is no obstacle. */
+/**
+ * The part for claims. $12 to $16 are the columns of the claims to add, $17 to $21 those of the claims to remove. An
+ * object can add a claim that it already holds.
+ */
 const claims = {
   decide: `added AS (
       SELECT * FROM unnest($12::integer[], $13::integer[], $14::text[], $15::integer[], $16::text[])
@@ -57,8 +68,8 @@ const claims = {
 };
 
 /**
- * The first parameter has the number of each operation's set of required claims; the next four have the claims of the
- * sets.
+ * Returns the part for required claims, whose parameters begin at number `first`. The first parameter has for each
+ * operation the number of its set of required claims; the next four have the claims of the sets.
  */
 function requiredFrom(first: number) {
   const [sets, kinds, indexes, values] = [1, 2, 3, 4].map((at) => `$${first + at}`);
@@ -79,18 +90,19 @@ function requiredFrom(first: number) {
 }
 
 /**
- * True when a newer program has upgraded the tables. Read once, by a statement that starts when the counter is locked.
+ * A condition that is true when a newer program has upgraded the tables. It is evaluated once, in a statement that
+ * starts when the counter is locked.
  */
 const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema') > ${migrations.length}`;
 
 /**
- * A batch in one statement. It starts after the counter is locked, so that it reads the current state. All its parts
- * see the state before it: conflicts are decided before anything is written, and only operations without a conflict get
- * a revision and are written. Payloads arrive as one run of bytes. The notification has only the revision: a hint needs
- * no data.
+ * Returns the statement that commits a batch. It starts after the counter is locked, so that it reads the present
+ * state. All its parts see the state before the statement. Conflicts are decided before anything is written, and only
+ * operations without a conflict get a revision and are written. The data of all operations are one byte string. The
+ * notification has only the revision, because a hint needs no data.
  *
- * Joins are nested loops by index (see the session's settings): except for lost claims, nothing here joins two parts by
- * position, which would be quadratic.
+ * The settings of the session make all joins nested loops by index. A join of two parts by position would be quadratic;
+ * only claims that other objects hold are joined in this way.
  */
 function commitText({ generations: g, claims: c, required: r }: CommitParts): string {
   const data = 'CASE WHEN n.length >= 0 THEN substring($7::bytea FROM n.start FOR n.length) END';
@@ -136,7 +148,7 @@ function commitText({ generations: g, claims: c, required: r }: CommitParts): st
     SELECT coalesce(revision, conflict) AS code, holder, claim FROM numbered ORDER BY position`;
 }
 
-/** The statement for operations without claims and generations, with parameters $1 to $8. */
+/** The statement for a batch without claims and generations, with parameters $1 to $8. */
 export const commit: Statement = { name: 'commit', text: commitText({}) };
 
 /** The statement for a batch with generations, with parameters $1 to $11. */
@@ -144,22 +156,20 @@ export const commitOfGenerations: Statement = { name: 'commit_generations', text
 
 /**
  * The statement for a batch that adds or removes claims, with parameters $1 to $21. It includes the parameters of
- * generations, because operations with claims usually name one.
+ * generations, because operations with claims usually have one.
  */
 export const commitClaims: Statement = { name: 'commit_claims', text: commitText({ generations, claims }) };
 
 /**
- * The statement for a batch without claims of its own, some of whose operations require claims, with parameters $1 to
- * $16: most creations.
+ * The statement for a batch that requires claims, but adds and removes none, as most batches of creations do, with
+ * parameters $1 to $16.
  */
 export const commitRequired: Statement = {
   name: 'commit_required',
   text: commitText({ generations, required: requiredFrom(12) }),
 };
 
-/**
- * The statement for a batch with claims of its own, some of whose operations require claims, with parameters $1 to $26.
- */
+/** The statement for a batch that requires claims, and adds or removes claims, with parameters $1 to $26. */
 export const commitClaimsRequired: Statement = {
   name: 'commit_claims_required',
   text: commitText({ generations, claims, required: requiredFrom(22) }),

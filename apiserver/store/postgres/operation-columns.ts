@@ -3,18 +3,19 @@ import { conflictCodes, operationCodes, outcomeOfCode } from '../operation-codes
 import type { Claim, Operation, Outcome, RequiredClaim } from '../store.ts';
 
 /**
- * A batch as columns with one value per operation: a statement takes a few arrays, whatever the size of the batch. All
- * payloads are one run of bytes, since drivers send an array of byte strings as hexadecimal text, at half the speed.
+ * A batch as columns with one value for each operation. So a statement has a few arrays as parameters, whatever the
+ * size of the batch. The data of all operations are one byte string, because drivers send an array of byte strings as
+ * hexadecimal text, at half the speed.
  */
 export interface OperationColumns {
   readonly codes: readonly (number | undefined)[];
   readonly kinds: readonly number[];
   readonly keys: readonly string[];
-  /** -1, which is no revision, when none is expected. */
+  /** The expected revisions; -1, which is no revision, when none is expected. */
   readonly expects: readonly number[];
-  /** Counted from 1, like `substring`. */
+  /** The positions of the data in `bytes`, counted from 1, as in `substring`. */
   readonly starts: readonly number[];
-  /** -1: no data. */
+  /** The lengths of the data; -1 when there are no data. */
   readonly lengths: readonly number[];
   readonly bytes: Buffer;
   readonly generations: GenerationColumns | undefined;
@@ -22,20 +23,23 @@ export interface OperationColumns {
   readonly required: RequiredColumns | undefined;
 }
 
-/** Generations as columns: the distinct ones of the kinds, and for each operation its number among them, from 1. */
+/**
+ * The generations of a batch as columns: the different generations with their kinds, and for each operation the number
+ * of its generation, counted from 1.
+ */
 interface GenerationColumns {
-  /** undefined for an operation whose generation is not checked. */
+  /** The number of each operation's generation; undefined when the generation is not checked. */
   readonly requirements: readonly (number | undefined)[];
   readonly kinds: readonly number[];
   readonly values: readonly number[];
 }
 
 /**
- * Required claims as columns: the claims of each distinct set, and for each operation the number of its set, from 1.
- * `sets` has the number of the set for each claim.
+ * The required claims of a batch as columns: the claims of each different set, and for each operation the number of its
+ * set, counted from 1. `sets` has for each claim the number of its set.
  */
 interface RequiredColumns {
-  /** undefined for an operation that requires no claims. */
+  /** The number of each operation's set; undefined when the operation requires no claims. */
   readonly numbers: readonly (number | undefined)[];
   readonly sets: readonly number[];
   readonly kinds: readonly number[];
@@ -44,19 +48,19 @@ interface RequiredColumns {
 }
 
 /**
- * Claims as columns: first those to add, then those to remove. `positions` has their operation's position in the batch,
- * from 1.
+ * The claims of a batch as columns: those to add, and those to remove. `positions` has for each claim the position of
+ * its operation in the batch, counted from 1.
  */
 interface ClaimColumns {
   readonly added: ClaimColumn;
   readonly removed: ClaimColumn;
-  /** The claims to add in their original form, in the order of `added`. */
+  /** The claims to add with their full values, in the order of `added`. */
   readonly wanted: readonly Claim[];
 }
 
 interface ClaimColumn {
   readonly positions: number[];
-  /** Kind and key of the operation. */
+  /** The kinds and the keys of the operations. */
   readonly kinds: number[];
   readonly keys: string[];
   readonly indexes: number[];
@@ -87,7 +91,7 @@ export function operationColumns(batch: readonly Operation[]): OperationColumns 
   };
 }
 
-/** Returns undefined when no operation names a generation. */
+/** Returns the columns of generations; undefined when no operation has one. */
 function generationColumns(batch: readonly Operation[]): GenerationColumns | undefined {
   const numbers = new Map<string, number>();
   const kinds: number[] = [];
@@ -105,7 +109,7 @@ function generationColumns(batch: readonly Operation[]): GenerationColumns | und
   return kinds.length > 0 ? { requirements, kinds, values } : undefined;
 }
 
-/** Returns undefined when no operation requires a claim. */
+/** Returns the columns of required claims; undefined when no operation requires one. */
 function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefined {
   const known = new Map<string, number>();
   const rows: { readonly set: number; readonly required: RequiredClaim }[] = [];
@@ -130,8 +134,8 @@ function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefin
 }
 
 /**
- * Returns undefined when no operation has claims: most operations change no unique value, and should not pay for those
- * that do.
+ * Returns the columns of claims; undefined when no operation has claims. Most operations change no unique value, and
+ * should not have the cost of claims.
  */
 function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
   const columns = { added: emptyColumn(), removed: emptyColumn(), wanted: [] as Claim[] };
@@ -142,7 +146,8 @@ function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
       push(columns.added, at + 1, operation, claim);
       columns.wanted.push(claim);
     }
-    // A claim that is released and claimed again at once is kept: one statement cannot do both to a row.
+    // A claim that the operation both removes and adds is kept, because one statement cannot delete and insert the same
+    // row.
     const kept = new Set(add.map(claimId));
     for (const claim of remove) if (!kept.has(claimId(claim))) push(columns.removed, at + 1, operation, claim);
   }
@@ -165,16 +170,19 @@ function claimId([index, value]: Claim): string {
   return `${index} ${value}`;
 }
 
-/** No id is the prefix of another, so that the ids of a set can be joined. */
+/** Returns the id of a required claim. No id is the prefix of another, so that the ids of a set can be concatenated. */
 function requiredId({ kind, claim: [index, value] }: RequiredClaim): string {
   return `${kind} ${index} ${value.length} ${value}`;
 }
 
 /** The result of a statement for one operation. */
 export interface OutcomeRow {
-  /** The revision, or one of {@link conflictCodes}. */
+  /** The revision of the operation, or one of {@link conflictCodes}. */
   readonly code: number;
-  /** The holder of a lost claim, and the claim's position among the claims to add, from 1. */
+  /**
+   * For a claim that another object holds: the key of that object, and the position of the claim among the claims to
+   * add, counted from 1.
+   */
   readonly holder?: string | null;
   readonly claim?: number | null;
 }

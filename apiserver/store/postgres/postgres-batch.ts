@@ -8,8 +8,8 @@ import { StoreError } from '../store-error.ts';
 import type { Committed, Operation } from '../store.ts';
 
 /**
- * The result of sending a transaction. `lost`: the connection failed before the response to COMMIT, and only the
- * database knows the outcome; `refused`: nothing was written.
+ * The result of sending a transaction. `lost`: the connection failed before the response to COMMIT, so the outcome must
+ * be looked up in the database. `refused`: nothing was written.
  */
 export type BatchResult =
   | ({ readonly kind: 'done' } & Committed)
@@ -18,7 +18,7 @@ export type BatchResult =
 
 /**
  * Sends a batch as one transaction, in one round trip. One statement locks the counter's row; the next one decides and
- * writes, and so sees everything committed before (READ COMMITTED).
+ * writes. So the second statement sees everything that was committed before the lock (READ COMMITTED).
  */
 export async function sendBatch(
   connection: PostgresConnection,
@@ -35,11 +35,12 @@ export async function sendBatch(
   }));
   const all = await Promise.allSettled([answers.begin, answers.lock, answers.write, answers.commit]);
   const errors = all.flatMap((each): unknown[] => (each.status === 'rejected' ? [each.reason] : []));
-  // After a failed statement, the later ones fail with an error that says so; the first error is the reason.
+  // After a failed statement, the later ones only fail because of it, so the first error is reported.
   const error = errors.find((each) => isServerError(each) && !isAfterFailure(each)) ?? errors.at(0);
   const end = await endOf(connection, answers.commit);
   if (end === 'undone') return { kind: 'refused', error };
-  // The commit is not on the standby, so it counts as having no response. The look-up waits for the standby again.
+  // After a warning, the commit may not be on the standby, so it counts as lost. The look-up waits for the standby
+  // again.
   if (end === 'lost' || connection.warnings > warnings)
     return { kind: 'lost', error: error ?? new Error('no standby has it') };
   const [counter] = await answers.lock;
@@ -57,7 +58,8 @@ async function endOf(connection: PostgresConnection, commit: Promise<string>): P
     return (await commit) === 'COMMIT' ? 'done' : 'undone';
   } catch (error) {
     if (!isServerError(error)) return 'lost';
-    // An error of COMMIT itself means a rollback, unless the server crashed with it.
+    // An error of COMMIT itself means a rollback, unless the server crashes. The next query shows whether it still
+    // runs.
     return connection.query(sql.getCounter).then(
       () => 'undone',
       () => 'lost',
@@ -71,7 +73,7 @@ function statementOf({ generations, claims, required }: OperationColumns): sql.S
   return generations ? commits.commitOfGenerations : commits.commit;
 }
 
-/** The parameters in the order of the statement's numbers. */
+/** Returns the parameters, in the order of their numbers in the statement. */
 function parametersOf(columns: OperationColumns, commitId: string): unknown[] {
   const { codes, kinds, keys, expects, starts, lengths, bytes, generations, claims, required } = columns;
   const parameters = [codes, kinds, keys, expects, starts, lengths, bytes, commitId];

@@ -5,14 +5,14 @@ import { ScaffoldError } from './scaffold-error.ts';
 /** Contents by path, relative to a folder. */
 export type Files = Readonly<Record<string, string>>;
 
-/** Writes new files. Rejects with ScaffoldError, and writes none, when one of them exists. */
+/** Writes new files. If one of them exists, rejects with ScaffoldError and writes no file. */
 export async function writeNewFiles(folder: string, files: Files): Promise<void> {
   for (const path of Object.keys(files)) {
     if (await isThere(join(folder, path))) throw new ScaffoldError(`${path} exists already: nothing was written`);
   }
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    // Exclusive, so that a file that appeared after the check is not overwritten either.
+    // With the flag `wx`, a file that appeared after the check is not overwritten either.
     await writeFile(join(folder, path), content, { flag: 'wx' });
   }
 }

@@ -4,11 +4,11 @@ import type { Files } from '../names/write-new-files.ts';
 export interface ControllerNames {
   /** The controller's name. */
   readonly name: string;
-  /** The kind that it drives. */
+  /** The kind that the controller reconciles. */
   readonly kind: string;
 }
 
-/** A controller, which greets by `spec.name`, and its test. */
+/** Returns the files of a controller, whose greeting contains `spec.name`, and of its test. */
 export function controllerFiles({ name, kind }: ControllerNames): Files {
   const names = { name, kind, variable: controllerVariable(name), kindFile: kebabCase(kind) };
   return {

@@ -14,7 +14,7 @@ interface Found {
   readonly items: readonly { readonly auditID: string }[];
 }
 
-/** Entry number n is of second n. */
+/** The entry with number n has a time of n seconds. */
 function line(number: number, more: object = {}): string {
   const stageTimestamp = new Date(Date.UTC(2030, 0, 1) + number * 1000).toISOString();
   const user = { username: number % 2 === 0 ? 'ada' : 'bob' };
@@ -50,7 +50,7 @@ describe('the audit log over HTTP', () => {
   const found = async (query: string): Promise<Found> => (await search(query)).json() as Promise<Found>;
   const ids = ({ items }: Found): readonly string[] => items.map(({ auditID }) => auditID);
 
-  it('has the newest entries first, through the rotated files, without bodies', async () => {
+  it('returns the newest entries first, also those of rotated files, and no bodies', async () => {
     const newest = await found('limit=3');
     expect(newest.complete).to.equal(false);
     expect(ids(newest)).to.deep.equal(['1000', '999', '998']);
@@ -62,12 +62,12 @@ describe('the audit log over HTTP', () => {
     expect(ids(all)).to.deep.equal(['402', '400', '398', '396']);
   });
 
-  it('is searched by object', async () => {
+  it('is searched by the object of a request', async () => {
     expect(ids(await found('resource=persons.people.example.com&name=p7'))).to.deep.equal(['7']);
     expect(ids(await found('verb=delete'))).to.deep.equal([]);
   });
 
-  it('refuses bad values by name, and users without the permission', async () => {
+  it('refuses a parameter with a bad value, which it names, and users without the permission', async () => {
     for (const [query, text] of [
       ['since=yesterday', 'since: must be a time'],
       ['limit=501', 'limit: must be'],
@@ -81,7 +81,7 @@ describe('the audit log over HTTP', () => {
     expect([refused.status, await refused.text()].join(' ')).to.match(/^403 .*cannot list resource \\?"entries/);
   });
 
-  it('names the option that turns it on, on a server without one', async () => {
+  it('names the option that turns the audit log on, when the server keeps none', async () => {
     const without = await startApiServer({ database: 'memory:', port: 0, token });
     try {
       serveAuditEntries(without, undefined);

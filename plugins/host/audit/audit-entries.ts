@@ -11,8 +11,9 @@ const defaultLimit = 100;
 const maxLimit = 500;
 
 /**
- * `GET /apis/api.audit.internal/v1/entries` searches this server's audit log, newest first, without the bodies of requests. It
- * needs permission for a resource, which a role can name as it names kinds.
+ * `GET /apis/api.audit.internal/v1/entries` searches this server's audit log, newest first, without the bodies of
+ * requests. The request needs permission for the resource `entries`, which a rule of a role names like the plural of a
+ * kind.
  */
 export function serveAuditEntries(server: Pick<ApiServer, 'endpoints'>, logFile: string | undefined): void {
   const owned = server.endpoints.forOwner('audit log');

@@ -16,7 +16,9 @@ export interface NewestEntries {
   readonly isComplete: boolean;
 }
 
-/** Reading in pieces gives other requests their turn: parsing one takes a few milliseconds. */
+/**
+ * The number of bytes that are read at once. Parsing them takes a few milliseconds; then other requests are handled.
+ */
 const pieceBytes = 128 * 1024;
 
 /** The maximum number of bytes that one search reads. */

@@ -33,7 +33,7 @@ export async function readTargets(command: ClientCommand): Promise<Targets> {
   return targets;
 }
 
-/** Refuses a selection beside names: it would have no effect, which a user who gives both does not expect. */
+/** Refuses selectors together with names: the selectors would have no effect, and the user would not notice that. */
 function checkNothingElseSelects({ flags }: ClientCommand): void {
   for (const [name, text] of [
     ['selector', '-l'],

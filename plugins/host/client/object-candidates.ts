@@ -14,7 +14,7 @@ const maxNames = '500';
 
 export interface CompletedLine {
   readonly command: Command;
-  /** The words behind the command; the last one is not finished. */
+  /** The words after the command; the last word is not finished. */
   readonly words: readonly string[];
   readonly environment: ClientSources['environment'];
 }
@@ -49,7 +49,7 @@ export async function objectCandidates(line: CompletedLine): Promise<readonly st
     if (values.length > 1 && first !== undefined) return await namesOf(resources.find(first));
     return resources.all.filter(({ verbs }) => verbs.includes('list')).map(({ plural }) => plural);
   } catch {
-    // There is nothing to offer, and no place for an error.
+    // Without the server there is nothing to offer, and a shell cannot show an error during a completion.
     return [];
   }
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { piecesOf, requestServer } from '../remote/request-server.ts';
 import type { RunAs, ServerAddress } from '../remote/request-server.ts';
 
-/** A refusal, worded as kubectl words it. */
+/** An error response of the server, with the message that kubectl would print. */
 export class ServerRefusal extends Error {
   override readonly name = 'ServerRefusal';
   /** The HTTP status code. */
@@ -75,7 +75,7 @@ export class ObjectServer {
     return { code: response.status, body };
   }
 
-  /** Yields a list page by page, so that the memory does not hold all of it. */
+  /** Yields a list page by page, so that the memory never has the whole list. */
   async *pages(path: string, { query, ...rest }: ObjectRequest = {}): AsyncGenerator<JsonObject> {
     let next: string | undefined;
     do {

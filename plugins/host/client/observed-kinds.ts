@@ -8,7 +8,7 @@ const root = '/apis/controllers.homeostat.internal/v1alpha1';
 
 export const controllersPath: string = `${root}/controllers`;
 
-/** The path of runs, in one namespace unless that is undefined. */
+/** The path of the runs in a namespace; without a namespace, of all runs. */
 export function runsPath(namespace?: string): string {
   return namespace === undefined ? `${root}/runs` : `${root}/namespaces/${encodeURIComponent(namespace)}/runs`;
 }

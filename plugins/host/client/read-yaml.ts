@@ -11,8 +11,9 @@ const octalTag = defineScalarTag(intCoreTag.tagName, {
 const schema = CORE_SCHEMA.withTags(mergeTag, octalTag);
 
 /**
- * Returns the documents of a text in YAML, or in JSON, which is YAML as well. As kubectl, it reads integers with a leading 0
- * as octal, and merges the fields of `<<`. `origin` names the text in messages. @throws CommandError with the place of the mistake
+ * Returns the documents of a text in YAML, or in JSON, which is YAML as well. Like kubectl, it reads integers with a
+ * leading 0 as octal, and merges the fields of `<<`. `origin` names the text in messages. @throws CommandError with the
+ * place of the mistake
  */
 export function readYaml(text: string, origin: string, exitCode?: 1 | 2): readonly unknown[] {
   try {

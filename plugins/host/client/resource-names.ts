@@ -38,8 +38,8 @@ export class ResourceNames {
 
   /**
    * Returns the kind of a name such as `person`, `persons`, `Person`, `po`, `persons.example.com` or
-   * `persons.v1.example.com`. The core group and then the alphabet decide between kinds of one name. @throws
-   * CommandError when there is none
+   * `persons.v1.example.com`. If several kinds have the name, a kind of the core group is preferred, and then the
+   * alphabetical order decides. @throws CommandError when there is none
    */
   find(name: string): ServedResource {
     const [type = '', ...rest] = name.toLowerCase().split('.');
@@ -81,7 +81,7 @@ export class ResourceNames {
   }
 }
 
-/** The path of all objects of a kind, in one namespace unless that is undefined. */
+/** The path of all objects of a kind, in a namespace if one is given. */
 export function collectionPath({ group, version, plural, isNamespaced }: ServedResource, namespace?: string): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const scope = isNamespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
@@ -102,7 +102,7 @@ function namesOf({ plural, singular, kind, shortNames }: ServedResource): readon
   return [plural, singular, kind.toLowerCase(), ...shortNames];
 }
 
-/** `rest` are the parts behind the first dot: a group, or a version and a group. */
+/** `rest` has the parts after the first dot: a group, or a version and a group. */
 function isOfGroup({ group, version }: ServedResource, rest: readonly string[]): boolean {
   if (rest.length === 0) return true;
   const named = rest.join('.');

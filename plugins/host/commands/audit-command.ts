@@ -103,12 +103,12 @@ function row(cells: readonly string[]): string {
     .trimEnd()}\n`;
 }
 
-/** Names come from clients: control characters would reach the terminal. */
+/** Replaces control characters, which would reach the terminal: the names in an entry come from clients. */
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '?');
 }
 
-/** Waits for the reader, so that a long log does not fill the memory. */
+/** Writes to stdout, and waits for its reader, so that a long log does not fill the memory. */
 function print(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));

@@ -54,8 +54,8 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
 }
 
 const planHelp = `
-The plugins run for ten minutes of a clock of their own, which takes seconds. Nothing is written to the server, and connections are
+The plugins run for ten minutes of simulated time, which takes seconds. Nothing is written to the server, and connections are
 refused: a call of another service is listed, and its run fails. Exit code 0: nothing would change; 2: something would; 1: there is no plan.`;
 
 const checkHelp = `
-Each mistake is a line, with file and line where it has them. Exit code 0: there is none; 1: there is one.`;
+Each mistake is printed on a line, with its file and line if they are known. Exit code 0: no mistake; 1: a mistake.`;

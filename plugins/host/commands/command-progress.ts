@@ -8,7 +8,7 @@ export function commandProgress(what: string, unit: string): Progress {
   return new Progress({ stream: process.stderr, what, unit, nowMs: () => systemClock.now() });
 }
 
-/** Shows how many seconds some work takes, when it counts nothing. */
+/** Shows for how many seconds some work has been running, because the work has nothing to count. */
 export async function withSeconds<V>(what: string, work: () => Promise<V>): Promise<V> {
   const progress = commandProgress(what, 's');
   const beganMs = systemClock.now();

@@ -20,7 +20,7 @@ import { widgetModel } from '../widget.fixture.ts';
 const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url));
 const Widget = widgetModel();
 
-/** The server makes a service account in each namespace, soon after its start. */
+/** The server creates a service account in each namespace, soon after its start. */
 const ServiceAccount = defineModel({
   gvk: 'v1/ServiceAccount',
   plural: 'serviceaccounts',
@@ -197,7 +197,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('are repeated after a kill -9: what was imported in part is neither served nor exported [slow]', async () => {
+  it('can be repeated after a kill -9; until then, a database with a part of an import is neither served nor exported [slow]', async () => {
     const source = await makeDatabase('source.db', 2999);
     const { stdout: text, stderr } = await run('export', '--database', source);
     const [, sha256 = ''] = /sha256 ([0-9a-f]{64})/.exec(stderr) ?? [];
@@ -205,8 +205,8 @@ describe('homeostat export and import', () => {
     const pipe = path('pipe');
     await promisify(execFile)('mkfifo', [pipe]);
     const importing = start(['import', '--database', database, pipe]);
-    // The import reads the file twice, to check and to import it. In the second reading, two of three batches arrive,
-    // and the end never does.
+    // The import reads the file twice, to check and to import it. The second time, it gets two of three batches, and
+    // never the rest.
     await writeFile(pipe, text);
     await eventually(() => existsSync(path('part.db')), { timeoutMs: 10_000 });
     const second = await open(pipe, 'w');
@@ -229,7 +229,7 @@ describe('homeostat export and import', () => {
     expect((await moved.client.get(Widget, 'w2998')).metadata.version).to.equal(1);
   });
 
-  it('leave nothing behind when they are stopped [slow]', async () => {
+  it('leave no files behind when they are stopped [slow]', async () => {
     const slow = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/x-ndjson' }).flushHeaders();
     });

@@ -24,8 +24,8 @@ interface ListedResource {
 }
 
 /**
- * All objects, of all served kinds, that the plugin has created from its files: those with its mark, as long as the
- * plugin owns the mark's field.
+ * Returns the objects, of all served kinds, that the plugin has created from its files: those with the plugin's
+ * annotation, if the plugin is the manager that owns this annotation.
  */
 export async function findDeclaredBy(
   plugin: string,

@@ -63,7 +63,7 @@ async function* proved(
   reader.end();
 }
 
-/** The process's stdout, which is never ended. If its reader is gone, the write fails. */
+/** The process's stdout, which is never ended. If the process that reads it has ended, the write fails. */
 function toStdout(): Writable {
   process.stdout.on('error', () => undefined);
   return new Writable({

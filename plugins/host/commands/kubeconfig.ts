@@ -68,7 +68,7 @@ async function credentialOf(
   return { token: await requestAccountToken(server, { account: serviceAccount, hours }) };
 }
 
-/** The token of the options, or the one that the server made at its first start. */
+/** The token of the options, or the token that the server created at its first start. */
 function tokenOf({ auth, token, adminKubeconfig }: ServeConfig): string | undefined {
   return auth === 'open' ? undefined : (token ?? new AdminKubeconfig(adminKubeconfig).read());
 }
@@ -99,7 +99,7 @@ async function write(text: string, { output, force }: RunKubeconfigOptions): Pro
     return;
   }
   if (force) await rm(output, { force: true });
-  // The file may hold the token, so no other user may be able to read it.
+  // The file may contain the token, so no other user may be able to read the file.
   await writeFile(output, text, { mode: 0o600, flag: 'wx' });
 }
 

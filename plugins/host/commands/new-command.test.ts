@@ -62,7 +62,7 @@ describe('homeostat new', () => {
 });
 
 describe('the names of a new plugin', () => {
-  /** The host's message about a manifest, without place and key. */
+  /** The host's message about a manifest, without the line and the key. */
   function judged(key: 'name' | 'group', value: string): string | undefined {
     const fields = { name: 'shop', version: '1.0.0', [key]: value };
     try {
@@ -74,12 +74,12 @@ describe('the names of a new plugin', () => {
   }
 
   for (const value of ['shop', '2fa', 'Shop', 'a.b', '-a', 'a-', 'service', 'x'.repeat(254), 'a_b'])
-    it(`are judged as the host judges them: ${value.slice(0, 20)}`, () => {
+    it(`are accepted or refused as by the host: ${value.slice(0, 20)}`, () => {
       expect(checkPluginName(value)).to.equal(judged('name', value));
     });
 
   for (const value of ['shop.example.com', 'shop', 'a..b', 'A.b', 'x.y-', `${'x'.repeat(253)}.y`])
-    it(`have groups that are judged as the host judges them: ${value.slice(0, 20)}`, () => {
+    it(`come with groups that are accepted or refused as by the host: ${value.slice(0, 20)}`, () => {
       expect(checkPluginGroup(value)).to.equal(judged('group', value));
     });
 });

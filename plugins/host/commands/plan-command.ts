@@ -14,7 +14,7 @@ import { textFlag } from '../serve/text-flag.ts';
 import { readServer } from '../serve/read-server.ts';
 import { runCopy } from './run-copy.ts';
 
-/** The exit code of a plan with changes, as of `terraform plan -detailed-exitcode`. */
+/** The exit code of a plan with changes, the same as that of `terraform plan -detailed-exitcode`. */
 const changesExitCode = 2;
 
 /**

@@ -15,7 +15,7 @@ const script = fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url))
 const token = 'correct-horse-battery-staple';
 
 export interface CommandOptions {
-  /** Variables added to PATH and the server's address. */
+  /** Environment variables, in addition to PATH and the server's address. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }

@@ -64,7 +64,7 @@ describe('homeostat plugin', () => {
     expect(await installed()).to.deep.equal([]);
   });
 
-  it('uploads an archive to the server, wherever it is, replaces it, and lets the server uninstall it [spec experience-upload]', async () => {
+  it('uploads an archive to the server, replaces the plugin by a second upload, and lets the server uninstall it [spec experience-upload]', async () => {
     const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
     const file = join(dirname(pluginsDir), 'demo.tgz');
     const upload = async (version: string): Promise<Finished> => {
@@ -93,7 +93,7 @@ describe('homeostat plugin', () => {
     await eventually(() => plugins.host.statuses().length === 0);
   });
 
-  it('packs a folder and uploads it, with the files that npm would publish, or with all if it is no package [slow]', async () => {
+  it('packs a folder and uploads it, with the files that npm would publish, or with all files if the folder is no npm package [slow]', async () => {
     const elsewhere = { HOMEOSTAT_PLUGINS_DIR: '' };
     const unpublished = await makeDemo('1.0.0', {
       '.secret': 'x',
@@ -123,7 +123,7 @@ describe('homeostat plugin', () => {
       .and.not.include('notes.txt');
   });
 
-  it('purges what the plugin has declared and created, and nothing else [slow]', async () => {
+  it('deletes with --purge the objects that the plugin has declared and created, and no others [slow]', async () => {
     const model = widgetModel();
     const files = { 'resources/extensions/w.yaml': `${widget('own')}---\n${widget('shared')}` };
     const { server } = plugins;
@@ -153,7 +153,7 @@ describe('homeostat plugin', () => {
     setup.unregister(model);
   });
 
-  it('leaves the objects without --purge', async () => {
+  it('keeps the objects of an uninstalled plugin without --purge', async () => {
     await plugin(['install', await makeDemo('1.0.0', { 'resources/extensions/w.yaml': widget('own') })]);
     await plugin(['uninstall', 'demo']);
     await plugin(['install', await makeDemo('1.0.0')]);

@@ -27,14 +27,14 @@ export type PluginVerb = 'list' | 'enable' | 'disable' | 'reload' | 'install' | 
 
 export interface PluginCommand extends ConfigSources {
   readonly verb: PluginVerb;
-  /** A plugin's name; of `install` a folder, a file or a package. */
+  /** The name of a plugin; for `install`, a folder, a file or a package. */
   readonly operand?: string;
 }
 
 /** The longest time that a stop and a start take together. */
 const waitMs = 65_000;
 
-/** The interval at which the command asks the server while it waits. */
+/** The interval at which the command reads the plugin's state while it waits. */
 const pollMs = 100;
 
 /** The largest archive that a server accepts. */

@@ -52,4 +52,4 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
 }
 
 const passwordHelp = `
-The command asks for the password at a terminal, or reads the first line of its input. It has 12 to 256 characters.`;
+The command asks for the password at a terminal, or reads the first line of its input. A password has 12 to 256 characters.`;

@@ -66,7 +66,7 @@ class UserCommands {
     process.stdout.write(formatTable([['NAME', 'DISABLED', 'GROUPS', 'DISPLAY NAME'], ...rows]));
   }
 
-  /** Asks for the password first, so that no user without one is left behind. */
+  /** Asks for the password before it creates the user, so that no user without a password remains after a failure. */
   async #add(): Promise<void> {
     const { flags, name } = this.#command;
     const password = await this.#readPassword();

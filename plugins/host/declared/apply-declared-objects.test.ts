@@ -94,7 +94,7 @@ describe('the objects that a plugin declares', () => {
     expect(told.map((each, index) => each.slice(0, claims[index]?.length))).to.deep.equal(claims);
   });
 
-  it('may not be declared twice, nor may two of them have the same value in a unique index', async () => {
+  it('are refused if two of them have the same name, or the same value in a unique index', async () => {
     const { failure, names } = await startWith({
       [`${folder}/a.yaml`]: `${widget('a')}---\n${head('b')}spec: { code: x }\n`,
       [`${folder}/b.yaml`]: `${widget('a')}---\n${head('c')}spec:\n  code: x\n`,
@@ -106,7 +106,7 @@ describe('the objects that a plugin declares', () => {
     ]);
   });
 
-  it('are checked whether they exist already or not', async () => {
+  it('are checked even if they exist already', async () => {
     const files = { [`${folder}/a.yaml`]: `${head('a')}spec: { size: 0 }\n` };
     const declares = await makePlugin('declares', 'export default {};', {
       'plugin.yaml': 'name: declares\nversion: 1.0.0\ndependencies: { plugin-1: "*" }\n',

@@ -15,9 +15,9 @@ export interface ApplyDeclaredParts extends CheckDeclaredParts {
 }
 
 /**
- * Applies the objects (spec 2.9): absent objects are created; in present ones, the changes of others stay. Returns
- * the fields that are left to others, with file, document and line. If any object has a mistake, none is written, and
- * it rejects with every mistake.
+ * Applies the objects (spec 2.9): creates absent objects, and changes existing objects except for fields that others
+ * have changed. Resolves with these fields, each with file, document and line. If any object has a mistake, no object
+ * is written, and the promise rejects with all mistakes.
  */
 export async function applyDeclaredObjects(
   declarations: readonly Declaration[],
@@ -44,7 +44,7 @@ async function applyAll(
   const outcomes: Outcome[] = [];
   for (const each of known) {
     parts.signal.throwIfAborted();
-    // Absent objects need no dry run here: the check has already tried to create them in one.
+    // Absent objects need no dry run here, because the check has already tried to create them by a dry run.
     if (!dryRun || each.isPresent) outcomes.push(await applyOne(each, parts, dryRun));
   }
   return outcomes;
@@ -79,7 +79,10 @@ async function applyOne(
   }
 }
 
-/** The mark is a field of the plugin, so that a copy of the object does not copy the ownership. */
+/**
+ * Adds the annotation, which the plugin then owns as a field manager. In a copy of the object, another manager owns the
+ * annotation, so the copy does not count as created by the plugin.
+ */
 function marked({ object }: DeclaredObject, { createdBy, plugin }: ApplyDeclaredParts): DeclaredObject['object'] {
   const annotations = { ...object.metadata.annotations, [createdBy]: plugin };
   return { ...object, metadata: { ...object.metadata, annotations } };

@@ -1,4 +1,4 @@
-/** A mistake in a plugin's YAML files, and its place. */
+/** A mistake in a plugin's YAML files, with its file, document and line. */
 export interface DeclarationMistake {
   /** Relative to the plugin's folder. */
   readonly file: string;
@@ -20,7 +20,7 @@ export function declarationError(mistakes: readonly DeclarationMistake[]): Error
   return new Error([...told, ...more].join('; '));
 }
 
-/** The message, preceded by its place. */
+/** The message, preceded by the file, the document and the line. */
 export function formatMistake({ file, document, line, field, message }: DeclarationMistake): string {
   const place = document === undefined ? file : `${file}: document ${document}, line ${line ?? '?'}`;
   return field === undefined ? `${place}: ${message}` : `${place}: ${field}: ${message}`;

@@ -1,4 +1,4 @@
-/** Key of the annotation on objects that a plugin has created by its files; the value is its name. */
+/** The key of the annotation on objects that a plugin has created from its files; the value is the plugin's name. */
 export function createdByKey(serviceDomain: string): string {
   return `plugin.${serviceDomain}/created-by`;
 }

@@ -9,7 +9,7 @@ export interface DeclaredObject {
   /** Relative to the plugin's folder. */
   readonly file: string;
   readonly document: number;
-  /** The line of a field, or of the nearest one around it. */
+  /** Returns the line of a field, or of the nearest field around it. */
   readonly lineOf: (field: string) => number;
   readonly gvk: GroupVersionKind;
   /** The object as a request would send it, with apiVersion in either revision. */
@@ -44,7 +44,7 @@ const versionKeys = { '2.15': 'apiVersion', '2.9': 'groupVersion' } as const;
 
 /**
  * The object of a document: kind and apiVersion (revision 2.9: groupVersion) identify its kind, and the model checks
- * everything else. Includes every mistake in these two.
+ * everything else. The result has every mistake in the kind and the apiVersion.
  */
 export function declarationsOf(
   file: string,
@@ -90,7 +90,7 @@ function badMetadata(metadata: unknown): readonly Mistake[] {
   return isJsonObject(metadata) ? badText('metadata.name', metadata['name']) : [['metadata', 'must be an object']];
 }
 
-/** undefined when its kind cannot be determined. */
+/** Returns the object with apiVersion and kind; undefined when one of the two is missing or not a text. */
 function objectOf(
   value: Fields,
   revision: PluginManifest['revision'],

@@ -33,7 +33,7 @@ describe('declared objects', () => {
 
   const file = async (text: string): Promise<string> => makeFolder({ [`${folder}/a.yaml`]: text });
 
-  it('are all documents of all YAML files of both folders, and of no folder below them [spec 2.9-folder, 2.9-file-names, 2.9-type]', async () => {
+  it('are all documents of all YAML files in both folders, but not in subfolders [spec 2.9-folder, 2.9-file-names, 2.9-type]', async () => {
     const path = await makeFolder({
       [`${folder}/z.yaml`]: `${widget('a')}---\n${widget('b')}---\n`,
       [`${folder}/notes.txt`]: 'not YAML: [',
@@ -52,7 +52,7 @@ describe('declared objects', () => {
     expect(await read(await makeFolder({}))).to.deep.equal({ objects: [], mistakes: [] });
   });
 
-  it('of revision 2.9 have groupVersion, and their fields are at the top [spec 2.9-shape-2.9]', async () => {
+  it('have groupVersion, and their fields at the top level, in revision 2.9 [spec 2.9-shape-2.9]', async () => {
     const path = await file('groupVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: a }\ncode: x\n');
     const { objects } = await read(path, '2.9');
     expect(objects[0]?.object).to.deep.equal({
@@ -63,7 +63,7 @@ describe('declared objects', () => {
     });
   });
 
-  it('with the key of the other revision are refused: the message names the right key, and the line [spec 9-file-key-2.15, 9-file-key-2.9]', async () => {
+  it('are refused when they have the key of the other revision: the message names the right key, and the line [spec 9-file-key-2.15, 9-file-key-2.9]', async () => {
     const wrong = async (text: string, revision: '2.15' | '2.9'): Promise<readonly string[]> =>
       (await read(await file(text), revision)).mistakes;
     const place = `${folder}/a.yaml: document 1, line`;

@@ -103,7 +103,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
     const applied = (status: PluginObserved | undefined): unknown =>
       status?.conditions?.find(({ type }) => type === 'ObjectsApplied');
 
-    it('take the new values, keep what a user has changed, and name those fields', async () => {
+    it('take the new values, except in fields that a user has changed, which the status of the plugin names', async () => {
       await start();
       await change({ size: 7, shape: 'round' });
       const status = await upgrade(declaration({ size: 2, colour: 'blue' }));
@@ -131,7 +131,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       expect(applied(status)).to.include({ status: 'True', reason: 'Applied' });
     });
 
-    it('do not change when their declarations have not', async () => {
+    it('do not change when their declarations have not changed', async () => {
       await start();
       const { resourceVersion } = (await server.client.get(model, 'w')).metadata;
       await upgrade(declaration({ size: 1, colour: 'red' }));
@@ -145,7 +145,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       expect(await stored('other')).to.deep.equal({ size: 3 });
     });
 
-    it('all stay as they are when one of them is wrong, which fails the start with its place', async () => {
+    it('all stay unchanged when one of them has a mistake: the start fails, and the message names file and line', async () => {
       await start();
       const status = await upgrade(declaration({ size: 5 }), declaration({ size: 0 }, 'other'));
       expect(status).to.include({ phase: 'Failed', reason: 'StartFailed' });
@@ -153,7 +153,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       expect(await stored()).to.deep.equal({ size: 1, colour: 'red' });
     });
 
-    it('are marked as the plugin’s own only when it has created them', async () => {
+    it('are marked as created by the plugin only if it has created them', async () => {
       server.schemeManager.forOwner('setup', {}).register(model);
       await server.client.create(model, { metadata: { name: 'w' }, ...place({ size: 9 }) });
       server.schemeManager.unregister(model, 'setup');

@@ -119,7 +119,7 @@ describe('Development', () => {
     ending.abort();
   });
 
-  it('tells how the schema differs, and which stored objects do not fit', async () => {
+  it('reports how the schema differs, and which stored objects do not fit', async () => {
     await develop();
     const created = await fetch(`${server.url}/apis/shop.example.com/v1/orders`, {
       method: 'POST',

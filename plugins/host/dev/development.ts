@@ -40,7 +40,8 @@ interface Parts extends Pick<DevelopmentParts, 'print'> {
 const source = /\.(?:[cm]?tsx?|json)$/;
 
 /**
- * A plugin in development: compiles it, and reloads it when one of its files changes. Used once: open, compile, run.
+ * A plugin in development: compiles it, and reloads it when one of its files changes. Call `open`, `compile` and `run`
+ * in this order, once each.
  */
 export class Development {
   readonly #parts: Parts;
@@ -52,7 +53,8 @@ export class Development {
   }
 
   /**
-   * Reports changes from now on. Rejects with an Error that says why the folder is not a plugin, or cannot be compiled.
+   * Opens a plugin's folder; `run` then handles every change since this call. Rejects with an Error that says why the
+   * folder is not a plugin, or cannot be compiled.
    */
   static async open(path: string, { print, clock = systemClock }: DevelopmentParts): Promise<Development> {
     const { folder, manifest } = await openPluginFolder(path);
@@ -132,7 +134,7 @@ export class Development {
     }
   }
 
-  /** The plugin from its present files. */
+  /** Opens the plugin from its current files. */
   async #open(): Promise<PluginSource> {
     const { folder, manifest } = this.#parts;
     const { name } = manifest;

@@ -16,7 +16,7 @@ const pollMs = 250;
 /** A plugin has hundreds of files; a folder with more contains something else. */
 const maxFiles = 10_000;
 
-/** Time of the last change and size, by path. */
+/** The time of the last change and the size of each file, by its path. */
 type Snapshot = ReadonlyMap<string, string>;
 
 /**
@@ -25,7 +25,7 @@ type Snapshot = ReadonlyMap<string, string>;
  */
 export class FolderWatcher {
   readonly #parts: FolderWatcherParts;
-  /** The changes that have been reported. */
+  /** The files at the time of the last report, or at the start. */
   #told: Snapshot;
   #seen: Snapshot;
 
@@ -35,14 +35,14 @@ export class FolderWatcher {
     this.#seen = seen;
   }
 
-  /** Reports changes from now on. Rejects when the folder cannot be read. */
+  /** Starts a watcher, which reports the changes since this call. Rejects when the folder cannot be read. */
   static async start(options: FolderWatcherParts): Promise<FolderWatcher> {
     return new FolderWatcher(options, await takeSnapshot(options));
   }
 
   /**
-   * The files that were changed, added or removed since the last call, once they have been at rest for 250 ms;
-   * undefined once the signal aborts. Rejects when the folder can no longer be read.
+   * Resolves with the files that were changed, added or removed since the last call, once no file has changed for 250
+   * ms; with undefined once the signal aborts. Rejects when the folder can no longer be read.
    */
   async next(signal: AbortSignal): Promise<readonly string[] | undefined> {
     for (;;) {

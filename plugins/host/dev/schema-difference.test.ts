@@ -95,7 +95,7 @@ describe('schemaDifference', () => {
     ]);
   });
 
-  it('stops at objects of the kind itself', () => {
+  it('does not compare the fields of a nested object of the same kind', () => {
     const nested = (spec: object): ModelDescriptor =>
       defineModel({
         gvk: 'shop.example.com/v1/Order',

@@ -13,7 +13,7 @@ export interface FieldChange {
 }
 
 interface Field {
-  /** The keywords, without those of its own fields. */
+  /** The keywords of the field's schema, without those that declare further fields below it. */
   readonly keywords: Readonly<Record<string, unknown>>;
   readonly required: boolean;
 }
@@ -91,7 +91,7 @@ function show(value: unknown): string {
   return value === undefined ? 'none' : JSON.stringify(value);
 }
 
-/** The fields that are not below another one. */
+/** Returns the fields that are not below another field of the list. */
 function outermost(fields: readonly string[]): readonly string[] {
   const isBelow = (field: string, other: string): boolean =>
     field.length > other.length && field.startsWith(other) && '.[{'.includes(field.charAt(other.length));
@@ -117,7 +117,7 @@ class FieldCollector {
     this.#fields = fields;
   }
 
-  /** `way` has the components on the path. */
+  /** `way` has the names of the components from the root of the schema to this one. */
   addProperties(path: string, schema: JsonSchema, way: readonly string[]): void {
     const { name, target } = this.#resolve(schema);
     if (way.length > maxDepth || (name !== undefined && way.includes(name))) return;

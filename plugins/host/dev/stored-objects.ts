@@ -15,8 +15,9 @@ export interface StoredObjects {
 const maxTried = 200;
 
 /**
- * Tries to create each stored object again, as a dry run. A valid object is refused because it exists, an invalid one
- * before that. The server does not validate an update that changes only metadata.
+ * Tries to create each stored object again, as a dry run. The server refuses a valid object only because it exists
+ * already, and an invalid one because of its violations. A dry run of an update would not work, because the server does
+ * not validate an update that changes only metadata.
  */
 export async function tryStoredObjects(client: Client, kind: ModelDescriptor): Promise<StoredObjects> {
   const { items, total } = await client.list(kind, { limit: maxTried });

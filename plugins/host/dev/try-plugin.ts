@@ -87,8 +87,8 @@ async function judgeOwn(
 }
 
 /**
- * Creates a namespace in the copy if the server has it. Otherwise an object in it is a mistake, which the check
- * reports.
+ * Creates a namespace in the copy if the server has it. If the server lacks it, the check reports each object in this
+ * namespace as a mistake.
  */
 async function copyNamespace(name: string, from: TryPluginParts['server'], to: ApiServer): Promise<void> {
   const model = from.schemeManager.lookup(namespaceKind)?.descriptor;

@@ -6,7 +6,7 @@ import { secretFileProblem } from '../text/secret-file.ts';
 import type { Finding } from './finding.ts';
 
 const mebibyte = 1024 * 1024;
-/** The free space below which the database may soon have no room, or has none. */
+/** Less free space is a warning, because the disk may soon be full, or an error. */
 const room = { warningMiB: 1024, errorMiB: 100 } as const;
 /** Clocks of machines that share files differ a little. */
 const toleratedAheadMs = 60_000;
@@ -25,7 +25,7 @@ export function judgePermissions(config: ServeConfig, databaseFile: string | und
   const findings = secrets.flatMap((path = ''): Finding[] => {
     const problem = secretFileProblem(path);
     if (problem === undefined) return [];
-    // The server restricts its database by itself, and refuses other files.
+    // The server itself restricts access to its database, but it refuses the other files, so those are errors.
     const level = path === databaseFile ? 'warning' : 'error';
     return [{ check, level, message: `${path}: ${problem.replace(/: chmod.*/, '')}`, cure: `chmod 600 ${path}` }];
   });
@@ -33,7 +33,7 @@ export function judgePermissions(config: ServeConfig, databaseFile: string | und
   return [{ check, level: 'ok', message: `${secrets.length} files with secrets are their owner's alone` }];
 }
 
-/** Judges the room on the disk of a folder, which need not exist yet. */
+/** Judges the free space on the disk of a folder. The folder need not exist yet. */
 export async function judgeDisk(folder: string): Promise<readonly Finding[]> {
   const place = existingFolder(resolve(folder));
   const { bavail, bsize } = await statfs(place);

@@ -11,7 +11,7 @@ const recommended = 24;
 
 const oldest = { major: 20, minor: 19 } as const;
 
-/** Judges the version of Node, such as `22.13.1`, at a time. */
+/** Judges the version of Node, such as `22.13.1`, for a point in time. */
 export function judgeNode(version: string, nowMs: number): readonly Finding[] {
   const check = 'node';
   const [major = 0, minor = 0] = version.split('.').map(Number);

@@ -51,7 +51,10 @@ function ask(address: ServerAddress, path: string): Promise<Response> {
   return requestServer(address, path, { signal: AbortSignal.timeout(timeoutMs) });
 }
 
-/** Judges access. The findings are those of the administrator, who may read everything. */
+/**
+ * Judges whether the command's user may read /metrics, as an administrator may. Without this permission, other findings
+ * would be incomplete.
+ */
 async function judgeAccess(address: ServerAddress): Promise<Finding | undefined> {
   const { status } = await ask(address, '/metrics');
   if (status !== 401 && status !== 403) return undefined;

@@ -15,7 +15,7 @@ interface TlsPlace {
   readonly hostNames: readonly string[];
 }
 
-/** Judges the files of TLS at a time. */
+/** Judges the files of TLS for a point in time. */
 export function judgeTls({ tls, host, hostNames }: TlsPlace, nowMs: number): readonly Finding[] {
   if (tls === undefined) return [{ check, level: 'ok', message: 'off: plain HTTP' }];
   if ('directory' in tls) return judgeFolder(tls.directory, nowMs);

@@ -8,7 +8,7 @@ type Emitter = EventEmitter<Record<string, (payload: never) => void>>;
 
 /** Events between plugins while they run. */
 export class EventBus {
-  // Only listeners that cannot throw are added: an error would keep the event from later listeners.
+  // Only listeners that cannot throw are added, because after an error the emitter would not call the later listeners.
   readonly #emitter: Emitter = new EventEmitter();
 
   /** Returns the interface by which a plugin emits and listens; `logger` is the plugin's. */
@@ -37,7 +37,7 @@ export class OwnedEvents {
     });
   }
 
-  /** Removes its listeners; it emits no more events. */
+  /** Removes the listeners of the plugin, and drops every event that it emits from now on. */
   close(): void {
     this.#isClosed = true;
     for (const end of this.#endings) end();

@@ -103,7 +103,7 @@ export class ExtensionTable {
     };
   }
 
-  /** A point may be missing only if its plugin is optional. */
+  /** Throws if the point does not exist, unless its plugin is an optional dependency that is not Started. */
   #requirePoint(party: Party, name: string): void {
     const { manifest } = party;
     const owner = parseSharedName('an extension point', name).plugin;

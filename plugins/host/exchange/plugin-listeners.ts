@@ -19,7 +19,7 @@ export class PluginListeners<T> {
     this.#parts = parts;
   }
 
-  /** Returns a function that removes the listener. Throws once closed. */
+  /** Adds a listener, and returns the function that removes it. Throws after `close`. */
   add(listener: (value: T) => unknown): () => void {
     if (this.#isClosed) throw new Error('the plugin is being stopped');
     // A new function for each call, even if one function is passed twice.
@@ -28,7 +28,7 @@ export class PluginListeners<T> {
     return () => void this.#listeners.delete(own);
   }
 
-  /** Calls all present listeners, in order, without waiting for them. */
+  /** Calls all listeners, in the order in which they were added, without waiting for them. */
   call(value: T): void {
     // Iterating the set itself would also visit listeners that are added meanwhile.
     const present = [...this.#listeners];

@@ -1,4 +1,4 @@
-// A page of its own: all tasks, the least finished first.
+// A page that shows all tasks, the least finished first.
 export async function mount(element, { get }) {
   const { items } = await get('/apis/tasks.example.com/v1/tasks?sort=spec.done,asc&limit=100');
   const list = document.createElement('ul');

@@ -1,4 +1,4 @@
-// A panel on the page of each task. Text is set as text, so markup in an object stays text.
+// A panel on the page of each task. `textContent` sets the text, so the browser does not interpret markup in an object.
 export function mount(element, { object }) {
   const done = object.spec.done ?? 0;
   const bar = document.createElement('progress');

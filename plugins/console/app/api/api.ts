@@ -5,7 +5,7 @@ export type Query = Readonly<Record<string, string | readonly string[] | number 
 export interface CallOptions {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly query?: Query;
-  /** The body: a value is sent as JSON, a file unchanged. */
+  /** The body of the request: a file is sent unchanged, any other value as JSON. */
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
@@ -26,13 +26,13 @@ export interface ApiParts {
   readonly onUnauthorized?: () => void;
   /** Called for each 403: the user may have fewer rights than before. */
   readonly onForbidden?: () => void;
-  /** Called for each response, and for each request without one. */
+  /** Called after each request: with true if there was a response, with false if there was none. */
   readonly onReachable?: (isReachable: boolean) => void;
 }
 
-/** Rows with the cells that kubectl would print, and the metadata of the objects. */
+/** The media type of tables: rows with the cells that kubectl would print, and the metadata of the objects. */
 export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io';
-/** Lists without spec and status. */
+/** The media type of lists whose objects have no spec and no status. */
 export const metadataType = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 
 /** Requests to the server that served the console; no request is sent to another server. */
@@ -43,7 +43,7 @@ export class Api {
     this.#parts = parts;
   }
 
-  /** The address of a path of the server. */
+  /** Returns the address of a path of the server, with these parameters. */
   url(path: string, query: Query = {}): string {
     const url = new URL(path.replace(/^\//, ''), this.#parts.base);
     for (const [key, value] of Object.entries(query)) {
@@ -107,7 +107,7 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** `299 - "text"`, several joined by commas. */
+/** Returns the texts of a `Warning` header: `299 - "text"`, several of them joined by commas. */
 function warningsOf(response: Response): readonly string[] {
   const header = response.headers.get('warning') ?? '';
   return [...header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text.replaceAll(/\\(.)/g, '$1'));

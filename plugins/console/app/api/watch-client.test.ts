@@ -69,7 +69,7 @@ describe('the watch client of the console', () => {
     expect(asked.at(-1)).to.equal('watch 7');
   });
 
-  it('lists again, and marks the list, when the server has forgotten the revision, reported by a status or an event', async () => {
+  it('lists again, and marks the list, when a Status or an event reports that the server no longer has the revision', async () => {
     const gone = { type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } };
     const { asked, seen } = await run([
       () => list('5'),
@@ -82,7 +82,7 @@ describe('the watch client of the console', () => {
     expect(seen).to.deep.equal(['list', 'list again', 'list again']);
   });
 
-  it('stops at a chunk that the server has forgotten, instead of asking for it again and again', async () => {
+  it('stops when the server no longer has a chunk of the list, and does not request the chunk again and again', async () => {
     const { asked, states } = await run([() => refusal(410), () => refusal(410), () => refusal(410)]);
     expect(asked).to.deep.equal(['list']);
     expect(states).to.deep.equal(['listing', 'refused']);
@@ -97,7 +97,7 @@ describe('the watch client of the console', () => {
     expect(states).to.deep.equal(['listing', 'lost', 'lost', 'live', 'lost']);
   });
 
-  it('stops when it is refused', async () => {
+  it('stops when the server refuses the watch', async () => {
     const { asked, states } = await run([() => list('5'), () => refusal(403)]);
     expect(asked).to.have.length(2);
     expect(states.at(-1)).to.equal('refused');

@@ -26,9 +26,12 @@ export interface FollowOptions {
   /** Parameters of the list only, such as a limit or an order. */
   readonly listQuery?: Query;
   readonly accept?: string;
-  /** A whole list replaces the former rows. `isAgain` means that changes between two lists are unknown. */
+  /**
+   * Called with a complete list, which replaces the former rows. `isAgain` is true for each list after the first: the
+   * changes between the two lists are unknown.
+   */
   readonly onList: (list: JsonObject, isAgain: boolean) => void;
-  /** Changes in order, collected until `batch` runs. */
+  /** Called with the changes, in order, that arrived since the last call. */
   readonly onChanges: (changes: readonly Change[]) => void;
   readonly onState?: (state: WatchState) => void;
   readonly signal: AbortSignal;
@@ -43,7 +46,7 @@ export interface WatchParts {
   readonly batch: (run: () => void) => void;
 }
 
-/** The server sends a blank line every 20 s; without any, the connection is dead. */
+/** The server sends a blank line every 20 s. If none arrives for this time, the connection is dead. */
 const silenceMs = 50_000;
 const longestPauseMs = 10_000;
 
@@ -121,7 +124,7 @@ class Follower {
     } finally {
       cancel();
     }
-    // The server ends each watch after its time; a new one follows, but never in a tight loop.
+    // The server ends each watch after some time, and the client then opens a new one. The pause prevents a tight loop.
     await sleep(this.#parts.clock, 100, signal);
   }
 

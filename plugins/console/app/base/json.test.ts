@@ -5,7 +5,7 @@ import { visibleText } from './shown-text.ts';
 import { formatAge } from './time.ts';
 
 describe('values of JSON', () => {
-  it('are changed at a path in a copy, with the order of fields kept', () => {
+  it('are changed at a path in a copy, which keeps the order of fields', () => {
     const before = { a: 1, b: { c: [1, 2, 3] }, d: 4 };
     const after = withValueAt(before, ['b', 'c', 1], 9);
     expect(after).to.deep.equal({ a: 1, b: { c: [1, 9, 3] }, d: 4 });
@@ -20,7 +20,7 @@ describe('values of JSON', () => {
     expect(valueAt({ a: [{ b: 1 }] }, ['a', 0, 'b'])).to.equal(1);
   });
 
-  it('differ in their smallest fields', () => {
+  it('are compared down to the smallest fields that differ', () => {
     expect(differences({ a: { b: 1, c: [1, 2] } }, { a: { b: 2, c: [1, 2, 3] }, d: true })).to.deep.equal([
       { path: ['a', 'b'], before: 1, after: 2 },
       { path: ['a', 'c'], before: [1, 2], after: [1, 2, 3] },

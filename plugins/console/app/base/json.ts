@@ -5,7 +5,7 @@ export interface JsonObject {
   readonly [key: string]: Json | undefined;
 }
 
-/** A place in a value: names of fields, and indexes of arrays. */
+/** The path to a part of a value: names of fields, and indexes of arrays. */
 export type Path = readonly (string | number)[];
 
 /** True for an object that is not null or an array. The value must come from JSON or YAML. */

@@ -4,7 +4,7 @@ import { mergeChanges } from './merge.ts';
 describe('merging two changes of an object', () => {
   const base = { spec: { name: 'a', size: 1, tags: ['x'] }, metadata: { labels: { team: 'red' } } };
 
-  it('takes both changes of different fields, and names those of the others', () => {
+  it('takes both changes when they are in different fields, and lists the fields that only the others changed', () => {
     const mine = { ...base, spec: { ...base.spec, size: 2 } };
     const theirs = { ...base, spec: { ...base.spec, name: 'b' }, metadata: { labels: { team: 'red', new: 'yes' } } };
     expect(mergeChanges({ base, mine, theirs })).to.deep.equal({
@@ -27,7 +27,7 @@ describe('merging two changes of an object', () => {
     expect(mergeChanges({ base, mine: same, theirs: same }).conflicts).to.deep.equal([]);
   });
 
-  it('removes what one side removed, and reports a conflict when the other side changed it', () => {
+  it('removes a field that one side removed, and reports a conflict when the other side changed it', () => {
     const { metadata: _metadata, ...removed } = base;
     expect(mergeChanges({ base, mine: base, theirs: removed }).value).to.deep.equal(removed);
     const changed = { ...base, metadata: { labels: { team: 'blue' } } };

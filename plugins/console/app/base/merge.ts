@@ -10,7 +10,7 @@ export interface MergeConflict {
 }
 
 export interface Merged {
-  /** The value with the changes of both sides; in conflicts, with this user's. */
+  /** The value with the changes of both sides; where they conflict, with the change of this user. */
   readonly value: Json | undefined;
   readonly conflicts: readonly MergeConflict[];
   /** The paths that only the others changed; the value has these changes. */

@@ -1,4 +1,4 @@
-/** A mistake in a text, and its place. */
+/** A mistake in a text, and the line in which it is. */
 export interface Mistake {
   /** The line of the mistake, from 1. */
   readonly line: number;

@@ -1,8 +1,8 @@
-/** The console's only source of time, so that tests of other parts can bring their own. */
+/** The console's only source of time, so that tests can pass a clock of their own. */
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Calls once after a time; returns a function that cancels it. */
+  /** Calls `run` once, after this time. Returns a function that cancels the call. */
   after(ms: number, run: () => void): () => void;
 }
 

@@ -77,7 +77,7 @@ export function AuditPage() {
   );
 }
 
-/** Returns the reason why the audit log could not be read; a server without one returns 404. */
+/** Returns the reason why the audit log could not be read; a server without an audit log returns 404. */
 export function AuditFailure(props: Parameters<typeof Failure>[0]) {
   if (props.failure.status !== 404) return <Failure {...props} />;
   return (
@@ -174,7 +174,7 @@ function Entry({ entry }: { readonly entry: JsonObject }) {
   );
 }
 
-/** The addresses that a request came from; empty for one of the server's own. */
+/** The addresses that a request came from; empty for a write of the server's own process. */
 export function addressOf({ sourceIPs }: JsonObject): string {
   return isArray(sourceIPs) ? sourceIPs.map(textOf).join(', ') : '';
 }
@@ -183,7 +183,7 @@ export function From({ address }: { readonly address: string }) {
   return address === '' ? <span class="muted">the server</span> : <Text value={address} length={60} />;
 }
 
-/** The object, with a link to it; for other requests the path. */
+/** Shows the object of a request, as a link if the console knows the kind; the path of a request without an object. */
 function What({ entry }: { readonly entry: JsonObject }) {
   const ref = isObject(entry.objectRef) ? entry.objectRef : undefined;
   if (ref === undefined) return <Text value={textOf(entry.requestURI)} length={120} />;

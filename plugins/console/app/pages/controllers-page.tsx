@@ -9,7 +9,7 @@ import { hrefOf, route } from '../state/route.ts';
 import { KeyLookup } from './key-lookup.tsx';
 import { hrefOfKey } from './key-href.ts';
 
-/** All controllers with their queues; or one, with its keys. */
+/** The page of all controllers with their queues, or of one controller with its keys. */
 export function ControllersPage() {
   const { list, state } = useControllers();
   const [, name] = route.value.segments;
@@ -152,7 +152,7 @@ function ControllerPage({ controller }: { readonly controller: ControllerInfo })
   );
 }
 
-/** Rates and times since the page was opened. */
+/** Charts of the rates and times since the page was opened. */
 function Charts({ controller }: { readonly controller: ControllerInfo }) {
   const { status } = controller;
   const rates = isObject(status.rates) ? status.rates : {};

@@ -17,7 +17,7 @@ interface Found {
   readonly runs: readonly JsonObject[] | undefined;
 }
 
-/** The state of any key by its name: the report of a controller has only some of them. */
+/** Shows the state of any key by its name, because the report of a controller has only some of its keys. */
 export function KeyLookup({ controller }: { readonly controller: ControllerInfo }) {
   const [found, setFound] = useState<Found>();
   const [failure, setFailure] = useState<ApiFailure>();

@@ -83,7 +83,7 @@ function Rates({ list }: Reported) {
   );
 }
 
-/** The wait in the queue from which on it is shown as a problem. */
+/** A longer wait in the queue is shown as a problem. */
 const lagMs = 1000;
 
 const waitOf = ({ status }: ControllerInfo): number => numberIn(status.waitMs, 'p99');
@@ -93,7 +93,7 @@ function numberIn(value: Json | undefined, field: string): number {
   return typeof found === 'number' ? found : 0;
 }
 
-/** The keys that fail, over all controllers: each leads to its runs. */
+/** Shows the failing keys of all controllers, each with a link to its runs. */
 function FailingControllers({ list }: Reported) {
   const failing = list.flatMap((controller) =>
     controller.keys.filter(({ lastError }) => lastError !== '').map((entry) => ({ controller, entry })),
@@ -267,7 +267,7 @@ function followWarnings(
   };
 }
 
-/** When an event was seen last. */
+/** The time at which an event occurred last. */
 function timeOf({ series, eventTime, deprecatedLastTimestamp, metadata }: ApiObject): string {
   const last = isObject(series) ? textOf(series.lastObservedTime) : '';
   return last || textOf(deprecatedLastTimestamp) || textOf(eventTime) || textOf(metadata.creationTimestamp);

@@ -53,7 +53,9 @@ function NoPage() {
   );
 }
 
-/** The interval at which the page looks for a missing kind again: some users may not follow the plugins. */
+/**
+ * The interval at which the page checks whether a missing kind is served, because some users may not watch the plugins.
+ */
 const lookMs = 2000;
 
 function NoKind({ name }: { readonly name: string }) {

@@ -14,14 +14,17 @@ export interface Point {
 
 const path = '/debug/extensions';
 
-/** The extension points of all plugins; they are read again after each change of a phase. None for users who may not read them. */
+/**
+ * The extension points of all plugins; they are read again after each change of a phase. The list is empty for users
+ * who may not read it.
+ */
 export function useExtensionPoints(): readonly Point[] {
   const [points, setPoints] = useState<readonly Point[]>([]);
   const isAllowed = mayGet(path);
   const phases = [...plugins.value].map(([name, plugin]) => `${name} ${phaseOf(plugin)}`).join();
   useEffect(() => {
     if (!isAllowed) return;
-    // If they cannot be read, the page shows everything else.
+    // If the extension points cannot be read, the page shows everything else.
     void api.get(path).then(
       (body) => setPoints(pointsIn(body)),
       () => undefined,

@@ -30,7 +30,7 @@ interface Uses {
   readonly isComplete: boolean;
 }
 
-/** When each token of a user was used last, by the audit log. */
+/** Shows when each token of a user was last used, according to the audit log. */
 export function TokenUses() {
   const [found, setFound] = useState<Uses>();
   const [failure, setFailure] = useState<ApiFailure>();

@@ -94,8 +94,8 @@ function useEnd(): AbortSignal {
 const rank: Readonly<Record<Health, number>> = { failing: 0, deleting: 1, progressing: 2, ok: 3 };
 
 /**
- * Sorts the problems by severity, with one entry for each object: its first one, which has the server's explanation if
- * there is one.
+ * Sorts the problems by severity. Of several entries for one object, it keeps the first, which has the server's
+ * explanation if there is one.
  */
 function worstFirst(all: readonly Troubled[]): readonly Troubled[] {
   const first = new Map<string, Troubled>();
@@ -131,7 +131,7 @@ function troubledObject(resource: Resource, object: ApiObject, health: Health): 
   return { ...placed(resource, namespaceOf(object), nameOf(object)), health, since, reason: reasonOf(object) };
 }
 
-/** The first condition that is not as it should be, or what the object is waiting for. */
+/** The first condition that shows a problem, or the finalizers that the object is waiting for. */
 function reasonOf(object: ApiObject): string {
   const { finalizers, deletionTimestamp } = object.metadata;
   if (deletionTimestamp !== undefined && isArray(finalizers)) return `waits for ${finalizers.map(String).join(', ')}`;

@@ -7,7 +7,7 @@ import type { Subject } from '../state/grants.ts';
 
 const kinds = ['User', 'Group', 'ServiceAccount'];
 
-/** Lists what a subject may do, also one that has no object here, such as a user of an issuer. */
+/** Lists what a subject may do. The subject need not have an object on this server: it may be a user of an issuer. */
 export function WhatMay() {
   const [chosen, setChosen] = useState<{ readonly title: string; readonly subject: Subject }>();
   const ask = (event: SubmitEvent): void => {

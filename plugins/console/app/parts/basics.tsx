@@ -12,7 +12,7 @@ interface Children {
 
 export type Tone = 'good' | 'bad' | 'busy' | 'quiet';
 
-/** A small label with a colour; the text says the same as the colour. */
+/** A small label with a colour, whose text has the same meaning as the colour. */
 export function Badge({ tone, children }: Children & { readonly tone: Tone }) {
   return <span class={`badge badge-${tone}`}>{children}</span>;
 }
@@ -134,7 +134,7 @@ function titleOf({ status, reason }: ApiFailure): string {
   return failureTitles[status] ?? `The server refused (${status})`;
 }
 
-/** Shows that data is being read, after a moment, so that it does not flicker. */
+/** Shows that data is being read, but only after a short delay, so that the page does not flicker. */
 export function Loading() {
   return (
     <div class="loading" role="status">
@@ -167,7 +167,7 @@ export function Table({
   );
 }
 
-/** The head of a page. */
+/** The head of a page: its title, and its buttons. */
 export function PageHead({ title, children }: Children & { readonly title: ComponentChildren }) {
   return (
     <header class="page-head">

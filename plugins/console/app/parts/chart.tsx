@@ -7,7 +7,7 @@ export type Samples = readonly (readonly number[])[];
 /** The maximum number of samples that a chart keeps. */
 const keptSamples = 300;
 
-/** Collects a sample whenever the stamp, a time, changes. */
+/** Collects a sample whenever the time `stamp` changes. */
 export function useSamples(stamp: string, values: readonly number[]): Samples {
   const [samples, setSamples] = useState<Samples>([[], ...values.map(() => [])]);
   useEffect(() => {
@@ -18,7 +18,10 @@ export function useSamples(stamp: string, values: readonly number[]): Samples {
   return samples;
 }
 
-/** Lines over time; the last values are text as well. The code of the chart is loaded when the first one is shown. */
+/**
+ * Shows lines over time, and the last value of each line as text. The code of the chart is loaded when the first one is
+ * shown.
+ */
 export function Chart({ samples, labels }: { readonly samples: Samples; readonly labels: readonly string[] }) {
   const host = useRef<HTMLDivElement>(null);
   const [plot, setPlot] = useState<Plot>();

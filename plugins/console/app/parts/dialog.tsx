@@ -18,8 +18,8 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
-  // Escape does not close the dialog itself: `onClose` removes it, and that closes it. So none of its events arrives
-  // when another dialog is already open.
+  // Escape does not close the dialog itself, but calls `onClose`, which removes the dialog. So no event of this dialog
+  // arrives after another dialog has opened.
   const cancel = (event: Event): void => {
     event.preventDefault();
     onClose();

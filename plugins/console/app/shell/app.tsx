@@ -20,7 +20,7 @@ import { useShortcuts } from './shortcuts.ts';
 /** The path of the objects of kind Plugin. */
 const pluginsPath = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
 
-/** The whole page: navigation, the present page, and the dialogs above it. */
+/** The whole console: the navigation, the current page, and the dialogs above it. */
 export function App() {
   useShortcuts();
   useSession();
@@ -122,7 +122,7 @@ function useHealing(): void {
   }, [isLost]);
 }
 
-/** A new page has the focus at its title, so that a screen reader reads it. */
+/** Moves the focus to the title of a new page, so that a screen reader reads the title. */
 function useFocusOnNavigation(): void {
   const path = route.value.segments.join('/');
   useEffect(() => {

@@ -109,10 +109,10 @@ function namesOf({ kind, plural, shortNames }: Resource): readonly string[] {
 const matches = (kind: Resource, wanted: string): boolean => namesOf(kind).some((name) => name.includes(wanted));
 const isExact = (kind: Resource, wanted: string): boolean => namesOf(kind).includes(wanted);
 
-/** The number of kinds whose names are searched, so that one search is a handful of requests. */
+/** The number of kinds whose names are searched, so that one search sends only a few requests. */
 const searchedKinds = 12;
 
-/** Objects whose name begins with a text, of the first kinds, once the person has stopped typing. */
+/** Returns the objects of the first kinds whose names begin with the text, once the person has stopped typing. */
 function useNames(text: string): readonly Hit[] {
   const [hits, setHits] = useState<readonly Hit[]>([]);
   const wanted = text.trim();

@@ -151,7 +151,7 @@ function KindGroup({ group, kinds }: { readonly group: string; readonly kinds: r
   );
 }
 
-/** Without credentials, everybody is this user, and there is no session to end. */
+/** True for a server with `--auth open`: every request has the user `developer`, and there is no session to end. */
 const isOpenToAll = (): boolean => userName.value === 'developer' || userName.value === '';
 
 function Foot() {

@@ -39,14 +39,14 @@ export interface ControllerInfo {
 }
 
 export interface Controllers {
-  /** undefined until they are read, and where the user may not read them. */
+  /** undefined until the controllers are read, and for a user who may not read them. */
   readonly list: readonly ControllerInfo[] | undefined;
   readonly state: WatchState;
 }
 
 export const mayFollowControllers = (): boolean => may('watch', { group: controllerGroup, plural: 'controllers' });
 
-/** All controllers with their queues, live. */
+/** Returns all controllers with their queues, and renders the component again when one of them changes. */
 export function useControllers(): Controllers {
   const [objects, setObjects] = useState<ReadonlyMap<string, ApiObject>>();
   const [state, setState] = useState<WatchState>({ kind: 'listing' });
@@ -75,7 +75,7 @@ export function useControllers(): Controllers {
   return { list, state };
 }
 
-/** The number of keys that failed at least once and wait. */
+/** The number of keys that failed, and have not succeeded since. */
 export function failingOf({ status }: ControllerInfo): number {
   const queue = isObject(status.queue) ? status.queue : {};
   return typeof queue.failing === 'number' ? queue.failing : 0;

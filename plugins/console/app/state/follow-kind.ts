@@ -22,6 +22,6 @@ export function useFollow(key: string, options: Omit<FollowOptions, 'signal'> | 
     const end = new AbortController();
     void follow(watchParts, { ...options, signal: end.signal });
     return () => end.abort();
-    // The options are made again for each rendering; the key tells when they really differ.
+    // Each rendering creates a new `options` object; only another `key` means that the options differ.
   }, [key, number, isShown]);
 }

@@ -9,7 +9,7 @@ import { api } from './session.ts';
 export const resources = signal<readonly Resource[] | undefined>(undefined);
 export const kindsFailure = signal<ApiFailure | undefined>(undefined);
 
-/** Kinds with a list, the users' own first. */
+/** The kinds that can be listed; those that every server has are last. */
 export const listedKinds = computed(() => {
   const listed = (resources.value ?? []).filter(({ verbs }) => verbs.includes('list'));
   return [...listed].sort(
@@ -18,7 +18,7 @@ export const listedKinds = computed(() => {
   );
 });
 
-/** Reads the kinds again; the known ones stay while the server cannot be reached. */
+/** Reads the kinds again. If that fails, the known kinds stay. */
 export async function loadKinds(): Promise<void> {
   try {
     const found = await readResources(api);

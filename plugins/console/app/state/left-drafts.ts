@@ -16,19 +16,22 @@ export interface LeftDraft {
   readonly base: JsonObject;
   /** Fields that others changed as well, and about which the person has not decided. */
   readonly conflicts: readonly MergeConflict[];
-  /** Says what was merged last; empty when nothing was. */
+  /** A sentence about the last merge; empty when nothing was merged. */
   readonly note: string;
 }
 
 const drafts = new Map<string, LeftDraft>();
 
-/** The keys of the drafts that are not saved. They are kept, on whatever page the person is, until the browser loads the console again. */
+/**
+ * The keys of the drafts that are not saved. The drafts are kept when the person goes to another page, until the
+ * browser loads the console again.
+ */
 export const unsaved = signal<ReadonlySet<string>>(new Set());
 
 /** Returns the draft that the person has left without saving it; undefined when there is none. */
 export const leftDraft = (key: string): LeftDraft | undefined => drafts.get(key);
 
-/** Keeps a draft; undefined forgets it. */
+/** Keeps the draft of a key; `undefined` removes it. */
 export function keepDraft(key: string, draft: LeftDraft | undefined): void {
   if (draft === undefined) drafts.delete(key);
   else drafts.set(key, draft);

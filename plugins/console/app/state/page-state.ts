@@ -1,7 +1,7 @@
 import { effect, signal } from '@preact/signals';
 import { browserClock } from '../base/time.ts';
 
-/** The time that ages are shown for. It moves while the page is visible. */
+/** The current time, from which ages are computed. It advances only while the page is visible. */
 export const now = signal(browserClock.now());
 
 /** False while another tab is in front: watches pause then, since browsers open few connections to one server. */
@@ -26,7 +26,7 @@ effect(() => {
   localStorage.setItem(themeKey, theme.value);
 });
 
-/** Returns the theme that follows the present one. */
+/** Returns the theme that comes after the current one. */
 export function nextTheme(): Theme {
   return themes[(themes.indexOf(theme.value) + 1) % themes.length] ?? 'auto';
 }

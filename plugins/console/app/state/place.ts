@@ -1,9 +1,9 @@
 import type { Resource } from '../api/resources.ts';
 
-/** The place of an object. */
+/** The kind, the namespace and the name of an object. */
 export interface Place {
   readonly resource: Resource;
-  /** Empty for objects without one. */
+  /** Empty for objects without a namespace. */
   readonly namespace: string;
   readonly name: string;
 }

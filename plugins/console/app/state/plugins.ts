@@ -29,7 +29,9 @@ export function objectsOf(list: unknown): readonly ApiObject[] {
   return isObject(list) && isArray(list.items) ? list.items.filter(isApiObject) : [];
 }
 
-/** The JSON Schema of a plugin's settings; undefined when it has none, or the user may not read plugins. */
+/**
+ * The JSON Schema of a plugin's settings; undefined when the plugin has no settings, or the user may not read plugins.
+ */
 export function settingsSchemaOf(name: string): JsonObject | undefined {
   const spec = plugins.value.get(name)?.spec;
   return isObject(spec) && isObject(spec.settingsSchema) ? spec.settingsSchema : undefined;

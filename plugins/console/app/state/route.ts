@@ -18,7 +18,7 @@ function parseRoute(fragment: string): Route {
   return { segments, query: new URLSearchParams(query) };
 }
 
-/** People also type fragments by hand: a broken escape stays unchanged. */
+/** A broken escape stays unchanged, because people also type fragments by hand. */
 function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -29,7 +29,7 @@ function decode(segment: string): string {
 
 export const route = computed(() => parseRoute(hash.value));
 
-/** The namespace that the page is about; empty for a page about none. */
+/** The namespace that the page is about; empty if the page is not about a namespace. */
 export const pageNamespace = computed(() => {
   const { segments, query } = route.value;
   const [page, , namespace = ''] = segments;
@@ -45,7 +45,7 @@ export function hrefOf(segments: readonly string[], query: Readonly<Record<strin
   return `#/${segments.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-/** Opens a page. With `replace`, the back button skips the present page. */
+/** Opens a page. With `replace`, the back button skips the page that was open before. */
 export function go(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, '', href);
   else history.pushState(null, '', href);

@@ -11,12 +11,12 @@ function documentOf(resource: Resource): Promise<JsonObject> {
   const path = `/openapi/v3/${resource.group === '' ? 'api' : 'apis'}/${apiVersionOf(resource)}`;
   const found = documents.get(path) ?? api.get(path).then((body) => (isObject(body) ? body : {}));
   documents.set(path, found);
-  // A failure is not kept.
+  // A failed request is not kept, so that the next call sends a new one.
   found.catch(() => documents.delete(path));
   return found;
 }
 
-/** Forgets the documents: a plugin may have changed its kinds. */
+/** Removes the documents, because a plugin may have changed its kinds. */
 export function forgetSchemas(): void {
   documents.clear();
 }
@@ -40,13 +40,13 @@ export async function indexedFieldsOf(resource: Resource): Promise<readonly stri
   }
 }
 
-/** The schema of a kind, and those that it refers to. */
+/** The schema of a kind, and a function that resolves its references. */
 export interface KindSchema {
   readonly root: JsonObject;
   readonly resolve: (schema: Json | undefined) => JsonObject;
 }
 
-/** The schema of a kind; without one, anything is allowed. */
+/** Returns the schema of a kind. For a kind without a schema, the result allows any value. */
 export async function schemaOf(resource: Resource): Promise<KindSchema> {
   const document = await documentOf(resource);
   const schemas =
@@ -65,7 +65,7 @@ export async function schemaOf(resource: Resource): Promise<KindSchema> {
 
 const refPrefix = '#/components/schemas/';
 
-/** Follows references; `allOf` of one schema is how OpenAPI adds a description to a reference. */
+/** Follows references, also in an `allOf` of one schema, by which OpenAPI adds a description to a reference. */
 function resolveIn(schemas: JsonObject, schema: Json | undefined, depth = 0): JsonObject {
   if (!isObject(schema) || depth > 10) return {};
   const ref = textOf(schema.$ref);

@@ -12,7 +12,7 @@ import { pageNamespace } from './route.ts';
 export const isReachable = signal(true);
 /** True once the server has refused the session, until the person logs in again. */
 export const isSessionOver = signal(false);
-/** Counts logins, so that watches start again after each. */
+/** The number of logins, so that watches start again after each login. */
 export const sessionNumber = signal(0);
 /** The user's name; empty until it is known. */
 export const userName = signal('');
@@ -62,21 +62,21 @@ export async function loadSession(): Promise<void> {
     setIfNew(rules, rulesOf(review.body));
     setIfNew(readablePaths, readablePathsOf(review.body));
   } catch {
-    // The connection's state shows what is wrong.
+    // The console shows the problem elsewhere, as the state of the connection.
   }
 }
 
-/** Equal rules stay the same value, so that nothing is read again for them. */
+/** Keeps the old value if the new one is equal, so that no component reads its data again. */
 function setIfNew<T>(kept: { value: T }, found: T): void {
   if (JSON.stringify(found) !== JSON.stringify(kept.value)) kept.value = found;
 }
 
-/** The time between two readings of the rights, when many requests are refused. */
+/** The shortest time between two readings of the permissions, when many requests are refused. */
 const refreshMs = 5000;
 let refreshedMs = 0;
 let isRefreshing = false;
 
-/** After a refusal, buttons for what the user may no longer do go away. */
+/** Reads the permissions again after a refusal, so that the buttons of actions that are no longer allowed disappear. */
 function refreshRights(): void {
   if (isRefreshing) return;
   isRefreshing = true;
@@ -87,7 +87,7 @@ function refreshRights(): void {
   });
 }
 
-/** True unless the user is known not to have the permission. */
+/** False only if it is known that the user lacks the permission. */
 export function may(verb: string, resource: Pick<Resource, 'group' | 'plural'>, name?: string): boolean {
   const known = rules.value;
   if (known === undefined) return true;
@@ -95,7 +95,7 @@ export function may(verb: string, resource: Pick<Resource, 'group' | 'plural'>, 
   return mayDo(known, name === undefined ? request : { ...request, name });
 }
 
-/** True for a path, such as a page of `/debug`, that the user is known to be allowed to get. */
+/** True only if it is known that the user may get the path, such as a page of `/debug`. */
 export function mayGet(path: string): boolean {
   return coversPath(readablePaths.value, path);
 }
@@ -103,7 +103,9 @@ export function mayGet(path: string): boolean {
 /** The permission that the search of the audit log needs. */
 export const auditEntries = { group: 'audit.internal', plural: 'entries' } as const;
 
-/** Begins a session with a user and password, or a token. Resolves with the problem, or undefined. */
+/**
+ * Begins a session with a user and password, or a token. Resolves with the problem, or with undefined after a success.
+ */
 export async function logIn(credential: Readonly<Record<string, string>>): Promise<string | undefined> {
   try {
     await api.call('/login', { method: 'POST', body: credential });

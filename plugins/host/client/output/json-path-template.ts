@@ -18,7 +18,9 @@ export function jsonPathTemplate(template: string): Part {
   return part;
 }
 
-/** Compiles one path without braces, as of custom columns; it returns all values at the path. */
+/**
+ * Compiles one path without braces, as custom columns have it. The compiled function returns all values at the path.
+ */
 export function jsonPathValues(path: string): (value: JSONValue) => readonly JSONValue[] {
   const compiled = compile(path);
   return (value) => compiled.query(value).values();
@@ -136,7 +138,7 @@ function compile(path: string): ReturnType<typeof jsonpath.compile> {
   }
 }
 
-/** Names that RFC 9535 wants in brackets: those with an escape, a hyphen or a slash, such as keys of labels. */
+/** Names that RFC 9535 allows only in brackets: those with an escape, a hyphen or a slash, such as keys of labels. */
 const oddNames = /(\.\.?)((?:[\w/-]|\\.)*(?:\\.|[/-])(?:[\w/-]|\\.)*)/g;
 
 function bracketed(_: string, dots: string, name: string): string {

@@ -20,8 +20,8 @@ export interface ObjectPrinter {
 export const objectFormats = 'json, yaml, name, jsonpath=<template>, custom-columns=<NAME:path,…>';
 
 /**
- * Returns the printer for a value of `-o`; undefined for tables. A list prints a List with its objects, also when there is
- * only one. @throws CommandError
+ * Returns the printer for a value of `-o`; undefined for tables. For a list, it prints a List, even when the list has
+ * only one object. @throws CommandError
  */
 export function createObjectPrinter(output: string, isList: boolean): ObjectPrinter | undefined {
   const [format = '', ...rest] = output.split('=');
@@ -37,7 +37,7 @@ export function createObjectPrinter(output: string, isList: boolean): ObjectPrin
   throw new CommandError(`-o: must be table, wide, ${objectFormats}; not "${output}"`, 2);
 }
 
-/** Returns JSON that is indented by four, as kubectl does. */
+/** Returns JSON that is indented by four spaces, as in kubectl. */
 function json(value: unknown): string {
   return `${JSON.stringify(withSortedKeys(value), undefined, 4)}\n`;
 }
@@ -46,7 +46,7 @@ function each(format: (object: ServerObject, resource: ServedResource) => string
   return { object: async (object, resource) => print(format(object, resource)), end: async () => undefined };
 }
 
-/** A document for each object. */
+/** Prints a YAML document for each object. */
 class YamlDocumentsPrinter implements ObjectPrinter {
   #separator = '';
 
@@ -88,7 +88,7 @@ class YamlListPrinter implements ObjectPrinter {
   }
 }
 
-/** A template sees one object, or a List of all. */
+/** Applies the template to the object, or to a List of all objects. */
 class TemplatePrinter implements ObjectPrinter {
   readonly #fill: (value: JSONValue) => string;
   readonly #isList: boolean;
@@ -109,7 +109,10 @@ class TemplatePrinter implements ObjectPrinter {
   }
 }
 
-/** Prints a list at its end, so that its columns fit. Prints other objects at once; columns then get wider, and never narrower. */
+/**
+ * Prints a list when it has all objects, so that the widths of the columns fit. Prints other objects at once; later
+ * rows can then only make a column wider.
+ */
 class ColumnsPrinter implements ObjectPrinter {
   readonly #columns: readonly { readonly name: string; readonly read: ReturnType<typeof jsonPathValues> }[];
   readonly #isList: boolean;

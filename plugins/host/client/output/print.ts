@@ -10,7 +10,10 @@ export function note(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Replaces control characters, which would reach the terminal: any user who may write an object chooses its texts. */
+/**
+ * Replaces control characters, so that no text of an object controls the terminal: any user who may write an object
+ * chooses its texts.
+ */
 export function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '?');
 }

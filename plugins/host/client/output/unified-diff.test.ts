@@ -34,7 +34,7 @@ describe('unifiedDiff', () => {
     expect(unifiedDiff('a\nb\n', '')).to.equal('@@ -1,2 +0,0 @@\n-a\n-b\n');
   });
 
-  it('shows three lines around each change, and one hunk for changes that are near', () => {
+  it('shows three lines around each change, and one hunk for changes that are close together', () => {
     const before = numbers(30);
     const after = before.map((line) => (['5', '12', '25'].includes(line) ? `${line}!` : line));
     const around = [
@@ -65,7 +65,7 @@ describe('unifiedDiff', () => {
     ]);
   });
 
-  it('leads from one text to the other with the fewest lines', () => {
+  it('turns one text into the other with the fewest changed lines', () => {
     const lines = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 24 });
     fc.assert(
       fc.property(lines, lines, (before, after) => {

@@ -12,7 +12,7 @@ const contextLines = 3;
 
 /**
  * Beyond this many changed lines, the rest is shown as removed and added as a whole: finding the shortest difference
- * takes time and memory by the square of its length.
+ * takes time and memory in proportion to the square of its length.
  */
 const maxEdits = 1000;
 
@@ -56,13 +56,16 @@ function hunkOf(lines: readonly Line[], from: number, to: number): string {
   const range = (left: Line['sign']): string => {
     const count = (some: readonly Line[]): number => some.filter(({ sign }) => sign !== left).length;
     const [start, length] = [count(lines.slice(0, from)), count(shown)];
-    // A range without lines is named by the line before it.
+    // A range without lines has the number of the line before it.
     return `${length === 0 ? start : start + 1},${length}`;
   };
   return `@@ -${range('+')} +${range('-')} @@\n${shown.map(({ sign, text }) => `${sign}${text}\n`).join('')}`;
 }
 
-/** The lines that both have, as positions in both, in order; as many as possible up to {@link maxEdits}. */
+/**
+ * Returns the common lines of both texts in order, as positions in both: as many as possible, within {@link maxEdits}
+ * edits.
+ */
 function commonLines(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const shorter = Math.min(before.length, after.length);
   let start = 0;

@@ -56,7 +56,7 @@ export async function applyObjects(command: ClientCommand): Promise<number> {
   });
 }
 
-/** Runs the work for each object, and names the file of one that is refused. */
+/** Does the work for each object. The message about a refused object names its file. */
 function eachObject(objects: readonly FileObject[], work: (object: FileObject) => Promise<void>): Promise<number> {
   return eachItem(objects, work, ({ origin }) => origin);
 }
@@ -133,7 +133,9 @@ async function apply(
   }
 }
 
-/** True for a conflict with the same manager alone, which has set the fields by `create`, `edit` or `patch`. */
+/**
+ * True if the only conflict is with the command's own manager, which has set the fields by `create`, `edit` or `patch`.
+ */
 function isOwnConflict(error: unknown, manager: string | undefined): boolean {
   if (!(error instanceof ServerRefusal) || error.code !== 409) return false;
   const causes = objectsAt(error.status, 'details', 'causes');

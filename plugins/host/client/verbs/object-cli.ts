@@ -9,7 +9,7 @@ interface ObjectCommand {
   readonly description: string;
   readonly options: readonly Option[];
   readonly help?: string;
-  /** Loads the work, so that the help does not load it. */
+  /** Loads the code of the command, so that the help need not load it. */
   readonly load: () => Promise<ClientWork>;
 }
 
@@ -87,7 +87,7 @@ const commands: readonly ObjectCommand[] = [
   },
   {
     name: 'apply',
-    description: 'Create or change objects, as files say. Fields of other managers stay.',
+    description: 'Create or change the objects of files. Fields of other managers stay.',
     options: [
       files,
       ...namespaceOptions,
@@ -188,7 +188,7 @@ const commands: readonly ObjectCommand[] = [
   {
     name: 'why',
     usage: '<TYPE NAME | TYPE/NAME>',
-    description: 'Say why an object is as it is: what it waits for, what fails, what holds it.',
+    description: 'Explain the state of an object: what it waits for, what fails, what blocks it.',
     options: [...namespaceOptions, new Option('-o, --output <format>', 'text, or json (default: text)')],
     load: async () => (await import('./why-command.ts')).explainWhy,
   },
@@ -198,7 +198,7 @@ const commands: readonly ObjectCommand[] = [
     description: 'Print the last runs of a controller, or of one of its objects, the oldest first.',
     options: [
       new Option('-f, --follow', 'print new runs as well, until SIGINT'),
-      new Option('--result <result>', 'runs that ended so: success, error, conflict, terminal, timeout, …'),
+      new Option('--result <result>', 'only runs with this result: success, error, conflict, terminal, timeout, …'),
       new Option('--limit <number>', 'number of runs, 1 to 1000 (default: 20)'),
       new Option('-n, --namespace <name>', 'runs in this namespace, for users who may not read all'),
       new Option('-o, --output <format>', 'table, or json: a line for each run (default: table)'),

@@ -108,7 +108,7 @@ describe('Commands for objects [spec experience-commands]', () => {
     return runCommand([...args, '--server', server.url]);
   }
 
-  /** Starts a command in a process of its own, so that others can run meanwhile. */
+  /** Starts a command in a process of its own, so that other commands can run meanwhile. */
   function start(...args: readonly string[]): Started {
     const child = spawn(process.execPath, [...process.execArgv, script, ...args, '--server', server.url]);
     const started: Started = { child, text: '', ended: once(child, 'close').then(([code]) => Number(code)) };
@@ -282,7 +282,7 @@ describe('Commands for objects [spec experience-commands]', () => {
       await expectFailure(['get', '-f', join(shelf, '*.toml')], 1, 'matches');
     });
 
-    it('runs dry on the server [spec experience-dry-run]', async () => {
+    it('only checks writes on the server with --dry-run=server [spec experience-dry-run]', async () => {
       const more = await file('more.yaml', books.replaceAll('emma', 'persuasion').split('---')[0] ?? '');
       expect(await succeed('apply', '-f', more, '--dry-run=server')).to.equal(
         'book.library.example.com/persuasion created (server dry run)\n',
@@ -364,7 +364,7 @@ metadata: { name: red }
   });
 
   describe('create, patch, edit and delete', () => {
-    it('create refuses what exists, names its file, and continues', async () => {
+    it('create refuses an object that exists already, names its file, and continues', async () => {
       await succeed('delete', 'book', 'ulysses');
       const { code, stdout, stderr } = await run('create', '-f', join(folder, 'books.yaml'));
       expect({ code, stdout }).to.deep.equal({ code: 1, stdout: 'book.library.example.com/ulysses created\n' });
@@ -416,7 +416,7 @@ metadata: { name: red }
       await expectFailure(['patch', 'book', 'emma', '-p', 'spec: { pages: 0 }'], 1, 'spec.pages');
     });
 
-    it('edit writes what the editor saved, and keeps what is refused', async () => {
+    it('edit writes the text that the editor saved, and keeps a refused text in a file', async () => {
       const edit = (change: string): Promise<Finished> =>
         runCommand(['edit', 'book', 'emma', '--server', server.url], { EDITOR: `sed -i ${change}` });
       expect((await edit('s/474/480/')).stdout).to.equal('book.library.example.com/emma edited\n');
@@ -554,7 +554,7 @@ metadata: { name: red }
     });
   });
 
-  it('says how to start a server that is not there [spec experience-errors]', async () => {
+  it('says how to start a server when none is running [spec experience-errors]', async () => {
     const closed = createServer().listen(0, '127.0.0.1');
     await once(closed, 'listening');
     const { port } = closed.address() as AddressInfo;
@@ -574,7 +574,7 @@ metadata: { name: red }
     expect(await succeed('get', 'book', 'emma', '-o', `custom-columns=ROOM:${path}`)).to.equal('ROOM\na\n');
   });
 
-  it('watch prints custom columns as they come, and its first list in the given order', async () => {
+  it('watch prints each row of custom columns at once, and the first list in the given order', async () => {
     const watching = start('watch', 'books', '--sort', 'spec.pages,desc', '-o', 'custom-columns=PAGES:.spec.pages');
     await eventually(() => expect(watching.text).to.equal('PAGES\n730\n474\n'));
     watching.child.kill('SIGINT');

@@ -11,7 +11,10 @@ import { runCells, runHeaders } from '../output/run-lines.ts';
 const defaultLimit = 20;
 const maxLimit = 1000;
 
-/** `homeostat runs`: prints the last runs of a controller, or of one of its objects, the oldest first; with -f the following ones, too. */
+/**
+ * `homeostat runs`: prints the last runs of a controller, or of one of its objects, the oldest first; with -f, it then
+ * prints new runs.
+ */
 export async function listRuns(command: ClientCommand): Promise<void> {
   const { server, flags, args } = command;
   const [name, key, ...more] = args;
@@ -65,7 +68,7 @@ function outputOf({ flags }: ClientCommand): 'table' | 'json' {
   throw new CommandError(`-o: must be table or json, not "${output}"`, 2);
 }
 
-/** Prints runs as they come: columns get wider, and never narrower. */
+/** Prints each run at once; later rows can only make a column wider. */
 class RunPrinter {
   readonly #output: 'table' | 'json';
   #widest: readonly string[] = [];

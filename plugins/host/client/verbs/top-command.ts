@@ -5,13 +5,15 @@ import { controllersPath, isController, readControllers } from '../observed-kind
 import { topScreen } from '../output/controller-screen.ts';
 import { print } from '../output/print.ts';
 
-/** Ages and times in the future change without a report. */
+/** The time after which the screen is drawn again, even without a new report, because it shows ages. */
 const redrawMs = 1000;
 
 const [enter, leave, home] = ['\u001b[?1049h\u001b[?25l', '\u001b[?25h\u001b[?1049l', '\u001b[H'];
 const [clearLine, clearBelow] = ['\u001b[K', '\u001b[J'];
 
-/** `homeostat top`: shows controllers in a terminal until q or Ctrl-C; elsewhere once. */
+/**
+ * `homeostat top`: shows controllers in a terminal until q or Ctrl-C; if stdout is not a terminal, prints them once.
+ */
 export async function showTop(command: ClientCommand): Promise<void> {
   if (command.args.length > 0) throw new CommandError('top takes no arguments', 2);
   const { controllers, resourceVersion } = await readControllers(command.server);

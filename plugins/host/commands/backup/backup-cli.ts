@@ -6,7 +6,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function addBackup(program: Command, environment: Environment, done: (exitCode: number) => void): void {
   const command = program
     .command('backup')
-    .description('Copy the SQLite database of a running server into a file, once or again and again.')
+    .description('Copy the SQLite database of a running server into a file, once or at an interval.')
     .option('--to <file>', 'file to write, which only its owner can read')
     .option('--every <time>', 'take a backup now, and then at this interval: 30m, 1h, 1d')
     .option(
@@ -24,5 +24,5 @@ export function addBackup(program: Command, environment: Environment, done: (exi
 }
 
 const backupHelp = `
-A backup is a SQLite file. To restore it, stop the server, and put the file in the place of its database. With --every, the command
+A backup is a SQLite file. To restore it, stop the server, and replace its database with the file. With --every, the command
 runs until SIGTERM or SIGINT, and tries a backup that failed again after a minute; with --keep alone, it is for cron.`;

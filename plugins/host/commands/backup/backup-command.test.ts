@@ -38,7 +38,7 @@ describe('homeostat backup [spec experience-backup]', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('writes a file that a server opens, that only its owner can read, and that it does not overwrite', async () => {
+  it('writes a file that a server can open and only its owner can read, and does not overwrite it later', async () => {
     const [file, args] = [path('one.db'), ['backup', '--server', server.url, '--to', path('one.db')]];
     const done = await runCommand(args);
     const { size, mode } = await stat(file);
@@ -59,7 +59,7 @@ describe('homeostat backup [spec experience-backup]', () => {
     expect(await readdir(path('data'))).to.not.include('homeostat.db-backup');
   });
 
-  it('makes a backup every hour, keeps the last ones, and touches no other file', async () => {
+  it('makes a backup every hour, keeps the newest ones, and does not change other files', async () => {
     await mkdir(path('hourly'));
     const partial = '.11111111-2222-3333-4444-555555555555.partial';
     const others = ['h-20290101T000000Z.db.txt', 'h-old.db', `h-20310101T000000Z.db${partial}`];

@@ -40,7 +40,7 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
   const [isSaving, setSaving] = useState(false);
   const checked = useLiveCheck({ resource, draft, stored: undefined });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
-  // The refusals of a save are out of date as soon as the draft has been tried again.
+  // A new dry run of the draft makes the refusals of the last save out of date.
   useEffect(() => setRefused([]), [checked]);
   const causes = refused.length > 0 ? refused : checked;
   return (
@@ -87,12 +87,12 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
   );
 }
 
-/** The name in a draft; empty while it has none. */
+/** The name in a draft; empty while the draft has no name. */
 function writtenName({ metadata }: JsonObject): string {
   return isObject(metadata) ? textOf(metadata.name) : '';
 }
 
-/** An object with the fields that it needs. */
+/** Returns the initial draft: a new object with the fields that its schema requires. */
 function skeletonOf(resource: Resource, name: string, { root, resolve }: KindSchema): JsonObject {
   const namespace = resource.isNamespaced ? { namespace: 'default' } : {};
   const { metadata: _metadata, ...fields } = requiredFields(root, resolve, 0);

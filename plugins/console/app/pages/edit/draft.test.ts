@@ -30,7 +30,7 @@ describe('a draft of an object', () => {
     });
   });
 
-  it('keeps what was typed when others change the object', () => {
+  it('keeps the typed changes when others change the object', () => {
     const base = editableOf(stored);
     const draft = { ...base, spec: { name: 'typed', size: 1 } };
     const theirs = { ...base, spec: { name: 'x', size: 7 } };

@@ -37,7 +37,10 @@ export function ownersOfField(object: ApiObject, path: Path): readonly string[] 
   return [...new Set(owners)];
 }
 
-/** `f:` and the name lead to a field. A list with keys has one more level, which this does not follow. */
+/**
+ * In managedFields, `f:` and the name lead to a field. A list with keys has one more level, which the search does not
+ * enter: the whole list counts as owned.
+ */
 function ownsField(fields: Json | undefined, path: Path): boolean {
   const [step, ...rest] = path;
   if (!isObject(fields)) return false;

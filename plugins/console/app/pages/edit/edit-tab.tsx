@@ -38,12 +38,12 @@ interface Editing {
 /** The draft of an object, with the server's messages about it, and with the changes that others make meanwhile. */
 function useEditing({ place: { resource }, object: followed }: Props): Editing {
   const [saved, setSaved] = useState(followed);
-  // The watch may show the saved state only a moment later, so the newer one of the two states counts.
+  // The watch may show the saved state only a moment later, so the newer of the two states is used.
   const object = numberOf(saved.metadata.version) > numberOf(followed.metadata.version) ? saved : followed;
   const draft = useDraft(editableOf(object), uidOf(object));
   const checked = useLiveCheck({ resource, draft, stored: object });
   const [refused, setRefused] = useState<readonly FieldCause[]>([]);
-  // The refusals of a save are out of date as soon as the draft has been tried again.
+  // A new dry run of the draft makes the refusals of the last save out of date.
   useEffect(() => setRefused([]), [checked]);
   const merge = (): void => draft.merge(editableOf(object), writerOf(object));
   // The changes of others are not merged while the person types, so that no text changes under the cursor; a text with

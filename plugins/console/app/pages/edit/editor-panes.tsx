@@ -45,7 +45,7 @@ interface Props {
   readonly draft: Draft;
   readonly schema: KindSchema;
   readonly causes: readonly FieldCause[];
-  /** Shows the name, for an object that is not created yet. */
+  /** True for an object that is not created yet: the form then has a field for the name. */
   readonly isNew: boolean;
 }
 

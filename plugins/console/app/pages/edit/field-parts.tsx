@@ -19,7 +19,10 @@ export interface FieldProps {
   readonly path: Path;
   readonly label: string;
   readonly isRequired: boolean;
-  /** True for an entry of a list or a map. It stays while its field is empty; only its button removes it. */
+  /**
+   * True for an entry of a list or a map. Such an entry stays while its field is empty; only its button removes the
+   * entry.
+   */
   readonly isItem?: boolean;
 }
 

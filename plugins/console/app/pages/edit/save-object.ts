@@ -21,7 +21,7 @@ export interface SaveOptions {
   readonly isDryRun: boolean;
 }
 
-/** The field manager of changes that are made here. */
+/** The field manager of changes that the console makes. */
 const fieldManager = 'console';
 
 /** Creates or replaces an object. @throws ApiFailure */

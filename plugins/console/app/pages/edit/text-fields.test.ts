@@ -19,7 +19,7 @@ const offered = (before: string): readonly string[] =>
   completionAfter(before, schema)?.options.map(({ apply }) => apply) ?? [];
 
 describe('the text of an object', () => {
-  it('is completed by the names of the fields that are allowed at the place', () => {
+  it('is completed by the names of the fields that the schema allows at the cursor', () => {
     expect(offered('')).to.deep.equal(['kind: ', 'spec: ']);
     expect(offered('kind: X\nspec:\n  sta')).to.deep.equal(['state: ', 'urgent: ', 'parts: ', 'moods: ']);
     expect(offered('spec:\n  parts:\n    - state: open\n      ')).to.deep.equal(['state: ', 'urgent: ']);
@@ -44,7 +44,7 @@ describe('the text of an object', () => {
     expect(lineOf('spec.state')).to.equal(7);
     expect(lineOf('spec.parts[0].urgent')).to.equal(5);
     expect(lineOf('spec.parts[1].state')).to.equal(6);
-    expect(lineOf('spec.absent'), 'the line of what is there').to.equal(2);
+    expect(lineOf('spec.absent'), 'the nearest field that exists').to.equal(2);
     expect(lineOf('state')).to.equal(8);
     expect(lineOf('other')).to.equal(1);
     expect(lineOfField('items:\n- a: 1\n- b: 2\nlast: 1', ['items', 1, 'b'])).to.equal(3);

@@ -16,15 +16,15 @@ export interface Draft extends LeftDraft {
   /** Merges the changes of another writer. A text with a mistake stays unchanged. */
   readonly merge: (stored: JsonObject, writer: string) => void;
   readonly settle: (conflict: MergeConflict) => void;
-  /** Replaces everything by a stored state. */
+  /** Replaces the whole draft by a stored state. */
   readonly restart: (value: JsonObject) => void;
   /** Forgets the draft, because it has been saved. */
   readonly forget: () => void;
 }
 
 /**
- * One object as a form and as a text: a change of one changes the other. With a key, a draft that is not saved is there
- * again when the person comes back to the page.
+ * One object as a form and as a text: a change of one changes the other. With a key, a draft that is not saved is
+ * restored when the person comes back to the page.
  */
 export function useDraft(initial: JsonObject, key = ''): Draft {
   const [state, setState] = useState(() => leftDraft(key) ?? unchanged(initial, 'yaml'));

@@ -26,7 +26,7 @@ function isActionModule(module: unknown): module is ActionModule {
   return typeof module === 'object' && module !== null && 'run' in module && typeof module.run === 'function';
 }
 
-/** The buttons of plugins for objects of this kind, without those that the user may not press. */
+/** Shows the buttons of plugins for objects of this kind, except those whose action the user may not take. */
 export function PluginActions({ place, object }: { readonly place: Place; readonly object: ApiObject }) {
   const { resource, name } = place;
   return (

@@ -9,7 +9,7 @@ export interface BulkAction {
   readonly verb: string;
   /** `3 deleted`. */
   readonly done: string;
-  /** The permission that it needs. */
+  /** The permission that the action needs. */
   readonly permission: 'delete' | 'patch';
   readonly isDangerous: boolean;
   readonly note: string;

@@ -62,8 +62,8 @@ export function Filters({ resource, view, columns }: Props) {
 }
 
 /**
- * The names of fields, and values of the field that the person is typing. A selector may have several, separated by
- * commas.
+ * Suggests the names of fields, or values of the field whose name is typed already. Only the last condition is
+ * completed: a selector may have several conditions, separated by commas.
  */
 function useSuggestions(resource: Resource, fields: readonly string[], typed: string): readonly string[] {
   const [values, setValues] = useState<readonly string[]>([]);

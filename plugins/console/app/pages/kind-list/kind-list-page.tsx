@@ -40,7 +40,7 @@ export function KindListPage({ resource }: { readonly resource: Resource }) {
   );
 }
 
-/** Rows with a text in their name or cells. */
+/** Returns the rows that have the text in their name or in a cell. */
 function filterRows({ table }: Rows, text: string): readonly Row[] {
   const wanted = text.trim().toLowerCase();
   if (wanted === '') return table.rows;
@@ -55,7 +55,7 @@ interface StatusProps {
   readonly view: ListView;
 }
 
-/** The number of objects, and whether the list is live. */
+/** Shows the number of objects, and whether the list is live. */
 function Status({ rows, visible, view }: StatusProps) {
   const { table, state, isRelisted } = rows;
   const isFiltered = view.text.trim() !== '';

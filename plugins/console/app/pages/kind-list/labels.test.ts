@@ -11,7 +11,7 @@ describe('labels that a person types', () => {
     expect(parseLabels('a-b=c-d,e-f-')).to.deep.equal({ 'a-b': 'c-d', 'e-f': null });
   });
 
-  it('are refused by what is wrong with them', () => {
+  it('are refused, with the reason, when they are wrong', () => {
     expect(parseLabels('')).to.equal('write at least one label');
     expect(parseLabels('team=red,')).to.equal('write at least one label');
     expect(parseLabels('team')).to.equal('“team” is neither name=value nor name-');

@@ -21,7 +21,7 @@ function startTable(isComplete: boolean): RowTable {
 const names = (rows: RowTable): string => rows.rows.map(({ name }) => name).join('');
 
 describe('the rows of a live list', () => {
-  it('are inserted in order, and removed once people have seen that they were deleted', () => {
+  it('are inserted in order, and removed some seconds after they were marked as deleted', () => {
     const rows = startTable(true);
     rows.apply([change('ADDED', 'c'), change('DELETED', 'b')], 1000);
     expect([names(rows), rows.total]).to.deep.equal(['bcdf', 3]);
@@ -31,13 +31,13 @@ describe('the rows of a live list', () => {
     expect(names(rows)).to.equal('cdf');
   });
 
-  it('beyond the last loaded one are only counted', () => {
+  it('are only counted beyond the last loaded row', () => {
     const rows = startTable(false);
     rows.apply([change('ADDED', 'x'), change('ADDED', 'e')], 0);
     expect([names(rows), rows.total]).to.deep.equal(['bdef', 1002]);
   });
 
-  it('that changed before they were loaded have the state that the watch reported, and deleted ones do not come back', () => {
+  it('have the state that the watch reported before they were loaded, and deleted rows do not come back', () => {
     const rows = startTable(false);
     rows.apply([change('MODIFIED', 'g'), change('DELETED', 'h'), change('ADDED', 'i'), change('ADDED', 'z')], 0);
     expect([names(rows), rows.total]).to.deep.equal(['bdf', 1001]);
@@ -49,7 +49,7 @@ describe('the rows of a live list', () => {
     expect(names(rows)).to.equal('bdfgijkz');
   });
 
-  it('of a later part do not include those before it', () => {
+  it('include no rows before the loaded part of the list', () => {
     const rows = startTable(true);
     rows.isLater = true;
     rows.apply([change('ADDED', 'a'), change('MODIFIED', 'aa'), change('ADDED', 'c'), change('ADDED', 'g')], 0);
@@ -63,7 +63,7 @@ describe('the rows of a live list', () => {
     { name: 'Value', type: 'integer', description: '', priority: 0 },
   ]);
 
-  it('that move because of changes are in order after each batch, even among new and deleted rows', () => {
+  it('are in order after each batch of changes that moves them, even among new and deleted rows', () => {
     const rows = new RowTable();
     rows.setCompare(byValue);
     for (let step = 0; step < 200; step += 1) {
@@ -79,7 +79,7 @@ describe('the rows of a live list', () => {
     expect(rows.rows).to.have.length.above(10);
   });
 
-  it('that move because of changes are compared with few others, however long the list is', () => {
+  it('are compared with few other rows when a change moves them, however long the list is', () => {
     const count = 16_384;
     const rows = new RowTable();
     rows.replace(Array.from({ length: count }, (_, value) => rowsOf(valued(`n${value}`, value))).flat());
@@ -117,13 +117,13 @@ describe('the rows of a live list', () => {
     expect(rows.isOutdated).to.equal(false);
   });
 
-  it('that a chunk repeats are there only once', () => {
+  it('appear only once when a chunk repeats them', () => {
     const rows = startTable(false);
     rows.append(rowsOf(table('f', 'g')));
     expect(names(rows)).to.equal('bdfg');
   });
 
-  it('are rendered only where they can be seen', () => {
+  it('are rendered only if they are visible', () => {
     const shown = windowOf({ count: 100_000, rowHeight: 30, top: 300_000, height: 600 });
     expect(shown.end - shown.start).to.be.at.most(40);
     expect(shown.before + (shown.end - shown.start) * 30 + shown.after).to.equal(3_000_000);

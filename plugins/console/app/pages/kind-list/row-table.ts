@@ -52,7 +52,7 @@ export function columnsOf(table: JsonObject): readonly Column[] {
   }));
 }
 
-/** The rows of a table. The fields at the paths follow the cells. */
+/** Returns the rows of a table. The cells of a row are followed by the values of the object's fields at `paths`. */
 export function rowsOf(table: JsonObject, paths: readonly Path[] = []): readonly Row[] {
   return (isArray(table.rows) ? table.rows.filter(isObject) : []).flatMap((row) => {
     const object = isObject(row.object) ? row.object : {};
@@ -90,7 +90,7 @@ function compareCells(left: Json | undefined, right: Json | undefined): number {
   return compareTexts(sortText(left), sortText(right));
 }
 
-/** Compares rows as an order says; undefined when only the server knows the values of its field. */
+/** Returns a function that compares rows by an order; undefined when only the server knows the values to compare. */
 export function compareBy(order: Order, columns: readonly Column[]): Compare | undefined {
   const sign = order.isDescending ? -1 : 1;
   if (order.field === 'metadata.name') return (left, right) => sign * byName(left, right);
@@ -179,7 +179,7 @@ export class RowTable {
     this.#order.push(row);
   }
 
-  /** Rows that are newer than all chunks get their places once the rows around them are loaded. */
+  /** Inserts the rows that are newer than all chunks, once the rows around them are loaded. */
   #placeNew(): void {
     // The pass works on a copy, because a row that changes again during it is added to #unloaded again.
     const added = [...this.#unloaded.values()].flatMap((row) => (row?.mark === 'new' ? [row] : []));
@@ -189,7 +189,7 @@ export class RowTable {
     }
   }
 
-  /** Applies changes of a watch. A row that is gone stays, marked, until {@link sweep}. */
+  /** Applies changes of a watch. A deleted row stays, with a mark, until {@link sweep} removes it. */
   apply(changes: readonly Change[], nowMs: number): void {
     for (const { type, object } of changes) {
       if (type === 'BOOKMARK') continue;
@@ -252,7 +252,10 @@ export class RowTable {
     if (!this.isOutdated) this.#unloaded.set(key, row);
   }
 
-  /** Removes the marks whose time is over, and the deleted rows. Returns true when something changed. */
+  /**
+   * Removes the marks whose time is over, and the rows that were marked as deleted. Returns true when something
+   * changed.
+   */
   sweep(nowMs: number): boolean {
     let isChanged = false;
     let hasGone = false;

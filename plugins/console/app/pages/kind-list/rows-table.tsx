@@ -119,8 +119,8 @@ function useSelection({ visible, selected, setSelected }: Props): (index: number
 }
 
 /**
- * Takes the space of rows that are not rendered. If it had more columns than the head, it would make all columns
- * narrow.
+ * A table row that takes the space of rows that are not rendered. If it spanned more columns than the head has, the
+ * browser would make all columns narrow.
  */
 function Spacer({ height, span }: { readonly height: number; readonly span: number }) {
   return height === 0 ? null : (
@@ -160,10 +160,12 @@ function Head({
   );
 }
 
-/** The type is checked as well, because a kind may have its own column with this name. */
+/**
+ * True for the column of the object's age. Its type is checked as well, because a kind may have its own column "Age".
+ */
 const isAge = ({ name, type }: Column): boolean => name === 'Age' && type === 'date';
 
-/** The indexed field by which the server sorts a column; undefined when it has none. */
+/** The indexed field by which the server sorts a column; undefined when only the browser can sort the column. */
 function serverFieldOf(column: Column): string | undefined {
   if (column.name === 'Name') return 'metadata.name';
   return isAge(column) ? 'metadata.creationTimestamp' : undefined;

@@ -30,7 +30,7 @@ export interface Rows {
   readonly state: WatchState;
   /** The reason why a page of the list could not be read. */
   readonly failure: ApiFailure | undefined;
-  /** True when the list was read again because the server no longer had the changes in between. */
+  /** True when the list was read again because the server no longer had the changes since the last received one. */
   readonly isRelisted: boolean;
   /** The position of the first loaded row in the whole list. */
   readonly offset: number;
@@ -42,7 +42,7 @@ export interface Rows {
 }
 
 interface Part {
-  /** The list to which the part belongs. */
+  /** The key of the list to which the part belongs. */
   readonly list: string;
   readonly token: string;
   readonly offset: number;
@@ -72,7 +72,7 @@ export function useRows(resource: Resource, view: ListView): Rows {
   const query = { labelSelector: view.labels, fieldSelector: view.fields, includeObject };
   const listKey = [path, view.labels, view.fields, sort, attempt, paths].join(' ');
   const part = chosen?.list === listKey ? chosen : { token: '', offset: 0 };
-  // Every list begins at its first part, also one that is shown again.
+  // Every list begins at its first part, even a list that is shown for the second time.
   useEffect(() => setPart(undefined), [listKey]);
   const key = `${listKey} ${part.token}`;
   const chunks = useMemo(
@@ -117,7 +117,7 @@ export function useRows(resource: Resource, view: ListView): Rows {
   };
 }
 
-/** The column that a plugin adds. */
+/** Returns the column that a plugin adds. */
 const columnOf = ({ title, path, plugin }: Contribution): Column => ({
   name: title,
   type: '',
@@ -132,7 +132,7 @@ class Chunks {
   token = '';
   #isLoading = false;
   readonly #path: string;
-  /** A token is valid for the query of the first chunk, with its order. */
+  /** The query of all chunks: a token is valid only for the query and the order of the first chunk. */
   readonly #query: Query;
   readonly #offset: number;
 
@@ -154,7 +154,10 @@ class Chunks {
     this.table.total = this.#offset + this.table.rows.length + (rest ?? 0);
   }
 
-  /** Reads the next chunk, unless that is under way or there are enough rows. @throws ApiFailure */
+  /**
+   * Reads the next chunk, unless the chunk is being read already or the page has the maximum number of rows. @throws
+   * ApiFailure
+   */
   async more(): Promise<void> {
     if (this.token === '' || this.#isLoading || this.table.rows.length >= mostRows) return;
     if (this.table.isOutdated) throw outdated;

@@ -15,7 +15,7 @@ interface Props {
 
 /**
  * Explains why an object that is being deleted still exists: each finalizer, the controller that has to remove it, and
- * the reason why it has not done so.
+ * the reason why the controller has not removed it yet.
  */
 export function Blocked({ place, object, controllers }: Props) {
   const finalizers = textsIn(object.metadata.finalizers);

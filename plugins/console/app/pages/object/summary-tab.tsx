@@ -73,7 +73,10 @@ function Conditions({ conditions }: { readonly conditions: readonly Condition[] 
   );
 }
 
-/** Returns the colour of a condition. The type decides whether False is bad; for an unknown type, that is not known. */
+/**
+ * Returns the colour of a condition. The type decides whether False is bad; for an unknown type, False is shown as
+ * neutral.
+ */
 function toneOf(condition: Pick<Condition, 'type' | 'status'>): 'good' | 'bad' | 'quiet' | 'busy' {
   if (isBadCondition(condition)) return 'bad';
   if (condition.status === 'True') return 'good';

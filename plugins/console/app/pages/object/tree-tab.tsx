@@ -155,7 +155,7 @@ const placeOf = (object: ApiObject): string => [textOf(object.kind), namespaceOf
 async function readOwners(namespace: string, object: ApiObject, signal: AbortSignal): Promise<readonly ApiObject[]> {
   const chain: ApiObject[] = [];
   let child = object;
-  // A longer chain is taken for a cycle.
+  // A longer chain is treated as a cycle of owners.
   while (chain.length < 10) {
     const [owner] = ownersOf(child);
     const resource = owner === undefined ? undefined : kindOfObject(owner.apiVersion, owner.kind);

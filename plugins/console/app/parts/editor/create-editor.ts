@@ -40,7 +40,7 @@ const colours = EditorView.theme({
   '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': { backgroundColor: 'var(--accent-soft) !important' },
 });
 
-/** The colours of the theme, for both day and night. */
+/** The colours of the editor, for the light and the dark theme. */
 const highlight = HighlightStyle.define([
   { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: 'var(--accent-text)' },
   { tag: [tags.string, tags.content], color: 'var(--text)' },
@@ -86,7 +86,10 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
   };
 }
 
-/** The shortest change of one place, so that the cursor stays where the text does not change. */
+/**
+ * Returns the shortest replacement that turns the old text into the new one, so that the cursor stays where the text
+ * does not change.
+ */
 function changeBetween(
   old: string,
   text: string,
@@ -100,8 +103,8 @@ function changeBetween(
 }
 
 /**
- * Types over a selection. By default, chromium keeps the style of the replaced text as an inline style, which the
- * policy of the page blocks and reports.
+ * Replaces a selection by the typed text. By default, chromium keeps the style of the replaced text as an inline style,
+ * which the policy of the page blocks and reports.
  */
 const typeOverSelection = EditorView.domEventHandlers({
   beforeinput: ({ inputType, data }, view) => {

@@ -6,7 +6,7 @@ export interface Plot {
 }
 
 const height = 120;
-/** The least time that the axis covers. */
+/** The shortest time that the axis covers, in seconds. */
 const shortestSeconds = 60;
 
 const shownTime = (seconds: number): string =>
@@ -17,10 +17,10 @@ const shownTime = (seconds: number): string =>
     hourCycle: 'h23',
   });
 
-/** The library itself would show years around a single value. */
+/** The range of the time axis. By default, the library would show years around a single value. */
 const rangeOf = (first: number, last: number): [number, number] => [Math.min(first, last - shortestSeconds), last];
 
-/** Creates a chart in the colours that the theme has at the time. */
+/** Creates a chart in the current colours of the theme. */
 export function createPlot(host: HTMLElement, labels: readonly string[]): Plot {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(name).trim();

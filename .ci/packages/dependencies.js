@@ -1,0 +1,90 @@
+// A part of `npm run deps:check`, which needs no network. Fails when a package that users install, or get in a bundle, lacks a
+// licence that we may ship, has several versions in package-lock.json without a reason, or is required in different versions
+// by our own packages. An argument names another folder to check. The other part is knip, which reports unused and
+// undeclared dependencies.
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { load } from 'js-yaml';
+import { LockedPackages } from './locked-packages.js';
+
+const root = process.argv[2] ?? resolve(import.meta.dirname, '../..');
+const rules = load(readFileSync(`${root}/.ci/packages/dependencies.yaml`, 'utf8'));
+const packages = new LockedPackages(root);
+const locked = Object.entries(packages.packages);
+const bundled = new Set(Object.entries(rules.bundled).flatMap(bundledPaths));
+
+/** The packages that users get, as `[name, entry]`, without our own; development dependencies only if they are bundled. */
+const installed = locked
+  .filter(
+    ([path, { dev, link }]) => path.includes('node_modules/') && link !== true && (dev !== true || bundled.has(path)),
+  )
+  .map(([path, entry]) => [path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), entry]);
+
+const ownPackages = locked.filter(([path]) => !path.includes('node_modules/'));
+
+/** The paths of the development dependencies of a folder that are bundled, and of all that they need. */
+function bundledPaths([folder, names]) {
+  const { devDependencies = {} } = packages.packages[folder];
+  const all = Object.keys(devDependencies).filter((name) => !names.includes(`!${name}`));
+  return (names.includes('*') ? all : names).flatMap((name) => {
+    const path = packages.find(folder, name);
+    if (path === undefined)
+      throw new Error(`.ci/packages/dependencies.yaml: bundled: ${name} is not installed; remove it`);
+    return [...packages.neededBy(path, false)];
+  });
+}
+
+/** `A`, `(A OR B)` or `A AND B`: one alternative must be allowed, and each part of an AND. */
+function isAllowed(licence = '') {
+  const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ');
+  return alternatives.some((each) => each.split(' AND ').every((name) => rules.licences.includes(name)));
+}
+
+/** Names with more than one version, each with its versions. */
+function severalOf(pairs) {
+  const versions = new Map();
+  for (const [name, version] of pairs) versions.set(name, (versions.get(name) ?? new Set()).add(version));
+  return [...versions].filter(([, each]) => each.size > 1);
+}
+
+function licenceProblems() {
+  return installed
+    .filter(([, { license }]) => !isAllowed(license))
+    .map(
+      ([name, { version, license }]) =>
+        `${name} ${version}: licence ${license ?? 'unknown'} is not in .ci/packages/dependencies.yaml`,
+    );
+}
+
+function duplicateProblems() {
+  const several = severalOf(installed.map(([name, { version }]) => [name, version]));
+  const declared = severalOf(declaredRanges());
+  const unexplained = several.filter(([name]) => !Object.hasOwn(rules.duplicates, name));
+  const stale = Object.keys(rules.duplicates).filter(
+    (name) => ![...several, ...declared].some(([each]) => each === name),
+  );
+  return [
+    ...unexplained.map(
+      ([name, each]) =>
+        `${name} has the versions ${[...each].join(', ')}: run npm dedupe, or add a reason to .ci/packages/dependencies.yaml`,
+    ),
+    ...stale.map((name) => `${name} has one version: remove it from .ci/packages/dependencies.yaml`),
+  ];
+}
+
+function declarationProblems() {
+  return severalOf(declaredRanges())
+    .filter(([name]) => !Object.hasOwn(rules.duplicates, name))
+    .map(([name, ranges]) => `our packages require ${name} as ${[...ranges].join(' and as ')}: use one range`);
+}
+
+function declaredRanges() {
+  return ownPackages.flatMap(([, { dependencies = {}, devDependencies = {} }]) => [
+    ...Object.entries(dependencies),
+    ...Object.entries(devDependencies),
+  ]);
+}
+
+const problems = [...licenceProblems(), ...duplicateProblems(), ...declarationProblems()];
+for (const problem of problems) console.log(problem);
+if (problems.length > 0) process.exitCode = 1;

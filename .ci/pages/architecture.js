@@ -1,0 +1,34 @@
+// The rooms of docs/architecture.md: each source folder with its purpose and its imports, from .ci/doors.yaml.
+import { doors, tableProblems } from '../doors.js';
+import { readCommitted, root } from './test-titles.js';
+
+export const page = 'docs/architecture.md';
+
+const place = /<!-- rooms -->[^]*?<!-- end of rooms -->/;
+
+/** The page with the rooms of the table. */
+export function architecture() {
+  const text = readCommitted(page);
+  if (!place.test(text)) return { problems: [`${page} has no place for the rooms (<!-- rooms -->)`] };
+  return { text: text.replace(place, () => rooms()), problems: tableProblems(root) };
+}
+
+function rooms() {
+  const sections = doors().map(({ home, rows }) => [`### ${home}`, '', ...rows.map(lineOf), ''].join('\n'));
+  return [
+    '<!-- rooms -->',
+    '',
+    '<!-- prettier-ignore-start -->',
+    '<!-- Written by npm run spec, from .ci/doors.yaml. -->',
+    '',
+    ...sections,
+    '<!-- prettier-ignore-end -->',
+    '',
+    '<!-- end of rooms -->',
+  ].join('\n');
+}
+
+function lineOf({ folder, about, folders }) {
+  const from = folders.map((each) => (each === '.' ? 'the entry' : each)).join(', ');
+  return `- **${folder === '.' ? 'entry' : folder}** ${from === '' ? '' : `→ ${from} `}— ${about}`;
+}

@@ -1,0 +1,76 @@
+// The titles of all tests, and the tags that they end with: `[spec <id>]`, or `[compat <id>, <id>]`, and `[slow]`; at
+// a describe, for all tests in it. Titles are those that mocha loads, so that generated ones count as well. Reads
+// dist, so build first.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { slowTag } from '../tiers.js';
+
+export const root = resolve(import.meta.dirname, '../..');
+
+const tag = /\[(spec|compat) ([^\]]+)\]/g;
+const anyTag = /\[\s*(?:spec|compat|slow)\b[^\]]*\]?/gi;
+
+/**
+ * Every test that would run, as mocha knows it. Skipped tests prove nothing, and neither do leftovers of deleted files
+ * in dist.
+ */
+export function loadedTests() {
+  const folder = mkdtempSync(join(tmpdir(), 'titles-'));
+  const output = join(folder, 'tests.json');
+  const mocha = `${root}/node_modules/mocha/bin/mocha.js`;
+  const options = ['--no-parallel', '--dry-run', '--reporter', 'json', '--reporter-option', `output=${output}`];
+  try {
+    const { status, stderr } = spawnSync(process.execPath, [mocha, ...options], { cwd: root, encoding: 'utf8' });
+    if (status !== 0) throw new Error(`mocha could not load the tests:\n${stderr}`);
+    const tests = JSON.parse(readFileSync(output, 'utf8')).passes;
+    return tests
+      .map(({ file, fullTitle }) => ({ file: sourceOf(file), fullTitle }))
+      .filter(({ file }) => existsSync(`${root}/${file}`));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+const sourceOf = (file) =>
+  file
+    .slice(root.length + 1)
+    .replace('/dist/', '/')
+    .replace(/js$/, 'ts');
+
+const withoutTags = (title) => title.replace(tag, '').replaceAll(slowTag, '').replace(/ +/g, ' ').trim();
+
+/** The tests of each id of a family of tags. The title of a proof ends before its tag. */
+export function proofsOf(tests, family) {
+  return tests.flatMap(({ file, fullTitle }) =>
+    [...fullTitle.matchAll(tag)]
+      .filter(([, found]) => found === family)
+      .flatMap((found) =>
+        found[2].split(',').map((id) => ({ id: id.trim(), file, title: withoutTags(fullTitle.slice(0, found.index)) })),
+      ),
+  );
+}
+
+/** Tags that look like misspelt ones. */
+export function malformedTags(tests) {
+  const problems = tests.flatMap(({ file, fullTitle }) =>
+    (withoutTags(fullTitle).match(anyTag) ?? []).map(
+      (text) => `${file}: ${text} must be [spec <id>, …], [compat <id>, …] or ${slowTag}`,
+    ),
+  );
+  return [...new Set(problems)];
+}
+
+/** Escapes characters of Markdown, since titles contain operators and paths. */
+export const escaped = (text) => text.replace(/[\\|<*_`[\]]/g, '\\$&');
+
+/** A page of the repository; '' when it does not exist. */
+export function readCommitted(path) {
+  try {
+    return readFileSync(`${root}/${path}`, 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  }
+}

@@ -1,0 +1,156 @@
+import type { CaseContext } from '../../measure/case.ts';
+import { Child } from '../../processes/child.ts';
+import type { BareBatches, BareSingles } from '../../children/bare-postgres.ts';
+import type { StoreWrites } from '../../children/store-writer.ts';
+import type { Figures } from '../../measure/figures.ts';
+import type { InFlightFigures } from '../../measure/in-flight.ts';
+import { hasPgbench, pgbenchTable, runPgbench } from './pgbench.ts';
+import { ratioAtLeast } from '../../measure/result-table.ts';
+import type { Row } from '../../measure/result-table.ts';
+import { alternate } from '../../measure/rounds.ts';
+import type { Contestant } from '../../measure/rounds.ts';
+
+type Verb = StoreWrites['verb'];
+
+/** Writers at the same time. */
+const width = 64;
+
+/** The number of writers at each of three replicas. */
+const widthOfThree = [22, 21, 21] as const;
+
+/** The numbers of operations per transaction that are tried; the best counts. */
+const batches = [width, 256, 1000] as const;
+
+/** The number of writers at one of three replicas, which bounds the operations in one of its transactions. */
+const shareOfThree = widthOfThree[1];
+
+interface Contest {
+  readonly verb: Verb;
+  readonly context: CaseContext;
+  /** The process that runs the statements without a store. It also empties tables. */
+  readonly bare: Child;
+  /** The first replica is measured alone as well. */
+  readonly replicas: readonly Child[];
+  /** Called with the average number of operations in a transaction of one replica. */
+  readonly onSize: (operations: number) => void;
+}
+
+/**
+ * How many writes do the stores of one and of three replicas reach on PostgreSQL? They are compared with the same
+ * statements without a queue, with the same statements without batches, and with PostgreSQL's own benchmark.
+ */
+export async function postgresWrites(context: CaseContext): Promise<readonly Row[]> {
+  await using databases = new Child('databases');
+  const rows: Row[] = [];
+  for (const verb of ['update', 'create'] as const) {
+    const url = await databases.call<string | undefined>('create', 'postgres');
+    if (url === undefined) return [];
+    rows.push(...(await compare(verb, url, context)));
+  }
+  return rows;
+}
+
+async function compare(verb: Verb, url: string, context: CaseContext): Promise<readonly Row[]> {
+  await using first = new Child('store-writer');
+  await using second = new Child('store-writer');
+  await using third = new Child('store-writer');
+  await using bare = new Child('bare-postgres');
+  const replicas = [first, second, third];
+  // No transaction changes an object twice, and two writers of pgbench rarely update the same row.
+  const objects = Math.max(context.settings.objects / 10, ...batches);
+  for (const child of [...replicas, bare]) {
+    await child.call('open', url);
+    if (verb === 'update') await child.call('prepare', objects);
+  }
+  const isPgbenchRun = verb === 'update' && (await isPgbenchThere());
+  if (isPgbenchRun) await bare.call('execute', pgbenchTable(objects));
+  let size = 0;
+  const contest = { verb, context, bare, replicas, onSize: (operations: number) => (size = operations) };
+  const pgbench: Contestant = () =>
+    runPgbench({ url, clients: width, seconds: context.settings.seconds, objects, folder: context.folder });
+  const found = await alternate<string>(context.settings.rounds, {
+    ...contestantsOf(contest),
+    ...(isPgbenchRun ? { pgbench } : {}),
+  });
+  return rowsOf(verb, found, size);
+}
+
+async function isPgbenchThere(): Promise<boolean> {
+  const isThere = await hasPgbench();
+  if (!isThere) console.error('left out, as there is no pgbench in the path: the update of a single row');
+  return isThere;
+}
+
+function contestantsOf({ verb, context, bare, replicas, onSize }: Contest): Record<string, Contestant> {
+  const { writes: count } = context.settings;
+  const emptied =
+    (run: Contestant): Contestant =>
+    async () => {
+      // History would fill the disk, and creates must start with an empty table each time.
+      await bare.call('execute', `TRUNCATE homeostat_log${verb === 'create' ? ', homeostat_kv' : ''}`);
+      return run();
+    };
+  const byHand = [shareOfThree, ...batches].map((batch): [string, Contestant] => [
+    handName(batch),
+    emptied(() => bare.call('writeBatches', { verb, count, batch } satisfies BareBatches)),
+  ]);
+  const singles = { verb, count: count / 20, connections: width } satisfies BareSingles;
+  return {
+    ours: emptied(async () => {
+      const figures = await replicas[0]!.call<InFlightFigures>('write', { verb, count, width } satisfies StoreWrites);
+      onSize(figures.perTurn);
+      return figures;
+    }),
+    three: emptied(() => writeTogether(replicas, verb, count)),
+    ...Object.fromEntries(byHand),
+    singly: emptied(() => bare.call('writeSingly', singles)),
+  };
+}
+
+function handName(batch: number): string {
+  return `by hand, ${batch}`;
+}
+
+/** The latencies are those of the slowest replica. */
+async function writeTogether(replicas: readonly Child[], verb: Verb, count: number): Promise<Figures> {
+  const startMs = performance.now();
+  const shares = widthOfThree.map((share) => ({ verb, count: Math.round((count * share) / width), width: share }));
+  const found = await Promise.all(replicas.map((replica, at) => replica.call<Figures>('write', shares[at])));
+  const elapsedMs = performance.now() - startMs;
+  return {
+    opsPerSecond: (shares.reduce((sum, share) => sum + share.count, 0) / elapsedMs) * 1000,
+    p50Ms: Math.max(...found.map(({ p50Ms }) => p50Ms)),
+    p99Ms: Math.max(...found.map(({ p99Ms = Number.NaN }) => p99Ms)),
+  };
+}
+
+function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>, size: number): readonly Row[] {
+  const { ours, three, singly, pgbench } = found as Record<'ours' | 'three' | 'singly', Figures> & {
+    readonly pgbench?: Figures;
+  };
+  const speedOf = (batch: number): number => found[handName(batch)]!.opsPerSecond;
+  const [best = 0] = [...batches].sort((a, b) => speedOf(b) - speedOf(a));
+  const name = (limit: string): string => `postgres ${verb}, ${limit}`;
+  const row = (limitName: string, least: number, limit: Figures): Row => ({
+    name: name(limitName),
+    ours,
+    limit,
+    target: ratioAtLeast(least, { ours, limit }),
+  });
+  return [
+    {
+      ...row('by hand', 0.6, found[handName(best)]!),
+      note: `${size.toFixed(0)} a transaction; by hand ${best}, the best of ${batches.join(', ')}`,
+    },
+    { name: name(`by hand, ${width} a transaction`), ours, limit: found[handName(width)]! },
+    row('one a transaction', 5, singly),
+    ...(pgbench === undefined ? [] : [row('pgbench', 1.2, pgbench)]),
+    {
+      name: name('three replicas'),
+      ours: three,
+      limit: ours,
+      target: ratioAtLeast(0.85, { ours: three, limit: ours }),
+      note: `by hand, ${shareOfThree} a transaction are ${(speedOf(shareOfThree) / speedOf(width)).toFixed(2)} of ${width}`,
+    },
+  ];
+}

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CaseContext } from '../../measure/case.ts';
+import { Child } from '../../processes/child.ts';
+import type { Engine } from '../../children/databases.ts';
+import { figuresOf } from '../../measure/figures.ts';
+import type { Figures } from '../../measure/figures.ts';
+import { formatRequest, HttpConnection, loadHttp } from '../../load/http-load.ts';
+import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
+import { allOf, p50AtMost, p99AtMost } from '../../measure/result-table.ts';
+import type { Row } from '../../measure/result-table.ts';
+import { alternate } from '../../measure/rounds.ts';
+import { Watchers, watchFromNow } from '../../load/watchers.ts';
+
+/** A rate so low that writes do not overlap. */
+const writesPerSecond = 20;
+
+/**
+ * How long after a write at one replica does a watcher at another have it? Measured from the response, when the write
+ * is durable, and from its sending, which is the total that a client sees.
+ */
+export async function replicas({ settings }: CaseContext): Promise<readonly Row[]> {
+  await using databases = new Child('databases');
+  const rows: Row[] = [];
+  for (const engine of ['postgres', 'mysql'] as const) {
+    const database = await databases.call<string | undefined>('create', engine);
+    if (database !== undefined) rows.push(...(await deliveriesOn(engine, database, settings)));
+  }
+  return rows;
+}
+
+interface Rounds {
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+/** The rows of one engine. */
+export async function deliveriesOn(
+  engine: Engine,
+  database: string,
+  { rounds, seconds }: Rounds,
+): Promise<readonly Row[]> {
+  await using written = new Child('api-server');
+  await using watched = new Child('api-server');
+  const url = await written.call<string>('start', database);
+  const otherUrl = await watched.call<string>('start', database);
+  await written.call('register', threeIndexes);
+  await watched.call('register', threeIndexes);
+  using there = await Watchers.connect(otherUrl + personsPath + watchFromNow, 1);
+  using here = await Watchers.connect(url + personsPath + watchFromNow, 1);
+  using connection = await HttpConnection.connect(url);
+  const count = Math.ceil(writesPerSecond * seconds);
+  let number = 0;
+  const nextNumber = (): number => (number += 1);
+  // Warms up at full speed: with the few writes per second of the run, V8 would optimise the code only near the end.
+  await loadHttp({ url, connections: 1, seconds, request: () => creation(nextNumber()) });
+  const contestant = (watchers: Watchers, since: Since) => () =>
+    deliver(watchers, { connection, count, nextNumber, since });
+  const found = await alternate(rounds, {
+    answered: contestant(there, 'answered'),
+    answeredHere: contestant(here, 'answered'),
+    sent: contestant(there, 'sent'),
+    sentHere: contestant(here, 'sent'),
+  });
+  const target =
+    engine === 'etcd'
+      ? p99AtMost(15, found.answered)
+      : allOf(p50AtMost(2, found.answered), p99AtMost(10, found.answered));
+  const name = `replicas on ${engine}, ${writesPerSecond}/s, from the`;
+  return [
+    {
+      name: `${name} answer`,
+      ours: found.answered,
+      limit: found.answeredHere,
+      ...(engine !== 'mysql' && { target }),
+    },
+    { name: `${name} sending`, ours: found.sent, limit: found.sentHere },
+  ];
+}
+
+type Since = 'sent' | 'answered';
+
+interface Writing {
+  readonly connection: HttpConnection;
+  readonly count: number;
+  readonly nextNumber: () => number;
+  readonly since: Since;
+}
+
+/**
+ * Sends one write after the other. Each is sent at its time, but not before the previous write has arrived at the
+ * watcher.
+ */
+async function deliver(watchers: Watchers, { connection, count, nextNumber, since }: Writing): Promise<Figures> {
+  const latencies = new Float64Array(count);
+  const startMs = performance.now();
+  for (const position of latencies.keys()) {
+    // The first one waits as well, because earlier writes may still be on their way to this watcher.
+    await sleep(startMs + ((position + 1) * 1000) / writesPerSecond - performance.now());
+    const request = creation(nextNumber());
+    const arrived = watchers.collect(1);
+    const sentMs = performance.now();
+    const answered = connection.send(request).then(() => performance.now());
+    const [arrivalsMs, answeredMs] = await Promise.all([arrived, answered]);
+    // A watcher may receive the change before the writer has the response.
+    latencies[position] = Math.max(0, (arrivalsMs[0]?.[0] ?? Number.NaN) - (since === 'sent' ? sentMs : answeredMs));
+  }
+  return figuresOf(latencies, performance.now() - startMs);
+}
+
+function creation(number: number): string {
+  return formatRequest('POST', personsPath, JSON.stringify(newPerson({ name: `p-${number}`, number })));
+}

@@ -1,0 +1,63 @@
+import { applyDefinition, HostileProcess, listOfKind } from '@homeostat/test';
+import type { CaseContext } from '../../measure/case.ts';
+import type { Row } from '../../measure/result-table.ts';
+
+/** Definitions of usual size that clients create at the same time. */
+const usual = 300;
+const quick = 20;
+
+/** The number of fields of each definition. */
+const leaves = 120;
+
+const mostSeconds = 30;
+const mostStallMs = 50;
+const mostBytes = 1.5 * 1024 * 1024;
+
+/**
+ * Measures many definitions that are created at once: the time until they are served, their memory, and the longest
+ * pause that one causes.
+ */
+export async function definitions({ settings }: CaseContext): Promise<readonly Row[]> {
+  const count = settings.definitions < usual / 2 ? quick : usual;
+  const kinds = Array.from({ length: count }, (_, number) => `Bulk${number.toString()}`);
+  const server = await HostileProcess.start();
+  try {
+    const before = await server.call('heldBytes');
+    await server.call('takeLongestMs');
+    const sinceMs = performance.now();
+    await Promise.all(kinds.map(async (kind) => server.send(applyDefinition(kind, leaves))));
+    for (const kind of kinds) await isServed(server, kind);
+    const seconds = (performance.now() - sinceMs) / 1000;
+    const stallMs = await server.call('takeLongestMs');
+    const bytes = ((await server.call('heldBytes')) - before) / count;
+    const name = `${count.toString()} definitions at once`;
+    return [
+      row(`${name}: served`, `<= ${mostSeconds.toString()} s`, {
+        isMet: seconds <= mostSeconds,
+        note: `${seconds.toFixed(1)} s`,
+      }),
+      row(`${name}: longest stall`, `<= ${mostStallMs.toString()} ms`, {
+        isMet: stallMs <= mostStallMs,
+        note: `${stallMs.toFixed(1)} ms`,
+      }),
+      row(`${name}: memory of each`, '<= 1.5 MB', {
+        isMet: bytes <= mostBytes,
+        note: `${(bytes / 1024 / 1024).toFixed(2)} MB`,
+      }),
+    ];
+  } finally {
+    await server.stop();
+  }
+}
+
+function row(name: string, text: string, { isMet, note }: { readonly isMet: boolean; readonly note: string }): Row {
+  return { name, target: { text, isMet }, note };
+}
+
+async function isServed(server: HostileProcess, kind: string): Promise<void> {
+  const untilMs = performance.now() + mostSeconds * 4 * 1000;
+  while ((await server.send(listOfKind(kind))).status !== 200) {
+    if (performance.now() > untilMs) throw new Error(`${kind} is not served`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import { Agent, request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { CaseContext } from '../../measure/case.ts';
+import { Child } from '../../processes/child.ts';
+import type { Posting } from '../../children/poster.ts';
+import { conversionRows } from './conversion-rows.ts';
+import { median } from '../../measure/figures.ts';
+import { formatRequest, HttpConnection, loadHttp } from '../../load/http-load.ts';
+import { creations, startedServer } from '../../load/person-server.ts';
+import type { Row } from '../../measure/result-table.ts';
+import { certificateIn, WebhookServer } from '../../load/webhook-server.ts';
+
+/** The processor time that a validating webhook may add to a create besides its round trip, in milliseconds. */
+const mostCpuMs = 0.3;
+
+const connections = 8;
+
+/**
+ * What does a validating webhook add to a create, beyond its own round trip? And how long do conversions take? The webhooks run in
+ * this process.
+ */
+export async function webhooks({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  const certificate = await certificateIn(join(folder, 'tls'));
+  await using plain = new Child('api-server');
+  await using hooked = new Child('api-server');
+  await using poster = new Child('poster');
+  const plainUrl = await startedServer(plain, { database: 'memory:', port: 0 });
+  const hookedUrl = await startedServer(hooked, { database: 'memory:', port: 0 });
+  const hook = await WebhookServer.start(certificate, () => ({ allowed: true }));
+  try {
+    await configure(hookedUrl, hook);
+    const creating = { ...settings, connections };
+    const { seconds } = settings;
+    const cost = await inTurns(settings.rounds, {
+      plain: creator(plain, { ...creating, url: plainUrl, prefix: 'plain' }),
+      hooked: creator(hooked, { ...creating, url: hookedUrl, prefix: 'hooked' }),
+      byHand: async () => {
+        const { url, ca, lastBody: body } = hook;
+        const beforeMs = poster.cpuMs();
+        const count = await poster.call<number>('post', { url, ca, body, connections, seconds } satisfies Posting);
+        return (poster.cpuMs() - beforeMs) / count;
+      },
+    });
+    const added = cost.hooked - cost.plain;
+    const beyond = added - cost.byHand;
+    const ms = (value: number): string => `${value.toFixed(3)} ms`;
+    return [
+      {
+        name: 'webhook: processor time that it adds to a create, besides a POST',
+        target: { text: `<= ${mostCpuMs.toString()} ms`, isMet: beyond <= mostCpuMs },
+        note: `${ms(beyond)}: ${ms(cost.plain)} without it, ${ms(cost.hooked)} with it, so ${ms(added)} in all`,
+      },
+      {
+        name: 'webhook: processor time of the same POST by hand',
+        note: `${ms(cost.byHand)}, with node:https on kept connections; one at a time takes ${ms(await roundTrip(hook))}`,
+      },
+      ...(await conversionRows(certificate, settings)),
+    ];
+  } finally {
+    await Promise.all([plain.call('stop'), hooked.call('stop')]);
+    hook.stop();
+  }
+}
+
+interface Creating {
+  readonly url: string;
+  readonly prefix: string;
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+/** Returns a function that sends a round of creations and returns the processor time of each, in milliseconds. */
+function creator(server: Child, { url, prefix, connections: many, seconds }: Creating): () => Promise<number> {
+  const create = creations(prefix);
+  return async () => {
+    let created = 0;
+    const request = (): string => {
+      created += 1;
+      return create();
+    };
+    const beforeMs = server.cpuMs();
+    await loadHttp({ url, connections: many, seconds, request });
+    return (server.cpuMs() - beforeMs) / created;
+  };
+}
+
+/** The median of each contestant's rounds. They take turns, and their first round does not count. */
+async function inTurns<Name extends string>(
+  rounds: number,
+  contestants: Readonly<Record<Name, () => Promise<number>>>,
+): Promise<Readonly<Record<Name, number>>> {
+  const found = Object.entries<() => Promise<number>>(contestants).map(([name, run]) => ({
+    name,
+    run,
+    costs: [] as number[],
+  }));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const { run, costs } of found) {
+      const cost = await run();
+      if (round > 0) costs.push(cost);
+    }
+  }
+  return Object.fromEntries(found.map(({ name, costs }) => [name, median(costs)])) as Record<Name, number>;
+}
+
+async function configure(url: string, hook: WebhookServer): Promise<void> {
+  const webhook = {
+    name: 'allow.people.example.com',
+    clientConfig: hook.clientConfig,
+    rules: [{ operations: ['CREATE'], apiGroups: ['*'], apiVersions: ['*'], resources: ['persons'] }],
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+  };
+  const body = JSON.stringify({
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: 'allow' },
+    webhooks: [webhook],
+  });
+  using connection = await HttpConnection.connect(url);
+  await connection.send(
+    formatRequest('POST', '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', body),
+  );
+}
+
+/** The median of calls on one connection, in milliseconds. */
+async function roundTrip({ url, ca }: WebhookServer): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
+  const timesMs: number[] = [];
+  for (let call = 0; call < 100; call += 1) {
+    const since = performance.now();
+    const sent = httpsRequest(url, { method: 'POST', agent });
+    sent.end(JSON.stringify({ request: { uid: '1' } }));
+    const [response] = (await once(sent, 'response')) as [NodeJS.ReadableStream];
+    await text(response);
+    timesMs.push(performance.now() - since);
+  }
+  agent.destroy();
+  return median(timesMs);
+}

@@ -1,0 +1,161 @@
+import { join } from 'node:path';
+import type { CaseContext } from '../../measure/case.ts';
+import { Child } from '../../processes/child.ts';
+import type { Flood } from '../../children/flood.ts';
+import { figuresOf, median, medianFigures } from '../../measure/figures.ts';
+import type { Figures } from '../../measure/figures.ts';
+import { formatRequest, HttpConnection, loadHttp } from '../../load/http-load.ts';
+import { creations, startedServer, writeTokenFile } from '../../load/person-server.ts';
+import type { Row } from '../../measure/result-table.ts';
+
+const floodConnections = 2000;
+const [floodToken, userToken] = ['token-of-a-user-who-floods', 'token-of-another-user'];
+
+/** The interval of a lease's renewals. */
+const renewalMs = 100;
+
+/** The interval at which clients connect. */
+const arrivalMs = 100;
+
+/**
+ * The requests in progress during the flood: 4 of the measured user, and 4 that the flooding user may have in progress
+ * while others send requests.
+ */
+const inProgress = 4 + 4;
+
+/** A controller that renews its lease later than this may lose it: the default renewal deadline is 10 s. */
+const mostRenewalMs = 2000;
+
+/**
+ * Measures a user with 4 requests in flight: alone, and while another user floods the server with 2,000. A lease is
+ * renewed all the time.
+ */
+export async function besideFlood({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  await using server = new Child('api-server');
+  await using flood = new Child('flood');
+  const tokenFile = join(folder, 'tokens.yaml');
+  await writeTokenFile(tokenFile, [
+    { token: floodToken, user: 'user-0' },
+    { token: userToken, user: 'user-1' },
+  ]);
+  // The server must accept all connections, which come from one address at the same time.
+  const maxUnknownConnectionsPerAddress = 2 * floodConnections;
+  const database = `sqlite:${join(folder, 'fairness.db')}`;
+  const url = await startedServer(server, { database, tokenFile, maxUnknownConnectionsPerAddress });
+  const { rounds, seconds } = settings;
+  const request = creations('q', userToken);
+  const measure = (connections: number): Promise<Figures> => loadHttp({ url, connections, seconds, request });
+  const found: Found = { alone: [], least: [], flooded: [], floodRates: [], renewalsMs: [], arrivals: [] };
+  for (let round = 0; round <= rounds; round += 1) {
+    const alone = await measure(4);
+    const least = await measure(inProgress);
+    const flooding = flood.call<number>('run', {
+      url,
+      token: floodToken,
+      connections: floodConnections,
+      seconds: seconds + 3,
+    } satisfies Flood);
+    const slowest = renewLease(url, flooding);
+    const arriving = connectAgainAndAgain(url, flooding);
+    await untilBegun();
+    const flooded = await measure(4);
+    const rate = await flooding;
+    found.renewalsMs.push(await slowest);
+    const arrivals = await arriving;
+    if (round === 0) continue;
+    found.alone.push(alone);
+    found.least.push(least);
+    found.flooded.push(flooded);
+    found.floodRates.push(rate);
+    found.arrivals.push(arrivals);
+  }
+  return [rowOf(found), leastRow(found), arrivalRow(found)];
+}
+
+/** The figures of each round. */
+interface Found {
+  readonly alone: Figures[];
+  /** The user alone, with as many requests in flight as all users together have in progress during the flood. */
+  readonly least: Figures[];
+  readonly flooded: Figures[];
+  readonly floodRates: number[];
+  readonly renewalsMs: number[];
+  /** The times of new connections, from the attempt to connect to the first response. */
+  readonly arrivals: Figures[];
+}
+
+function rowOf({ alone, flooded, floodRates, renewalsMs }: Found): Row {
+  const [ours, limit] = [medianFigures(flooded), medianFigures(alone)];
+  const factor = tailFactor(ours, limit);
+  const slowestMs = Math.max(...renewalsMs);
+  const half = ours.p50Ms / limit.p50Ms;
+  const note =
+    `p99 is ${factor.toFixed(1)} times, and p50 ${half.toFixed(1)} times, that of the user alone; the other user creates ` +
+    `${Math.round(median(floodRates)).toString()}/s; the slowest renewal of a lease took ${slowestMs.toFixed(0)} ms`;
+  const text = `p99 <= 3 x alone, leases in ${mostRenewalMs.toString()} ms`;
+  const target = { text, isMet: factor <= 3 && slowestMs <= mostRenewalMs };
+  return { name: 'creates beside a flood of 2,000', ours, limit, target, note };
+}
+
+/**
+ * The least that a flood can cost: the same user alone, with as many requests in flight as are in progress during the
+ * flood.
+ */
+function leastRow({ alone, least }: Found): Row {
+  const [ours, limit] = [medianFigures(least), medianFigures(alone)];
+  const note = `p99 is ${tailFactor(ours, limit).toFixed(1)} times that of the user with 4 in flight`;
+  return { name: `creates with ${inProgress.toString()} in flight, alone`, ours, limit, note };
+}
+
+function arrivalRow({ arrivals }: Found): Row {
+  const note = 'from the attempt to connect to the response of /livez; while the flood connects, and afterwards';
+  return { name: 'new connections beside a flood of 2,000', ours: medianFigures(arrivals), note };
+}
+
+function tailFactor(ours: Figures, limit: Figures): number {
+  return (ours.p99Ms ?? Number.NaN) / (limit.p99Ms ?? Number.NaN);
+}
+
+/** Opens one connection after the other until the flood is over, each for one health check. */
+async function connectAgainAndAgain(url: string, flooding: Promise<unknown>): Promise<Figures> {
+  let isOver = false;
+  const over = flooding.finally(() => (isOver = true)).catch(() => undefined);
+  const latencies: number[] = [];
+  const begunMs = performance.now();
+  while (!isOver) {
+    const startMs = performance.now();
+    using connection = await HttpConnection.connect(url);
+    await connection.send(formatRequest('GET', '/livez'));
+    latencies.push(performance.now() - startMs);
+    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, arrivalMs))]);
+  }
+  return figuresOf(Float64Array.from(latencies), performance.now() - begunMs);
+}
+
+/** Renews a lease until the flood is over; resolves with the milliseconds of the slowest renewal. */
+async function renewLease(url: string, flooding: Promise<unknown>): Promise<number> {
+  using connection = await HttpConnection.connect(url);
+  let isOver = false;
+  const over = flooding.finally(() => (isOver = true)).catch(() => undefined);
+  let slowestMs = 0;
+  for (let turn = 1; !isOver; turn += 1) {
+    const startMs = performance.now();
+    await connection.send(renewal(turn));
+    slowestMs = Math.max(slowestMs, performance.now() - startMs);
+    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, renewalMs))]);
+  }
+  return slowestMs;
+}
+
+function renewal(leaseTransitions: number): string {
+  const apiVersion = 'coordination.k8s.io/v1';
+  const spec = { holderIdentity: 'bench', leaseTransitions };
+  const body = JSON.stringify({ apiVersion, kind: 'Lease', metadata: { name: 'bench' }, spec });
+  const path = `/apis/${apiVersion}/namespaces/default/leases/bench?fieldManager=bench&force=true`;
+  return formatRequest('PATCH', path, { body, token: userToken });
+}
+
+/** The time that the flood needs to open its connections. */
+function untilBegun(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 2000));
+}

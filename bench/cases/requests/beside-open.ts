@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { besideOther } from '../../load/beside.ts';
+import type { Served } from '../../load/beside.ts';
+import type { CaseContext } from '../../measure/case.ts';
+import { Child } from '../../processes/child.ts';
+import { formatRequest, HttpConnection } from '../../load/http-load.ts';
+import { personsPath } from '../../load/person.ts';
+import { protectedServer, creations, startedServer, userToken } from '../../load/person-server.ts';
+import type { Row } from '../../measure/result-table.ts';
+
+/** A server counts as shared for 10 s after the last request of another user. */
+const untilAloneMs = 11_000;
+
+/** Creates and gets of a user with a token and a role, beside those of an open server. */
+export async function besideOpen({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
+  await using required = new Child('api-server');
+  await using open = new Child('api-server');
+  const url = await protectedServer(required, join(folder, 'required'));
+  const openUrl = await startedServer(open, { database: `sqlite:${join(folder, 'open.db')}`, auth: 'open' });
+  for (const [server, token] of [[url, userToken], [openUrl]] as const) {
+    using connection = await HttpConnection.connect(server);
+    await connection.send(creations('read', token)());
+  }
+  // The administrator has just written roles. Until that was long enough ago, the server counts as shared, and commits
+  // only a few writes of the user at a time.
+  await new Promise((resolve) => setTimeout(resolve, untilAloneMs));
+  const asking = (request: () => string): Served => ({ child: required, url, request });
+  const asked = (request: () => string): Served => ({ child: open, url: openUrl, request });
+  const get = (sent?: { readonly token: string }) => (): string => formatRequest('GET', `${personsPath}/read-1`, sent);
+  const token = userToken;
+  const rows = [
+    { name: 'http-create, required beside open', ours: asking(creations('r', token)), limit: asked(creations('r')) },
+    { name: 'http-get, required beside open', ours: asking(get({ token })), limit: asked(get()) },
+    // The least that a token can cost: the open server receives the token, but does not read it.
+    {
+      name: 'http-create, a token that is not read beside none',
+      ours: asked(creations('s', token)),
+      limit: asked(creations('t')),
+    },
+    { name: 'http-get, a token that is not read beside none', ours: asked(get({ token })), limit: asked(get()) },
+  ];
+  const found: Row[] = [];
+  for (const { name, ours, limit } of rows) {
+    if (!name.includes(only)) continue;
+    found.push(await besideOther(name, ours.child === open ? { ours, limit } : { ours, limit, least: 0.95 }, settings));
+  }
+  return found;
+}

@@ -1,0 +1,19 @@
+import type { CaseContext } from '../../measure/case.ts';
+import { Child } from '../../processes/child.ts';
+import type { Figures } from '../../measure/figures.ts';
+import { opsAtLeast } from '../../measure/result-table.ts';
+import type { Row } from '../../measure/result-table.ts';
+import { alternate } from '../../measure/rounds.ts';
+
+/**
+ * For how many verified tokens of service accounts can one core find the user in a second of processor time? Each may take at most 5 µs.
+ */
+export async function identities({ settings }: CaseContext): Promise<readonly Row[]> {
+  await using child = new Child('identities');
+  const count = settings.writes * 20;
+  const found = await alternate(settings.rounds, {
+    ours: () => child.call<Figures>('ours', count),
+    limit: () => child.call<Figures>('limit', count),
+  });
+  return [{ name: 'identities: known token', ...found, target: opsAtLeast(200_000, found.ours) }];
+}

@@ -1,0 +1,235 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CaseContext } from '../../measure/case.ts';
+import { Child } from '../../processes/child.ts';
+import { median } from '../../measure/figures.ts';
+import { formatRequest, HttpConnection, loadHttp } from '../../load/http-load.ts';
+import { loadPaced } from '../../load/paced-load.ts';
+import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
+import { p99AtMost } from '../../measure/result-table.ts';
+import type { Row, Target } from '../../measure/result-table.ts';
+import type { Settings } from '../../measure/settings.ts';
+
+const mostP99Ms = 50;
+const mostPauseMs = 100;
+const mostBytesEach = 1.6 * 1024;
+const mostFirstAnswerMs = 2_000;
+const mostIndexesMs = 10_000;
+const mostPageRatio = 1.1;
+
+/** The number of objects of the small kind. Its pages are compared with those of the large kind. */
+const fewObjects = 10_000;
+
+/** The time of requests that do not count: a new process responds more slowly until its code is compiled. */
+const warmUpSeconds = 1;
+
+/** The objects that are updated in a second: a million objects take four minutes. */
+const updatedInSeconds = 4_000;
+
+const connections = 64;
+const pageConnections = 8;
+
+const pages: Readonly<Record<string, string>> = {
+  'a page': '?sort=spec.name,asc&page=3&size=20',
+  'no match': '?fieldSelector=spec.city=nowhere&sort=spec.name,asc&page=1&size=20',
+};
+
+/** Queries that need each index that is built on demand. */
+const onDemand: readonly string[] = [
+  '?sort=metadata.name,asc&page=1&size=1',
+  '?labelSelector=team=none&page=1&size=1',
+  '?sort=metadata.creationTimestamp,asc&page=1&size=1',
+  '?sort=metadata.deletionTimestamp,asc&page=1&size=1',
+];
+
+/** A server with many objects of 1 KB and three indexes. */
+interface Filled {
+  readonly child: Child;
+  readonly url: string;
+  readonly objects: number;
+}
+
+/** Measures the cost of very many objects: memory, pauses during writes, pages of lists, and a start. */
+export async function million({ settings, folder }: CaseContext): Promise<readonly Row[]> {
+  const { manyObjects: objects } = settings;
+  const file = join(folder, 'million.db');
+  const rows: Row[] = [];
+  {
+    await using child = new Child('api-server', ['--expose-gc']);
+    rows.push(...(await fillRows(child, file, objects)));
+    const filled = { child, url: await child.call<string>('url'), objects };
+    rows.push(...(await pageRows(filled, settings)), ...(await churnRows(filled, settings)), await stopRow(child));
+  }
+  rows.push(...(await restarts(file)));
+  const count = objects.toLocaleString('en-US');
+  return rows.map((row) => ({ ...row, name: `${count} objects: ${row.name}` }));
+}
+
+/** Measures an orderly stop, which writes the snapshots. */
+async function stopRow(child: Child): Promise<Row> {
+  await child.call('takeLongestMs');
+  const startMs = performance.now();
+  await child.call('stop');
+  const tookMs = performance.now() - startMs;
+  const pauseMs = await child.call<number>('takeLongestMs');
+  const note = `the stop took ${tookMs.toFixed(0)} ms`;
+  return { name: 'longest pause of an orderly stop', target: atMost(pauseMs, mostPauseMs, 'ms'), note };
+}
+
+/**
+ * Measures restarts from snapshots, without them, and without anything kept. The stop after each restart writes
+ * snapshots, which are deleted before the next restart.
+ */
+async function restarts(file: string): Promise<readonly Row[]> {
+  const snapshots = `${file}-snapshots`;
+  const rows: Row[] = [];
+  await using bare = new Child('bare-sqlite');
+  const filesMs = await bare.call<number>('readFiles', snapshots);
+  rows.push(...(await restartRows(file, 'restart')));
+  rows.push({
+    name: 'restart, the least',
+    note: `${filesMs.toFixed(0)} ms to read the same bytes from a file, and nothing else`,
+  });
+  await rm(snapshots, { recursive: true });
+  rows.push(...(await restartRows(file, 'restart, without snapshots')));
+  const rowsMs = await bare.call<number>('readRows', file);
+  rows.push({
+    name: 'restart, the least of SQLite',
+    note: `${rowsMs.toFixed(0)} ms to read all rows, and nothing else`,
+  });
+  await bare.call('forget', file);
+  await rm(snapshots, { recursive: true });
+  rows.push(...(await restartRows(file, 'restart, nothing kept')));
+  return rows;
+}
+
+interface MemoryUse {
+  /** Bytes of live objects of JavaScript. */
+  readonly heap: number;
+  readonly resident: number;
+}
+
+async function fillRows(child: Child, file: string, count: number): Promise<readonly Row[]> {
+  const before = await child.call<MemoryUse>('memoryUse');
+  await child.call('start', `sqlite:${file}`);
+  await child.call('register', threeIndexes);
+  const startMs = performance.now();
+  await child.call('fill', { count });
+  const perSecond = (count / (performance.now() - startMs)) * 1000;
+  const resident = (await child.call<number>('resident')) / count;
+  const after = await child.call<MemoryUse>('memoryUse');
+  const heap = (after.heap - before.heap) / count;
+  const bytes = await bytesOfOne(child);
+  return [
+    { name: 'fill', note: `${perSecond.toFixed(0)} creates/s in process` },
+    {
+      name: 'memory of an object',
+      target: atMost(resident, mostBytesEach, 'bytes resident'),
+      note: `${heap.toFixed(0)} bytes of heap after a collection, ${(after.resident / count).toFixed(0)} bytes resident then; the whole process; the bytes of an object alone: ${bytes.toString()}`,
+    },
+  ];
+}
+
+/** The bytes of an object as a client gets it, which is the least that memory has to hold. */
+async function bytesOfOne(child: Child): Promise<number> {
+  const response = await fetch(`${await child.call<string>('url')}${personsPath}/p-0`);
+  return (await response.arrayBuffer()).byteLength;
+}
+
+/** Compares the processor time of a page of many objects with that of a page of few objects. */
+async function pageRows(many: Filled, { rounds, seconds }: Settings): Promise<readonly Row[]> {
+  await using child = new Child('api-server');
+  const url = await child.call<string>('start', 'memory:');
+  await child.call('register', threeIndexes);
+  const objects = Math.min(fewObjects, many.objects);
+  await child.call('fill', { count: objects });
+  const few = { child, url, objects };
+  const rows: Row[] = [];
+  for (const [name, query] of Object.entries(pages)) {
+    const costs = { many: [] as number[], few: [] as number[] };
+    for (let round = 0; round <= rounds; round += 1) {
+      costs.many.push(await pageCost(many, query, seconds));
+      costs.few.push(await pageCost(few, query, seconds));
+    }
+    const [own, other] = [median(costs.many.slice(1)), median(costs.few.slice(1))];
+    const note = `${own.toFixed(0)} us of processor time; of ${objects.toLocaleString('en-US')}: ${other.toFixed(0)} us`;
+    rows.push({ name, target: atMost(own / other, mostPageRatio, 'of the time of few objects'), note });
+  }
+  return rows;
+}
+
+/** Microseconds of processor time. */
+async function pageCost({ child, url }: Filled, query: string, seconds: number): Promise<number> {
+  let sent = 0;
+  const request = (): string => {
+    sent += 1;
+    return formatRequest('GET', personsPath + query);
+  };
+  const beforeMs = child.cpuMs();
+  await loadHttp({ url, connections: pageConnections, seconds, request });
+  return ((child.cpuMs() - beforeMs) / sent) * 1000;
+}
+
+/**
+ * Updates all objects in turn at half of the greatest rate. Consecutive updates change objects that are far apart in
+ * the order of names.
+ */
+async function churnRows({ child, url, objects }: Filled, settings: Settings): Promise<readonly Row[]> {
+  const request = updates(objects);
+  const load = { url, connections, request };
+  await loadHttp({ ...load, seconds: warmUpSeconds });
+  const { opsPerSecond: most } = await loadHttp({ ...load, seconds: settings.seconds * settings.rounds });
+  await child.call('takeLongestMs');
+  const seconds = objects / updatedInSeconds;
+  const beforeMs = child.cpuMs();
+  const ours = await loadPaced({ ...load, seconds, perSecond: most / 2 });
+  const each = ((child.cpuMs() - beforeMs) / (ours.opsPerSecond * seconds)) * 1000;
+  const pauseMs = await child.call<number>('takeLongestMs');
+  const resident = (await child.call<number>('resident')) / objects;
+  return [
+    {
+      name: 'updates at half of the greatest rate',
+      ours,
+      target: p99AtMost(mostP99Ms, ours),
+      note: `at most ${most.toFixed(0)}/s; ${each.toFixed(0)} us of processor time each`,
+    },
+    { name: 'longest pause meanwhile', target: atMost(pauseMs, mostPauseMs, 'ms') },
+    { name: 'memory after them', target: atMost(resident, mostBytesEach, 'bytes resident') },
+  ];
+}
+
+/**
+ * Returns a function that makes the next update. Each update changes another object, so no two updates of one object
+ * are under way.
+ */
+function updates(objects: number): () => string {
+  let number = objects;
+  return () => {
+    number += 1;
+    const name = `p-${((number * 7919) % objects).toString()}`;
+    return formatRequest('PUT', `${personsPath}/${name}`, JSON.stringify(newPerson({ name, number })));
+  };
+}
+
+async function restartRows(file: string, name: string): Promise<readonly Row[]> {
+  await using child = new Child('api-server');
+  const startMs = performance.now();
+  const url = await child.call<string>('start', `sqlite:${file}`);
+  await child.call('register', threeIndexes);
+  using connection = await HttpConnection.connect(url);
+  await connection.send(formatRequest('GET', `${personsPath}/p-0`));
+  const firstMs = performance.now() - startMs;
+  for (const query of onDemand) await connection.send(formatRequest('GET', personsPath + query));
+  const allMs = performance.now() - startMs;
+  const note = `${child.mainCpuMs().toFixed(0)} ms of processor time of the main thread, from the start of the process`;
+  await child.call('stop');
+  return [
+    { name: `${name}, first answer`, target: atMost(firstMs, mostFirstAnswerMs, 'ms') },
+    { name: `${name}, all indexes`, target: atMost(allMs, mostIndexesMs, 'ms'), note },
+  ];
+}
+
+function atMost(value: number, most: number, unit: string): Target {
+  const digits = most < 10 ? 2 : 0;
+  return { text: `${value.toFixed(digits)} <= ${most.toFixed(digits)} ${unit}`, isMet: value <= most };
+}

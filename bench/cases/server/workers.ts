@@ -1,0 +1,227 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { systemClock } from '@homeostat/controller-runtime';
+import { silentLogger } from '@homeostat/controller-runtime/api';
+import type { CaseContext } from '../../measure/case.ts';
+import { Child } from '../../processes/child.ts';
+import { median } from '../../measure/figures.ts';
+import { formatRequest, loadHttp } from '../../load/http-load.ts';
+import { personsPath, threeIndexes } from '../../load/person.ts';
+import { creations } from '../../load/person-server.ts';
+import type { Row } from '../../measure/result-table.ts';
+import { loadModule } from '../../processes/server-modules.ts';
+import type { Settings } from '../../measure/settings.ts';
+
+/** The connections to all workers together. */
+const connections = 64;
+
+/** The objects that reads use in turn. */
+const objects = 1_000;
+
+/** Empty calls, one after the other. */
+const hops = 10_000;
+
+const { openStore } = await loadModule('store/open/database-url');
+
+/**
+ * The processor time in microseconds that a POST to bare koa took on the quiet machine for which the goals were set.
+ */
+const koaOfGoals = 28;
+
+/** The goals of the process that has the database, in microseconds on the machine of `koaOfGoals`. */
+const mostOfOwner = { create: 22, get: 4 } as const;
+
+/** The goals for eight cores, in operations a second, computed for the machine of `koaOfGoals`. */
+const leastOfEight = { create: 28_000, get: 150_000 } as const;
+
+/** The workers that `--workers auto` starts on eight cores. */
+const workersOfEight = 6;
+
+/**
+ * The operations; for the last one, the first worker gets all creations, and the other worker only follows the changes.
+ */
+const verbs = ['create', 'get', 'create at one of them'] as const;
+type Verb = (typeof verbs)[number];
+
+/** Processor time in microseconds for one operation; all workers together count as one. */
+interface Cost {
+  /** The main thread of the process that has the database. */
+  readonly owner: number;
+  /** The busiest other thread of that process: SQLite's. */
+  readonly sqlite: number;
+  /** The main threads of the workers that get the requests. */
+  readonly workers: number;
+  /** The main threads of the other workers. */
+  readonly followers: number;
+  /** Bare koa, for a POST. */
+  readonly koa: number;
+}
+
+/**
+ * Measures the processor time of each process of `serve --workers` for an operation, with one worker and with two, beside that of
+ * bare koa.
+ */
+export async function workers({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
+  await using koa = new Child('koa-echo');
+  const unit = { child: koa, url: await koa.call<string>('start'), create: creations('koa') };
+  const rows: Row[] = [];
+  for (const count of [1, 2]) {
+    const file = join(folder, `workers-${count.toString()}.db`);
+    if (`workers: ${count.toString()}`.includes(only)) rows.push(...(await costsWith(count, { settings, file, unit })));
+  }
+  return [...rows, await hopRow(join(folder, 'hop.db'))];
+}
+
+interface Setup {
+  readonly settings: Settings;
+  readonly file: string;
+  readonly unit: Server;
+}
+
+async function costsWith(count: number, { settings, file, unit }: Setup): Promise<readonly Row[]> {
+  await using owner = new Child('database-owner');
+  const database = await owner.call<string>('start', file);
+  const servers: Server[] = [];
+  try {
+    for (let number = 0; number < count; number += 1) {
+      const child = new Child('api-server');
+      servers.push({ child, url: await child.call('start', database), create: creations(`w${number.toString()}`) });
+      await child.call('register', threeIndexes);
+    }
+    await servers[0]?.child.call('fill', { count: objects });
+    return await rowsOf({ owner, servers, unit }, settings);
+  } finally {
+    await Promise.all(servers.map(({ child }) => child[Symbol.asyncDispose]()));
+  }
+}
+
+async function rowsOf(processes: Processes, { rounds, seconds }: Settings): Promise<readonly Row[]> {
+  const count = processes.servers.length;
+  const measured = new Map<Verb, Cost>();
+  for (const verb of count === 1 ? verbs.slice(0, 2) : verbs) {
+    const costs: Cost[] = [];
+    for (let round = 0; round <= rounds; round += 1) costs.push(await costOf(verb, { ...processes, seconds }));
+    measured.set(verb, medianOf(costs.slice(1)));
+  }
+  const rows = Array.from(measured, ([verb, cost]) => rowOf({ verb, count }, cost));
+  const [single, get] = [measured.get('create at one of them'), measured.get('get')];
+  return single === undefined || get === undefined ? rows : [...rows, ...rowsOfEight(single, get)];
+}
+
+function medianOf(costs: readonly Cost[]): Cost {
+  const part = (name: keyof Cost): number => median(costs.map((cost) => cost[name]));
+  return {
+    owner: part('owner'),
+    sqlite: part('sqlite'),
+    workers: part('workers'),
+    followers: part('followers'),
+    koa: part('koa'),
+  };
+}
+
+interface Server {
+  readonly child: Child;
+  readonly url: string;
+  readonly create: () => string;
+}
+
+interface Processes {
+  readonly owner: Child;
+  readonly servers: readonly Server[];
+  readonly unit: Server;
+}
+
+interface Round extends Processes {
+  readonly seconds: number;
+}
+
+async function costOf(verb: Verb, { owner, servers, unit, seconds }: Round): Promise<Cost> {
+  let sent = 0;
+  const request = (server: Server): string => {
+    sent += 1;
+    if (verb !== 'get') return server.create();
+    return formatRequest('GET', `${personsPath}/p-${(sent % objects).toString()}`);
+  };
+  const ownerBefore = owner.otherThreadsMs();
+  const mainBefore = owner.mainCpuMs();
+  const workersBefore = servers.map(({ child }) => child.mainCpuMs());
+  const loaded = verb === 'create at one of them' ? servers.slice(0, 1) : servers;
+  const share = connections / loaded.length;
+  await Promise.all(
+    loaded.map((server) => loadHttp({ url: server.url, connections: share, seconds, request: () => request(server) })),
+  );
+  const perOperation = (ms: number): number => (ms * 1000) / sent;
+  const ofOwner = owner.mainCpuMs() - mainBefore;
+  const ofThreads = [...owner.otherThreadsMs()].map(([id, ms]) => ms - (ownerBefore.get(id) ?? 0));
+  const ofWorkers = servers.map(({ child }, at) => child.mainCpuMs() - (workersBefore[at] ?? 0));
+  return {
+    owner: perOperation(ofOwner),
+    sqlite: perOperation(Math.max(...ofThreads)),
+    workers: perOperation(sum(ofWorkers.slice(0, loaded.length))),
+    followers: perOperation(sum(ofWorkers.slice(loaded.length))),
+    koa: await costOfKoa(unit, seconds),
+  };
+}
+
+async function costOfKoa({ child, url, create }: Server, seconds: number): Promise<number> {
+  let sent = 0;
+  const request = (): string => {
+    sent += 1;
+    return create();
+  };
+  const before = child.mainCpuMs();
+  await loadHttp({ url, connections, seconds: seconds / 2, request });
+  return ((child.mainCpuMs() - before) * 1000) / sent;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** The goal is compared in units of koa: machines differ, and so does one machine from hour to hour. */
+function rowOf({ verb, count }: { readonly verb: Verb; readonly count: number }, cost: Cost): Row {
+  const us = (part: keyof Cost): string => `${cost[part].toFixed(1)} us`;
+  const others = cost.followers === 0 ? '' : `, ${us('followers')} of the other worker`;
+  const most = (verb === 'get' ? mostOfOwner.get : mostOfOwner.create) / koaOfGoals;
+  const ratio = cost.owner / cost.koa;
+  return {
+    name: `workers: ${count.toString()}, ${verb}, in units of koa`,
+    target: { text: `${ratio.toFixed(2)} <= ${most.toFixed(2)}`, isMet: ratio <= most },
+    note: `of an operation, ${us('workers')} of workers${others}, ${us('owner')} of the process with the database, ${us('sqlite')} of SQLite's thread; koa: ${us('koa')}`,
+  };
+}
+
+/**
+ * Returns the operations a second of eight cores, computed for the machine of the goals from the thread that has the
+ * most work.
+ */
+function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
+  const perWorker = (create.workers + (workersOfEight - 1) * create.followers) / workersOfEight;
+  const creates = Math.max(perWorker, create.owner, create.sqlite) / create.koa;
+  const gets = Math.max(get.workers / workersOfEight, get.owner) / get.koa;
+  return Object.entries({ create: creates, get: gets }).map(([verb, units]) => {
+    const perSecond = 1_000_000 / (units * koaOfGoals);
+    const least = leastOfEight[verb as keyof typeof leastOfEight];
+    return {
+      name: `workers: ${workersOfEight.toString()} on 8 cores, ${verb}, computed`,
+      target: { text: `${perSecond.toFixed(0)} >= ${least.toString()}/s`, isMet: perSecond >= least },
+      note: `with ${koaOfGoals.toString()} us for koa; here, ${(perSecond * (koaOfGoals / (verb === 'get' ? get : create).koa)).toFixed(0)}/s`,
+    };
+  });
+}
+
+/** Measures a call that does no work: its time, and the processor time of both processes. */
+async function hopRow(file: string): Promise<Row> {
+  await using owner = new Child('database-owner');
+  const database = await owner.call<string>('start', file);
+  const store = await openStore(database, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
+  await store.open();
+  for (let call = 0; call < hops; call += 1) await store.currentRevision();
+  const [startMs, before, ownerBefore] = [performance.now(), process.cpuUsage(), owner.mainCpuMs()];
+  for (let call = 0; call < hops; call += 1) await store.currentRevision();
+  const here = process.cpuUsage(before);
+  const us = (total: number): string => `${(total / hops).toFixed(1)} us`;
+  const note = `${us((performance.now() - startMs) * 1000)}; processor time ${us(here.user + here.system)} here, ${us((owner.mainCpuMs() - ownerBefore) * 1000)} there`;
+  await store.close();
+  return { name: 'workers: one call, and nothing else', note };
+}

@@ -1,0 +1,119 @@
+import { figuresOf } from '../measure/figures.ts';
+import type { Figures } from '../measure/figures.ts';
+import { HttpConnection } from './http-load.ts';
+import type { Row } from '../measure/result-table.ts';
+import { alternate } from '../measure/rounds.ts';
+import type { Settings } from '../measure/settings.ts';
+
+const connectionCount = 64;
+
+/**
+ * The length of a turn: about a thousand requests, so short that other work on the machine affects both contestants
+ * equally.
+ */
+const turnMs = 100;
+
+/** A server, and the requests that it gets. The two contestants may be the same server with different requests. */
+export interface Served {
+  readonly child: { cpuMs(): number };
+  readonly url: string;
+  readonly request: () => string;
+}
+
+interface Contestants {
+  readonly ours: Served;
+  readonly limit: Served;
+  /** The minimum of the other's processor time divided by ours. Without it, the row has no target. */
+  readonly least?: number;
+}
+
+/**
+ * Compares throughput and processor time of two servers, which take short turns, A B B A. The target is a share of
+ * processor time: on a machine with other work, throughput depends on whose turn it is.
+ */
+export async function besideOther(
+  name: string,
+  { ours, limit, least }: Contestants,
+  { rounds, seconds }: Settings,
+): Promise<Row> {
+  using own = await Turns.begin(ours);
+  using other = await Turns.begin(limit);
+  const turns = { ours: () => own.take(), limit: () => other.take() };
+  const count = Math.ceil((rounds * seconds * 1000) / turnMs);
+  await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
+  const found = await alternate(count, turns);
+  // When one process serves both contestants, work after the last response of a turn falls into the turn of the other
+  // contestant, so only costs up to the last response count.
+  const isShared = ours.child === limit.child;
+  const costOf = (taken: Turns): number => quickerHalf(isShared ? taken.ownCosts(count) : taken.costs(count));
+  const [cost, otherCost] = [costOf(own), costOf(other)];
+  const ratio = otherCost / cost;
+  const note = `${cost.toFixed(1)} us of processor time; the other: ${otherCost.toFixed(1)} us; ratio ${ratio.toFixed(3)}`;
+  if (least === undefined) return { name, ...found, note };
+  const target = { text: `processor time ${ratio.toFixed(3)} >= ${least.toString()}`, isMet: ratio >= least };
+  return { name, ...found, target, note };
+}
+
+/** The mean of the quicker half: other processes on the machine can only make a turn slower, never quicker. */
+function quickerHalf(costs: readonly number[]): number {
+  const half = [...costs].sort((a, b) => a - b).slice(0, Math.ceil(costs.length / 2));
+  return half.reduce((sum, cost) => sum + cost, 0) / half.length;
+}
+
+/** Turns of one server. The connections stay open between them. */
+class Turns implements Disposable {
+  readonly #served: Served;
+  readonly #connections: readonly HttpConnection[];
+  /** The processor time at the start and at the end of each turn, and the requests of the turn. */
+  readonly #taken: { readonly startMs: number; readonly endMs: number; readonly sent: number }[] = [];
+
+  private constructor(served: Served, connections: readonly HttpConnection[]) {
+    this.#served = served;
+    this.#connections = connections;
+  }
+
+  static async begin(served: Served): Promise<Turns> {
+    const opened = Array.from({ length: connectionCount }, () => HttpConnection.connect(served.url));
+    return new Turns(served, await Promise.all(opened));
+  }
+
+  /** Sends one request after the other on each connection, until the turn is over. */
+  async take(): Promise<Figures> {
+    const startMs = this.#served.child.cpuMs();
+    const latencies: number[] = [];
+    const begunMs = performance.now();
+    const endMs = begunMs + turnMs;
+    const converse = async (connection: HttpConnection): Promise<void> => {
+      for (let sentMs = begunMs; sentMs < endMs;) {
+        await connection.send(this.#served.request());
+        const answeredMs = performance.now();
+        latencies.push(answeredMs - sentMs);
+        sentMs = answeredMs;
+      }
+    };
+    await Promise.all(this.#connections.map(converse));
+    this.#taken.push({ startMs, endMs: this.#served.child.cpuMs(), sent: latencies.length });
+    return figuresOf(Float64Array.from(latencies), performance.now() - begunMs);
+  }
+
+  /**
+   * The microseconds of an operation in each of the last turns. Work after the responses counts as well: the cost of a turn
+   * includes everything until the start of the next one.
+   */
+  costs(count: number): readonly number[] {
+    const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];
+    const all = this.#taken.map(
+      ({ startMs, sent }, turn) => (((starts[turn + 1] ?? Number.NaN) - startMs) / sent) * 1000,
+    );
+    return all.slice(-count);
+  }
+
+  /** The microseconds of an operation in each of the last turns, up to the last response. */
+  ownCosts(count: number): readonly number[] {
+    return this.#taken.slice(-count).map(({ startMs, endMs, sent }) => ((endMs - startMs) / sent) * 1000);
+  }
+
+  [Symbol.dispose](): void {
+    for (const connection of this.#connections) connection[Symbol.dispose]();
+  }
+}

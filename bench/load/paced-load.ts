@@ -1,0 +1,39 @@
+import { figuresOf } from '../measure/figures.ts';
+import type { Figures } from '../measure/figures.ts';
+import { HttpConnection } from './http-load.ts';
+
+export interface PacedLoad {
+  readonly url: string;
+  readonly connections: number;
+  readonly seconds: number;
+  readonly perSecond: number;
+  /** The next request, as `formatRequest` makes it. */
+  readonly request: () => string;
+}
+
+/**
+ * Sends requests at a rate that does not depend on the responses. Latencies count from the moment at which a request is
+ * due, so a pause of the server counts for all requests that are due meanwhile.
+ */
+export async function loadPaced({ url, connections, seconds, perSecond, request }: PacedLoad): Promise<Figures> {
+  const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.connect(url)));
+  const latenciesMs: number[] = [];
+  const startMs = performance.now();
+  const total = Math.floor(seconds * perSecond);
+  let next = 0;
+  const converse = async (connection: HttpConnection): Promise<void> => {
+    while (next < total) {
+      const dueMs = startMs + (next++ * 1000) / perSecond;
+      const waitMs = dueMs - performance.now();
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      await connection.send(request());
+      latenciesMs.push(performance.now() - dueMs);
+    }
+  };
+  try {
+    await Promise.all(open.map(converse));
+  } finally {
+    for (const connection of open) connection[Symbol.dispose]();
+  }
+  return figuresOf(Float64Array.from(latenciesMs), performance.now() - startMs);
+}

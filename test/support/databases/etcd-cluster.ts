@@ -1,0 +1,66 @@
+import type { ChildProcess } from 'node:child_process';
+
+export interface EtcdMember {
+  readonly process: ChildProcess | undefined;
+}
+
+/** A cluster of the system's etcd. */
+export interface EtcdCluster {
+  readonly members: readonly EtcdMember[];
+  /** The URL of a database. */
+  url(prefix: string): string;
+  leader(): Promise<EtcdMember>;
+  kill(member: EtcdMember): Promise<void>;
+  /** `args`: further arguments, which replace those of all members. */
+  start(member: EtcdMember, args?: readonly string[]): void;
+  /** Resolves when the members serve requests. */
+  ready(members: readonly EtcdMember[]): Promise<void>;
+  /** Cuts a member off from the others, until `heal`. */
+  isolate(member: EtcdMember): Promise<void>;
+  slowDown(delayMs: () => number): void;
+  heal(): void;
+  /** Runs etcdctl; resolves with its output. */
+  ctl(args: readonly string[]): Promise<string>;
+  /** Saves a snapshot; returns its file. */
+  snapshot(): Promise<string>;
+  /** Starts all members again, with the data of a snapshot. */
+  restore(file: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface EtcdClusterOptions {
+  /** Default 3. */
+  readonly size?: number;
+  /** True: members reach each other through proxies. Default false. */
+  readonly proxied?: boolean;
+  /** Further arguments of each member. */
+  readonly args?: readonly string[];
+}
+
+/** The test code of the API server, for which it has no public entry. */
+interface ClusterModule {
+  readonly EtcdCluster: {
+    start(options: EtcdClusterOptions): Promise<EtcdCluster>;
+    shared(): Promise<EtcdCluster>;
+  };
+  readonly hasEtcd: () => Promise<boolean>;
+  readonly missingEtcd: string;
+}
+
+/** Starts a cluster; skips the tests without etcd. */
+export async function startEtcd(context: Mocha.Context, options: EtcdClusterOptions): Promise<EtcdCluster> {
+  const { EtcdCluster: Cluster } = await clusterModule(context);
+  return Cluster.start(options);
+}
+
+/** The cluster of the whole run; skips the tests without etcd. Each of its databases has a prefix of its own. */
+export async function sharedEtcd(context: Mocha.Context): Promise<EtcdCluster> {
+  const { EtcdCluster: Cluster } = await clusterModule(context);
+  return Cluster.shared();
+}
+
+async function clusterModule(context: Mocha.Context): Promise<ClusterModule> {
+  const file = new URL('../../../../apiserver/dist/store/etcd/etcd-cluster.test-support.js', import.meta.url);
+  const found = (await import(file.href)) as ClusterModule;
+  return (await found.hasEtcd()) ? found : context.skipBecause(found.missingEtcd);
+}

@@ -1,0 +1,98 @@
+import { rmSync } from 'node:fs';
+import { chown, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { eventually } from '@homeostat/controller-runtime/testing';
+import { ClusterServer } from './cluster-server.ts';
+import { freePort } from '../network/free-port.ts';
+import { findInstallation } from './postgres-installation.ts';
+
+const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+
+/**
+ * A primary and a standby that has every write before it is acknowledged, on ports and in a folder of their own. A
+ * killed process leaves data in the kernel's cache, so this tests transactions but not a power cut. Therefore `fsync`
+ * may be off, which makes recovery ten times as fast.
+ */
+export class PostgresCluster {
+  readonly primary: ClusterServer;
+  readonly standby: ClusterServer;
+  readonly #folder: string;
+  /** Ends the process at a signal. An interrupted run calls no hooks of mocha, so the servers are killed at `exit`. */
+  // oxlint-disable-next-line unicorn/no-process-exit -- as the signal would have done, once the servers have ended
+  readonly #exit = (): void => process.exit(1);
+  readonly #abandon = (): void => {
+    for (const server of [this.primary, this.standby]) server.abandon();
+    rmSync(this.#folder, { recursive: true, force: true });
+  };
+
+  private constructor(folder: string, primary: ClusterServer, standby: ClusterServer) {
+    this.#folder = folder;
+    this.primary = primary;
+    this.standby = standby;
+    process.once('exit', this.#abandon);
+    for (const signal of endingSignals) process.once(signal, this.#exit);
+  }
+
+  /** Starts a cluster; skips the tests if PostgreSQL's programs are not installed. */
+  static async start(context: Mocha.Context): Promise<PostgresCluster> {
+    const installation = await findInstallation();
+    if (!installation)
+      return context.skipBecause(
+        'there is no initdb: pg_config --bindir says where, or /usr/lib/postgresql/<version>/bin',
+      );
+    const folder = await mkdtemp(join(tmpdir(), 'homeostat-cluster-'));
+    if (installation.user) await chown(folder, installation.user.uid, installation.user.gid);
+    const cluster = new PostgresCluster(
+      folder,
+      // The primary waits for the standby of this name from its first write on.
+      new ClusterServer(installation, { folder: join(folder, 'a'), port: await freePort(), waitsFor: 'b' }),
+      new ClusterServer(installation, { folder: join(folder, 'b'), port: await freePort() }),
+    );
+    try {
+      await cluster.#start();
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  async #start(): Promise<void> {
+    await this.primary.create();
+    await this.primary.start();
+    await this.standby.copy(this.primary);
+    await this.standby.start();
+    await this.whenSynchronous();
+  }
+
+  /** Waits until the primary has its standby. */
+  async whenSynchronous(): Promise<void> {
+    const query = `SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'`;
+    await eventually(async () => (await this.primary.query(query)) > 0, {
+      timeoutMs: 15_000,
+      describe: () => `the standby to follow: ${this.standby.log}`,
+    });
+  }
+
+  /**
+   * Leaves a commit in between: the primary has it and has sent it, the standby has not read it, and no client has a response.
+   * From here on nothing can be written.
+   */
+  async haltInCommit(): Promise<void> {
+    this.standby.freeze();
+    const query = `SELECT FROM pg_stat_replication WHERE sent_lsn >= pg_current_wal_lsn()
+      AND EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'homeostat')`;
+    await eventually(async () => (await this.primary.query(query)) > 0, {
+      describe: 'a commit to wait for the standby',
+    });
+  }
+
+  /** Ends all servers, and removes their files. */
+  async stop(): Promise<void> {
+    await Promise.all([this.primary.stopImmediately(), this.standby.stopImmediately()]);
+    await rm(this.#folder, { recursive: true, force: true });
+    process.off('exit', this.#abandon);
+    for (const signal of endingSignals) process.off(signal, this.#exit);
+  }
+}

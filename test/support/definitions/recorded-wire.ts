@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs';
+import type { ApiServerOptions } from '@homeostat/apiserver';
+import { FakeClock } from '@homeostat/controller-runtime/testing';
+import { expect } from 'chai';
+import { TestServer } from '../servers/test-server.ts';
+import { definitions, established } from './widget-definition.ts';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
+export type Json = any;
+
+/**
+ * A request, and the response of the real server; null: the response was not kept, but the request is a part of the
+ * history.
+ */
+export interface RecordedRequest {
+  readonly name: string;
+  readonly request: {
+    readonly method: string;
+    readonly path: string;
+    readonly accept?: string;
+    readonly contentType?: string;
+    readonly body?: unknown;
+  };
+  readonly response: {
+    readonly status: number;
+    readonly body?: Json;
+    /** The events of a watch; null for events that were not recorded. A refused watch has its refusal here. */
+    readonly events?: readonly Json[];
+  } | null;
+}
+
+export interface WireAnswer {
+  readonly status: number;
+  readonly body?: Json;
+  readonly events?: readonly Json[];
+}
+
+interface SendOptions {
+  /** Runs once a watch is open. */
+  readonly meanwhile?: (() => Promise<unknown>) | undefined;
+  /** True when nothing must be stored, as in the recording. */
+  readonly isDry?: boolean;
+}
+
+export function readVector(name: string): string {
+  return readFileSync(new URL(`../../../vectors/${name}`, import.meta.url), 'utf8');
+}
+
+/** Bodies that the recording describes. */
+const describedBodies: Readonly<Record<string, string>> = {
+  '<10001 × {"op":"test","path":"/kind","value":"Person"}>': JSON.stringify(
+    Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Person' })),
+  ),
+  '<body over 3 MiB>': JSON.stringify({ padding: 'x'.repeat(3 * 1024 * 1024) }),
+};
+
+/** A revision of the recording. */
+const unknownRevision = /"(?:resourceVersion":|path":"\/metadata\/resourceVersion","value":)"(\d{2,})"/;
+const uidText = /"uid":"[^"]+"/;
+
+/**
+ * Sends a recorded history to a server that has the recorded kind, and translates uids, revisions and tokens, which
+ * differ from the recording.
+ */
+export class WireReplay {
+  readonly server: TestServer;
+  readonly clock: FakeClock;
+  /** The values here, by the recorded values. */
+  readonly #here = new Map<string, string>();
+
+  private constructor(server: TestServer, clock: FakeClock) {
+    this.server = server;
+    this.clock = clock;
+  }
+
+  static async start(options: ApiServerOptions = {}): Promise<WireReplay> {
+    const clock = new FakeClock();
+    const server = await TestServer.start({ clock, ...options });
+    const definition = readVector('person-crd.yaml');
+    const { status, text } = await server.post(definitions, definition, { type: 'application/yaml' });
+    expect(status, text).to.equal(201);
+    await established(server, 'persons.demo.example.com');
+    return new WireReplay(server, clock);
+  }
+
+  async send({ request, response }: RecordedRequest, { meanwhile, isDry = false }: SendOptions): Promise<WireAnswer> {
+    const path = this.#translated(request.path) + (isDry ? `${request.path.includes('?') ? '&' : '?'}dryRun=All` : '');
+    const headers = request.accept === undefined ? {} : { accept: request.accept };
+    const isWatch =
+      /[?&]watch=(?!false)|\/watch\//.test(path) && !/persons\/\w+\?watch/.test(path.replace('/watch/', '/'));
+    const answer = isWatch
+      ? await this.#watch(path, headers, meanwhile)
+      : await this.#passingTime(
+          this.server.request(request.method, path, { ...(await this.#bodyOf(request)), headers }),
+        );
+    this.#learn(response?.body, answer.body);
+    return answer;
+  }
+
+  async #bodyOf({
+    method,
+    path,
+    body,
+    contentType,
+  }: RecordedRequest['request']): Promise<{ body?: string; type: string }> {
+    if (body === undefined) return { type: '' };
+    if (typeof body === 'string') return { body: describedBodies[body] ?? body, type: contentType ?? '' };
+    const type = contentType ?? (method === 'PATCH' ? '' : 'application/json');
+    // Managed fields have the times of the recording, so sending them back in a PUT would edit them.
+    const omit = (key: string, value: unknown): unknown =>
+      method === 'PUT' && key === 'managedFields' ? undefined : value;
+    const text = this.#translated(JSON.stringify(body, omit));
+    const [, revision] = unknownRevision.exec(text) ?? [];
+    if (revision === undefined) return { body: text, type };
+    // Reads in between were not recorded.
+    const { metadata } = (await this.server.get(path.replace(/\/status|\/scale|\?.*/g, ''))).body;
+    const current = text.replace(revision, metadata.resourceVersion as string);
+    return { body: path.endsWith('/scale') ? current.replace(uidText, `"uid":"${metadata.uid}"`) : current, type };
+  }
+
+  async #watch(
+    path: string,
+    headers: Readonly<Record<string, string>>,
+    meanwhile?: () => Promise<unknown>,
+  ): Promise<WireAnswer> {
+    const watch = await this.server.watch(path, headers);
+    await meanwhile?.();
+    await this.#passingTime(watch.end());
+    return { status: watch.status, events: watch.events };
+  }
+
+  /** Lets time pass until the promise settles: for watches that end by their timeout, and waits for revisions to come. */
+  async #passingTime<T>(promise: Promise<T>): Promise<T> {
+    let isSettled = false;
+    const settle = (): void => void (isSettled = true);
+    promise.then(settle, settle);
+    while (!isSettled) await this.clock.advance(100);
+    return promise;
+  }
+
+  #learn(recorded: Json, answered: Json): void {
+    const pairs = [
+      [recorded?.metadata?.uid, answered?.metadata?.uid],
+      [recorded?.metadata?.resourceVersion, answered?.metadata?.resourceVersion],
+      [recorded?.metadata?.continue, answered?.metadata?.continue],
+    ];
+    for (const [there, here] of pairs) if (there && here) this.#here.set(there as string, here as string);
+  }
+
+  /** Maps a recorded value to its value here. */
+  learn(recorded: string, here: string): void {
+    this.#here.set(recorded, here);
+  }
+
+  #translated(text: string): string {
+    return [...this.#here].reduce((result, [there, here]) => result.replaceAll(there, here), text);
+  }
+}
+
+/** The compared part of a response: without uids, revisions and times, and without fields that were not recorded. */
+export function summaryOf(answer: WireAnswer, { request, response }: RecordedRequest): object {
+  const { status: code, body, events } = answer;
+  if (events !== undefined && code < 400 && response?.events?.includes(null) !== true)
+    return { code, events: events.map(eventOf) };
+  const recorded = response?.body ?? response?.events?.[0];
+  if (recorded?.kind === undefined || events !== undefined) return { code };
+  return { code, ...contentOf(body, request, recorded) };
+}
+
+function eventOf({ type, object }: Json): string {
+  return `${type} ${object?.kind === 'Status' ? object.code : (object?.metadata?.name ?? object?.kind)}`;
+}
+
+function contentOf(body: Json, { path }: RecordedRequest['request'], recorded: Json): object {
+  const { kind, reason, details, metadata, items } = body;
+  if (kind === 'Status') {
+    const { name = '', group, kind: about } = details ?? {};
+    const causes = (details?.causes ?? []).map((cause: Json) => `${cause.field ?? ''} ${cause.reason ?? ''}`);
+    // Details are compared only where the recording has them, because this server says more about a wrong body.
+    return {
+      kind,
+      reason,
+      ...(recorded.details === undefined ? {} : { name, group, about }),
+      ...(recorded.details?.causes === undefined ? {} : { causes: [...new Set(causes)].sort() }),
+    };
+  }
+  if (kind === 'Table')
+    return { kind, columns: body.columnDefinitions?.map(({ name }: Json) => name), rows: body.rows.length };
+  if (Array.isArray(items)) {
+    const names = items.map((item: Json) => nameOf(item)).toSorted();
+    return { kind, items: /[?&]limit=[1-9]/.test(path) ? names.length : names };
+  }
+  if (metadata?.name === undefined) return { kind };
+  const { labels, finalizers, deletionTimestamp } = metadata;
+  return { kind, labels, finalizers, isDeleted: deletionTimestamp !== undefined, spec: body.spec, status: body.status };
+}
+
+/** Removes random parts. */
+function nameOf({ metadata }: Json): string {
+  return metadata.generateName === undefined ? metadata.name : metadata.generateName;
+}

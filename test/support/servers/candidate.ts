@@ -1,0 +1,131 @@
+import { controller, createManager } from '@homeostat/controller-runtime';
+import type { Client, Manager } from '@homeostat/controller-runtime';
+import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
+import { Person } from '../models/models.ts';
+
+/** A line that passes or holds requests. */
+class Line {
+  underWay = 0;
+  #cut: Promise<void> | undefined;
+  #heal: (() => void) | undefined;
+
+  /** Holds requests until {@link heal}, when they arrive. */
+  cut(): void {
+    this.#cut = new Promise((resolve) => (this.#heal = resolve));
+  }
+
+  heal(): void {
+    this.#cut = undefined;
+    this.#heal?.();
+  }
+
+  /** The client behind this line. */
+  through(client: Client): Client {
+    return new Proxy(client, {
+      get: (target, name) => {
+        const method: unknown = Reflect.get(target, name);
+        if (typeof method !== 'function') return method;
+        const call = (...parameters: unknown[]): unknown => Reflect.apply(method, target, parameters);
+        // Caches continue: a former leader that still receives all changes is the worst case.
+        return name === 'informer' || name === 'watch'
+          ? call
+          : (...parameters: unknown[]) => this.#send(() => call(...parameters));
+      },
+    });
+  }
+
+  async #send(call: () => unknown): Promise<unknown> {
+    const cut = this.#cut;
+    if (cut !== undefined) await cut;
+    this.underWay += 1;
+    try {
+      return await call();
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+}
+
+/** A manager with its own clock and line. It greets persons in its own name, once the test lets it. */
+export class Candidate {
+  readonly name: string;
+  readonly clock: FakeClock = new FakeClock();
+  readonly line: Line = new Line();
+  readonly errors: unknown[] = [];
+  isLeader = false;
+  /** Persons that it is about to greet. */
+  readonly greeting: string[] = [];
+  /** The error of `run`. */
+  failure: unknown;
+  readonly #manager: Manager;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #letGo: (() => void) | undefined;
+  #held: Promise<void> | undefined;
+
+  constructor(name: string, client: Client) {
+    this.name = name;
+    const { clock } = this;
+    this.#manager = createManager({
+      client: this.line.through(client),
+      clock,
+      random: () => 0.5,
+      controllers: [controller(Person, { name: 'greeter', reconcile: (run) => this.#greet(run.name, run.client) })],
+      leaderElection: { name: 'greeter', identity: name, observe: ({ isLeader }) => void (this.isLeader = isLeader) },
+    });
+    this.#running = this.#manager.run(this.#stop.signal).catch((error: unknown) => void (this.failure = error));
+  }
+
+  /** True when it has seen another leader. */
+  get isWaiting(): boolean {
+    return !this.isLeader && this.#manager.isIdle();
+  }
+
+  /** Makes the candidate pause before each write from now on. */
+  hold(): void {
+    this.#held = new Promise((resolve) => (this.#letGo = resolve));
+  }
+
+  letGo(): void {
+    this.#held = undefined;
+    this.#letGo?.();
+  }
+
+  /** Lets time pass for this candidate, request by request, until the condition holds; at most two minutes. */
+  async passUntil(condition: () => boolean): Promise<void> {
+    for (let steps = 0; steps < 240 && !condition(); steps += 1) {
+      await this.clock.advance(500);
+      await eventually(() => this.line.underWay === 0);
+    }
+    if (!condition()) throw new Error(`${this.name}: the condition did not come to hold`);
+  }
+
+  async pass(ms: number): Promise<void> {
+    const untilMs = this.clock.monotonicMs() + ms;
+    await this.passUntil(() => this.clock.monotonicMs() >= untilMs);
+  }
+
+  async stop(): Promise<void> {
+    this.line.heal();
+    this.letGo();
+    this.#stop.abort();
+    let isOver = false;
+    const ended = this.#running.then(() => (isOver = true));
+    await eventually(async () => {
+      await this.clock.advance(1000);
+      return isOver;
+    });
+    await ended;
+  }
+
+  async #greet(name: string, client: Client): Promise<void> {
+    this.greeting.push(name);
+    await this.#held;
+    try {
+      await client.patch(Person, name, { type: 'merge', patch: { status: { greeting: this.name } } });
+    } catch (error) {
+      this.errors.push(error);
+      throw error;
+    }
+  }
+}
