@@ -1,6 +1,6 @@
-// The API reports: one page in docs/api for each public entry, so that a change of the public surface shows in a
-// review. `npm run api` writes them, `npm run api:check` fails when one differs from the sources. Both read dist, so
-// build first.
+// Makes the API reports: docs/api has one page for each public entry, so that a review shows each change of the public
+// API. `npm run api` writes the pages. `npm run api:check` fails when a page differs from the sources. Both read dist,
+// so build first.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
@@ -9,7 +9,7 @@ const root = resolve(import.meta.dirname, '..');
 const reportFolder = `${root}/docs/api`;
 const freshFolder = `${root}/docs/api/dist`;
 
-/** Report name, package folder, entry in its dist. */
+/** The entries: the name of the report, the folder of the package, and the file in the package's dist. */
 const entries = [
   ['homeostat', 'plugins/host', 'index'],
   ['homeostat-testing', 'plugins/host', 'testing/index'],
@@ -61,12 +61,14 @@ function configOf([name, folder, entry]) {
 }
 
 const configs = entries.map(configOf);
-/** One program for all entries: to compile one for each takes most of the time. */
+/**
+ * The compiler's state, which all entries share: with a state for each entry, compilation would take most of the time.
+ */
 const compilerState = CompilerState.create(configs[0], {
   additionalEntryPoints: configs.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath),
 });
 
-/** The report of one entry from the present sources. */
+/** Returns the report of one entry, made from what dist has now. */
 function freshReport([name], config) {
   mkdirSync(freshFolder, { recursive: true });
   const messages = [];
@@ -91,7 +93,7 @@ function readCommitted(file) {
   }
 }
 
-/** The lines that only one of the two has, which show the change. */
+/** Returns the lines that only one of the two reports has, at most 40. */
 function difference(committed, fresh) {
   const [old, now] = [committed.split('\n'), fresh.split('\n')];
   const gone = old.filter((line) => !now.includes(line)).map((line) => `  - ${line}`);
@@ -113,6 +115,6 @@ for (const [at, entry] of entries.entries()) {
 }
 rmSync(freshFolder, { recursive: true, force: true });
 if (check && stale > 0) {
-  console.log('If the change of surface is meant: npm run api, and commit the reports.');
+  console.log('If the change of the public API is intended: npm run api, and commit the reports.');
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
-// Makes the hashes of passwords cheap in tests: one takes a quarter of a second of CPU time, which protects stored
-// hashes from guesses, but is of no use in a test. Only the cost that the product uses is lowered.
-// password-hash.test.ts passes another cost, and shows that the cost stored in a hash is the one that is used.
+// Makes the hashes of passwords cheap in tests: a hash of the product takes a quarter of a second of CPU time, which
+// protects stored hashes from guesses, but is of no use in a test. Calls with another cost than the product's keep it:
+// password-hash.test.ts passes one, and shows that the check of a password uses the cost that is stored in the hash.
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 
@@ -8,7 +8,7 @@ const productCost = 2 ** 15;
 const cheap = { cost: 2, parallelization: 1 };
 
 const { scrypt } = crypto;
-/** Changes only the form of the call that the product makes: with options, and a callback. */
+/** Replaces `crypto.scrypt`, in the only form that the product calls: with options and a callback. */
 function cheapScrypt(password, salt, length, ...[options, callback]) {
   const used = options.cost === productCost ? { ...options, ...cheap } : options;
   scrypt(password, salt, length, used, callback);

@@ -1,27 +1,30 @@
 // Root hooks that measure the CPU time of tests and files, with HOMEOSTAT_TEST_CPU=<how many to print>. The reporter
-// prints them. The time of a test includes its hooks `beforeEach` and `afterEach`, all threads of the process, and
-// the child processes that have ended; not those that run on, and not database servers. What passes between two tests
-// is the time of the hooks `before` of the second one's describe, and of the hooks `after` of the first one's, which
-// are printed under the name of the second one's. The time of a file includes its import. A test waits while it takes
-// time but no CPU time: for a timer, a disk, a database server, or another process that has the core.
+// prints them. The CPU time of a test includes its hooks `beforeEach` and `afterEach`, all threads of the process, and
+// the child processes that have ended. It includes neither child processes that still run, nor database servers. CPU
+// time between two tests belongs to hooks: `after` of the first test's describe, and `before` of the second test's
+// describe. It is printed under the name of the second describe. The CPU time of a file includes its import. The wait
+// of a test is its wall time without its CPU time: it waits for a timer, a disk, a database server, or another process
+// that uses the core.
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
-/** How many files and tests are printed; 0: none are measured. */
+/** How many files, hooks and tests are printed. With 0, nothing is measured. */
 const count = Number(process.env.HOMEOSTAT_TEST_CPU ?? 0);
 
-// Workers of mocha are child processes: they inherit the name, which has the id of the first process.
+// Workers of mocha are child processes, and inherit this variable. So all of them write to the file of the main
+// process.
 process.env.HOMEOSTAT_TEST_CPU_FILE ??= join(tmpdir(), `homeostat-cpu-${process.pid}.ndjson`);
 const path = process.env.HOMEOSTAT_TEST_CPU_FILE;
 
-/** The kernel counts in hundredths of a second. */
+/** The unit in which Linux counts CPU time: a hundredth of a second. */
 const tickMs = 10;
 
-/** The CPU time of child processes that have ended; 0 where there is no /proc. */
+/** Returns the CPU time of the child processes that have ended; 0 where there is no /proc. */
 function childrenMs() {
   try {
-    // The name of the program, in parentheses, may contain spaces. The fields after it begin with the third.
+    // The second field is the program's name in parentheses, which may contain spaces. So the line is split after it,
+    // and `fields[0]` is the third field.
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ').at(-1).split(' ');
     return (Number(fields[13]) + Number(fields[14])) * tickMs;
   } catch {
@@ -67,7 +70,10 @@ export const mochaHooks = count > 0 ? hooks : {};
 
 const titles = { file: 'CPU time of', hook: 'CPU time of', test: 'CPU time of', wait: 'Time of' };
 
-/** Prints the files and tests that took the most CPU time, the tests that waited the longest, and deletes what was recorded. */
+/**
+ * Prints the files, hooks and tests that took the most CPU time, and the tests that waited the longest. Deletes the
+ * file with the measurements.
+ */
 export function printCpuTimes() {
   if (!(count > 0)) return;
   const entries = readFileSync(path, 'utf8')

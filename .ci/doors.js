@@ -1,4 +1,4 @@
-// The table of .ci/doors.yaml, and its queries for the linter and for the page that shows it.
+// Reads .ci/doors.yaml, the table of what each folder may import, for the linter and for docs/architecture.md.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { posix, resolve } from 'node:path';
 import { load } from 'js-yaml';
@@ -6,21 +6,24 @@ import { load } from 'js-yaml';
 const file = '.ci/doors.yaml';
 const packages = load(readFileSync(resolve(import.meta.dirname, 'doors.yaml'), 'utf8'));
 
-/** The maximum number of files in a folder, so that a reader can keep them in mind. Tests do not count. */
+/** The maximum number of source files in a folder, so that a reader can keep them in mind. Test files do not count. */
 const maxFiles = 25;
 
 const isSource = (path) => /(?<!\.d)\.tsx?$/.test(path);
 const isCode = (path) => isSource(path) || /\.[cm]?jsx?$/.test(path);
 
-/** Folders without rows: they are scripts, or each of them is an example of its own. */
+/** Folders without rows in the table: they are scripts, or each of them is an example of its own. */
 const withoutRows = /^(?:\.ci|examples|site)\//;
 
-/** True for a file of tests, which may import any folder of its package. */
+/** Returns whether a file is for tests. Such a file may import any folder of its package. */
 export function isTestFile(path) {
   return /\.(test|contract|fixture|test-support)\.tsx?$/.test(path);
 }
 
-/** The package of a file, and its folder in the package (`.` for the top one); undefined when the table has no such package. */
+/**
+ * Returns the package of a file, and the file's folder in the package (`.` for the top one); undefined when the table
+ * does not have the package.
+ */
 function placeOf(path) {
   const home = Object.keys(packages).find((name) => path.startsWith(`${name}/`));
   if (home === undefined) return undefined;
@@ -28,13 +31,17 @@ function placeOf(path) {
 }
 
 /**
- * True when an entry of a row allows a folder: `registry` allows only that folder, `registry/*` its subfolders as well.
+ * Returns whether an entry of `imports` allows a folder: `registry` allows only that folder, `registry/*` its
+ * subfolders as well.
  */
 function opens(entry, target) {
   return entry === target || (entry.endsWith('/*') && `${target}/`.startsWith(entry.slice(0, -1)));
 }
 
-/** The name of an import in the table: a folder of the same package, `node:`, or the name of a package or entry. */
+/**
+ * Returns the name that an import has in the table: a folder of the same package, `node:`, or the name of a package or
+ * of its entry.
+ */
 function targetOf(path, source, home) {
   if (source.startsWith('.')) {
     const place = placeOf(posix.join(posix.dirname(path), source));
@@ -45,15 +52,21 @@ function targetOf(path, source, home) {
   return source.split('/', source.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** Returns a message when the folder of a file (a path from the root, with `/`) has no row, and needs one. */
+/**
+ * Returns a message when the table needs a row for a file's folder, and has none. The path of the file is relative to
+ * the root, with `/`.
+ */
 export function missingRow(path) {
   if (isTestFile(path) || !isSource(path) || withoutRows.test(path)) return undefined;
   const { home, folder } = placeOf(path) ?? {};
   if (packages[home]?.[folder] !== undefined) return undefined;
-  return `${posix.dirname(path)} has no row in ${file}: say there what it is for and what it may import.`;
+  return `${posix.dirname(path)} has no row in ${file}: add one with the purpose of the folder and what it may import.`;
 }
 
-/** Returns the reason why a file (a path from the root, with `/`) may not import a module; undefined when it may. */
+/**
+ * Returns the reason why a file may not import a module; undefined when it may. The path of the file is relative to the
+ * root, with `/`.
+ */
 export function closedDoor(path, source) {
   const place = placeOf(path);
   if (place === undefined || isTestFile(path)) return undefined;
@@ -62,22 +75,24 @@ export function closedDoor(path, source) {
   // missingRow reports it.
   if (row === undefined) return undefined;
   const target = targetOf(path, source, home);
-  // Another package by a relative path is refused by public-entries-only.
+  // A relative path into another package has no target here. The lint rule public-entries-only refuses it.
   if (target === undefined || target === folder) return undefined;
   const from = folder === '.' ? home : `${home}/${folder}`;
   if (!row.imports.some((entry) => opens(entry, target)))
-    return `${from} may not import ${target}. It may import ${row.imports.join(', ')} (${file}), since this is what it is for: ${row.about}`;
+    return `${from} may not import ${target}. It may import ${row.imports.join(', ')} (${file}), because its purpose is: ${row.about}`;
   const back = wayBack(packages[home], target, folder);
   return (
-    back && `${from} may not import ${target}, which imports it (${file}): ${back.join(' → ')}. One of these has to go.`
+    back &&
+    `${from} may not import ${target}, which imports it (${file}): ${back.join(' → ')}. Remove one of these imports.`
   );
 }
 
 const outermost = (folder) => folder.split('/', 1)[0];
 
 /**
- * The imports by which a target leads back to the folder that imports it; undefined when none do. When the two lie in
- * different outer folders, those are compared: they may not import each other either.
+ * Returns the chain of imports that leads from the target back to the folder that imports it; undefined when there is
+ * no such cycle. When the two folders are in different outermost folders, the outermost folders are compared, which may
+ * not import each other either.
  */
 function wayBack(rows, target, folder) {
   const level = outermost(target) === outermost(folder) ? (name) => name : outermost;
@@ -101,7 +116,10 @@ function importsOf(rows, name, level) {
   return targets.map(level).filter((target) => target !== name);
 }
 
-/** The rows in order, each with its name, what it is for, the folders of its package that it imports, and other modules. */
+/**
+ * Returns the packages in order. Each row has its folder, its purpose, the folders of the same package that it imports,
+ * and the other modules that it imports.
+ */
 export function doors() {
   return Object.entries(packages).map(([home, rows]) => ({
     home,
@@ -118,7 +136,10 @@ function isFolder(rows, entry) {
   return Object.hasOwn(rows, entry.replace(/\/\*$/, ''));
 }
 
-/** Returns all folders that are crowded, and what is wrong with the rows: folders that are gone, and imports that none of their files needs. */
+/**
+ * Returns the problems of the table: folders with too many files, rows of folders that do not exist, and allowed imports
+ * that no file of the folder uses.
+ */
 export function tableProblems(root) {
   const rowsProblems = Object.entries(packages).flatMap(([home, rows]) =>
     Object.entries(rows).flatMap(([folder, row]) => rowProblems({ root, home, folder, row })),
@@ -126,10 +147,10 @@ export function tableProblems(root) {
   return [...crowded(root, '.'), ...rowsProblems];
 }
 
-/** Folders whose content is installed or built, or belongs to Git. */
+/** Folders that are not searched, because their content is installed or built, or belongs to Git. */
 const notSource = new Set(['node_modules', 'dist', '.git', '.vitepress']);
 
-/** A message for each folder with too many files, in a folder and below it. Folders without rows count, too. */
+/** Returns a message for each folder with too many files: a folder, and all below it, even those without rows. */
 function crowded(root, folder) {
   const entries = readdirSync(resolve(root, folder), { withFileTypes: true });
   const count = entries.filter((entry) => entry.isFile() && isCode(entry.name) && !isTestFile(entry.name)).length;
@@ -152,7 +173,9 @@ function rowProblems({ root, home, folder, row }) {
   return idle.map((entry) => `${file}: no file of ${where} imports ${entry}: remove it`);
 }
 
-/** The modules that a text imports; a few more than the linter would find do no harm. */
+/**
+ * Returns the modules that a source text imports. It may return a few that only look like imports, which does no harm.
+ */
 function importsIn(text) {
   const found = text.matchAll(/(?:\bfrom|\bimport|\bnew URL)\s*\(?\s*'([^']+)'/g);
   return Array.from(found, ([, source]) => source);

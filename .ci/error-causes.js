@@ -1,4 +1,4 @@
-// A root hook of every test run that prints the cause of an error. A worker of a parallel run sends only the
+// A root hook of every test run, by which the cause of an error is printed. A worker of a parallel run sends only the
 // enumerable properties of an error to the main process, and `cause` is not enumerable.
 export const mochaHooks = {
   afterEach() {

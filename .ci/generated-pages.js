@@ -1,6 +1,6 @@
-// `npm run spec` writes the pages that are generated from the tests (docs/spec-conformance.md and the table of
-// docs/kubernetes-compatibility.md), the rooms of docs/architecture.md, and the pages of docs/reference. `npm run
-// spec:check` fails when one has an error or is stale.
+// `npm run spec` writes the generated pages: docs/spec-conformance.md and the tables of
+// docs/kubernetes-compatibility.md from the tests, the list of folders in docs/architecture.md, and the pages of
+// docs/reference. `npm run spec:check` fails when a page has an error or is stale.
 import { writeFileSync } from 'node:fs';
 import * as architecture from './pages/architecture.js';
 import * as compatibility from './pages/kubernetes-compatibility.js';

@@ -1,5 +1,5 @@
-// Gives every request of a test run koa's own context, so that the suites can show that the lean one gives the same
-// responses.
+// Gives every request of a test run koa's own context instead of the product's lean one. The suites then show that both
+// lead to the same responses.
 import { register } from 'node:module';
 import { LeanKoa } from '../apiserver/dist/http/response/lean-koa.js';
 

@@ -1,7 +1,8 @@
-// Root hooks of every test run: a timer, socket, server, worker or child process that outlives its tests fails the
-// run, and so does a promise that is rejected while nothing handles it, even if it is handled later (Node's
-// PromiseRejectionHandledWarning). Checked after each top-level describe, so that the failure names the culprit. With
-// TRACE_LEAKS=1 it also shows where each leak was created; that halves the speed of a run, so it is not the default.
+// Root hooks of every test run: a timer, socket, server, worker or child process that outlives its tests fails the run.
+// A promise that is rejected while no handler is attached fails the run, too, even if one is attached later (Node's
+// PromiseRejectionHandledWarning). The check runs after each top-level describe, so that the failure names the suite
+// with the leak. With TRACE_LEAKS=1 the failure also shows where each leak was created. This halves the speed of a run,
+// so it is not the default.
 import { createHook } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,11 +11,13 @@ import { timeFactor } from './tiers.js';
 
 addSkipBecause();
 
-/** Closing takes a moment: sockets end over a few turns, workers need some milliseconds. */
+/**
+ * How long the check waits until all is closed: sockets need a few turns of the event loop, workers some milliseconds.
+ */
 const graceMs = 2_000 * timeFactor;
 const pollMs = 10;
 
-// A worker thread keeps the process alive without being listed among its resources.
+// The running worker threads. They keep the process alive, but `getActiveResourcesInfo` does not list them.
 const workers = new Set();
 subscribe('worker_threads', ({ worker }) => {
   // Node's own worker for hooks of the module loader: it does not keep the process alive, and cannot be ended.
@@ -23,11 +26,13 @@ subscribe('worker_threads', ({ worker }) => {
   worker.once('exit', () => workers.delete(worker));
 });
 
-/** Everything that keeps the process alive, by type. Idle keep-alive sockets of fetch do not: they are unref'd. */
+/**
+ * Counts all that keeps the process alive, by type. Idle keep-alive sockets of fetch are unref'd, so they do not count.
+ */
 function census() {
   const counts = new Map();
   for (const type of process.getActiveResourcesInfo()) counts.set(type, (counts.get(type) ?? 0) + 1);
-  // Each is work of a few turns, never an open resource.
+  // Each of these is work that ends after a few turns of the event loop, never an open resource.
   for (const passing of ['Immediate', 'FSReqPromise', 'FSReqCallback', 'CloseReq']) counts.delete(passing);
   return counts.set('Worker', workers.size);
 }
@@ -38,7 +43,7 @@ function surplus(now, before) {
     .filter(({ count }) => count > 0);
 }
 
-/** Describes a handle: a socket's ends, a server's address, a child's command line. */
+/** Describes a handle: the ports of a socket, the address of a server, the command line of a child process. */
 function describeHandle(handle) {
   const name = handle.constructor.name;
   if (typeof handle.address === 'function' && 'connections' in handle) return `${name} on ${handle.address()?.port}`;
@@ -64,17 +69,18 @@ function leakMessage(left) {
     ._getActiveHandles()
     .filter((handle) => handle !== process.stdout && handle !== process.stderr);
   const origin = [...origins.values()].filter((stack) => left.some(({ type }) => stack.startsWith(type)));
-  const hint = process.env.TRACE_LEAKS === undefined ? ['(TRACE_LEAKS=1 says where each was made)'] : origin;
+  const hint = process.env.TRACE_LEAKS === undefined ? ['(TRACE_LEAKS=1 shows where each was created)'] : origin;
   return ['left open:', ...lines, ...handles.map(describeHandle), ...hint].join('\n  ');
 }
 
 /**
- * mocha sets a timer for a hook once the hook has returned its promise. Waiting for that puts the timer into every
- * count.
+ * Waits until mocha has set its timer for the hook, which it does once the hook has returned its promise. So each count
+ * includes this timer, and the comparison of two counts is fair.
  */
 const mochaTimer = () => delay(0);
 
-// By promise, because mocha emits each event a second time. Without this listener mocha would ignore a rejection.
+// The reasons of rejections, by promise, because mocha emits each event a second time. Without this listener mocha
+// would ignore a rejection.
 const rejections = new Map();
 const onRejection = (reason, promise) => rejections.set(promise, reason);
 
@@ -86,7 +92,10 @@ function takeRejections() {
 
 let before = new Map();
 
-/** Waits until no more resources are open than before; otherwise throws, once for each leak, and for rejections. */
+/**
+ * Waits until no more resources are open than at the previous check. Throws when the wait is over and more are open, or
+ * when a promise was rejected without a handler. Each leak is reported once.
+ */
 async function expectNothingLeft() {
   await mochaTimer();
   const deadlineMs = performance.now() + graceMs;
@@ -95,7 +104,7 @@ async function expectNothingLeft() {
     await delay(pollMs, undefined, { ref: false });
     left = surplus(census(), before);
   }
-  // The lowest level so far, because a suite that closes a resource of another must not hide its own leak.
+  // Counts again, because a suite that closes a resource of an earlier suite must not hide a leak of its own.
   before = census();
   const problems = [...takeRejections(), ...(left.length > 0 ? [leakMessage(left)] : [])];
   if (problems.length > 0) throw new Error(problems.join('\n'));

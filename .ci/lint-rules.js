@@ -5,7 +5,7 @@ import { unclearDocstring, unclearText } from './plain-english.js';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** Packages by folder: a relative import must not leave its package. */
+/** Matches the folder of a package. A relative import must not leave it. */
 const packageFolder = /^(controller-runtime|apiserver|test|bench|plugins\/[^/]+|examples\/[^/]+)\//;
 
 /** All entries of this repository that may be imported by name. */
@@ -23,7 +23,7 @@ const publicEntries = new Set([
   '@homeostat/test',
 ]);
 
-/** Runs a check on the source of every import, re-export and import(), with the type-only ones. */
+/** Runs a check on the module name of every import, re-export and import(), also of those for types only. */
 function onImports(check) {
   const visit = (node) => {
     if (typeof node.source?.value === 'string') check(node, node.source.value);
@@ -42,7 +42,7 @@ const noExportStar = {
     ExportAllDeclaration: (node) =>
       context.report({
         node,
-        message: 'export * leaks whatever is added later: a public entry names what it exports.',
+        message: 'export * would export all that is added later, too: a public entry lists its exports by name.',
       }),
   }),
 };
@@ -55,12 +55,12 @@ const publicEntriesOnly = {
       if (/^(@homeostat\/|homeostat(\/|$))/.test(source) && !publicEntries.has(source)) {
         context.report({
           node,
-          message: `${source} is no public entry: what is not exported there may change any day.`,
+          message: `${source} is not a public entry, so it may change at any time: import what a public entry exports.`,
         });
       }
       if (home === undefined || !source.startsWith('.')) return;
       if (relative(root, resolve(root, dirname(file), source)).startsWith(home)) return;
-      context.report({ node, message: `${source} leaves the package: import another one by its public entry.` });
+      context.report({ node, message: `${source} leaves the package: import another package by its public entry.` });
     });
   },
 };
@@ -72,7 +72,7 @@ const doors = {
     return {
       Program: (node) => report(node, missingRow(file)),
       ...onImports((node, source) => report(node, closedDoor(file, source))),
-      // The file of a worker: `new URL('./worker.js', import.meta.url)`.
+      // `new URL('./worker.js', import.meta.url)` names the file of a worker thread, which is an import as well.
       NewExpression(node) {
         const [source, base] = node.arguments;
         const isBesideModule = node.callee.name === 'URL' && base?.object?.type === 'MetaProperty';
@@ -84,9 +84,10 @@ const doors = {
 
 const ambientModules = new Set(['node:timers', 'node:timers/promises', 'timers', 'timers/promises']);
 const ambientMembers = new Set(['Date.now', 'Math.random', 'performance.now', 'crypto.randomUUID']);
-// setImmediate is allowed: it only yields a turn, and does not depend on time.
+// setImmediate is allowed: it only yields to the event loop, and does not depend on the clock.
 const ambientGlobals = new Set(['setTimeout', 'setInterval']);
-const ambientMessage = 'comes in from outside (a Clock, random, uuid), so that a test can hold time and chance still.';
+const ambientMessage =
+  'must be passed in (as a Clock, random or uuid), so that a test can control time and randomness.';
 
 const noAmbient = {
   create(context) {
@@ -123,7 +124,7 @@ const plainEnglish = {
         }
       },
       Literal(node) {
-        // A single word is a value, not a sentence.
+        // A text without spaces is a value, not a sentence.
         if (typeof node.value === 'string' && node.value.includes(' ')) report(node, unclearText(node.value));
       },
       TemplateElement(node) {

@@ -1,6 +1,6 @@
-// When a process of a parallel run ends in the middle of a file, for example by a signal, mocha does not report the
-// file. So each process
-// keeps the name of its file in a folder of the run, and the remaining names are printed at the end.
+// Reports the test files that did not end. When a process of a parallel run ends in the middle of a file, for example
+// by a signal, mocha does not report the file. So each process writes the name of its file into a folder of the run,
+// and deletes it after the file. The names that are left are printed at the end of the run.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ const own = () => join(process.env[variable], String(process.pid));
 
 export const mochaHooks = {
   beforeAll() {
-    // In one process all files have one root.
+    // In a run with one process, all files have the same root suite, so these are the names of all files.
     writeFileSync(own(), this.test.parent.suites.map(({ file }) => file).join(' '));
   },
   afterAll() {

@@ -1,13 +1,14 @@
-// Puts the temporary files of a whole run, such as databases, into memory, so that no test waits for a disk: tests end processes,
-// not machines, and what a killed process has written stays in memory as it would stay in the cache of the kernel. Leaves TMPDIR
-// alone where it is set, and where /dev/shm is missing, small, or runs no programs.
+// Puts the temporary files of a whole run, such as databases, into memory, so that no test waits for a disk. Tests kill
+// processes, not machines, and the files that a killed process has written stay in memory, as they would stay in the
+// cache of the kernel. TMPDIR remains as it is if it is set, or if /dev/shm is missing, has too little space, or does
+// not allow programs to run.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const memory = '/dev/shm';
 const prefix = 'homeostat-tests-';
-/** A run uses less than a quarter of this. */
+/** The space that must be free. A run uses less than a quarter of it. */
 const neededBytes = 4e9;
 
 let folder;
@@ -32,14 +33,14 @@ function runsPrograms() {
   }
 }
 
-/** Deletes what runs have left behind that were interrupted. */
+/** Deletes the folders of earlier runs that were interrupted. */
 function deleteLeftovers() {
   for (const name of readdirSync(memory).filter((each) => each.startsWith(prefix))) {
     if (isAlive(Number.parseInt(name.slice(prefix.length), 10))) continue;
     try {
       rmSync(join(memory, name), { recursive: true });
     } catch {
-      // It is another user's.
+      // The folder belongs to another user.
     }
   }
 }
@@ -57,7 +58,7 @@ export function mochaGlobalSetup() {
   if (process.env.TMPDIR !== undefined || !hasRoom()) return;
   deleteLeftovers();
   folder = mkdtempSync(join(memory, `${prefix}${process.pid}-`));
-  // After the teardown of all others, which have files in it.
+  // The folder is deleted last, because other teardowns still have files in it.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   // A test that runs as root starts PostgreSQL as another user.
   chmodSync(folder, 0o755);

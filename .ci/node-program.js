@@ -1,6 +1,7 @@
-// Puts a program `node` first on the PATH of a whole run. It runs the node of the tests with the options of V8 that
-// they have (`node-option` in .mocharc.cjs), which an environment variable cannot set. npm, and programs of JavaScript on
-// the PATH, take a fifth less CPU time with them. Tests that start process.execPath give it process.execArgv instead.
+// Puts a program `node` first on the PATH of a whole run. It runs the tests' own node with the tests' V8 options
+// (`node-option` in .mocharc.cjs), which an environment variable cannot set. With these options npm, and other
+// JavaScript programs on the PATH, take a fifth less CPU time. Tests that start process.execPath pass it
+// process.execArgv instead.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';

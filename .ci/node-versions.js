@@ -1,16 +1,19 @@
-// `node .ci/node-versions.js` runs the tests on the lines of Node that the packages support, besides the run on the node of the PATH
-// (`npm test`): all suites on the newest LTS; on the others a part, which is the contract of the SQLite store, that is node:sqlite from
-// Node 22.13 on, with workers and without, requests to a server, and the limit of its memory. It needs the build, and the npm registry,
-// whose packages `node-<platform>-<architecture>` have Node's own programs. A version that cannot be downloaded fails the run. The first
-// version that fails ends it, with the output of its tests.
+// `node .ci/node-versions.js` runs the tests on each major version of Node that the packages support; `npm test` runs
+// them on the node of the PATH. All suites run on the newest LTS. The other versions run a part: the contract of the
+// SQLite store with and without workers (on node:sqlite from Node 22.13 on), requests to a server, and the limit of its
+// memory. The script needs the build, and the npm registry, whose packages `node-<platform>-<architecture>` contain the
+// programs of Node. The first version that fails, or cannot be downloaded, ends and fails the run. The output of the
+// failed tests is printed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 
-/** The oldest that package.json allows, and the newest of each later line. */
+/** The oldest version that package.json allows, and the newest of each later major version. */
 const versions = ['20.19.0', '22.23.3', '24.21.0', '26.10.0'];
-/** All suites run on this one, and on the node of the PATH, which is of the oldest line in CI. */
+/**
+ * All suites run on this version, and by `npm test` on the node of the PATH, which in CI has the oldest major version.
+ */
 const newestLts = '24.21.0';
 const files = [
   'apiserver/dist/store/sqlite/sqlite-store.test.js',
@@ -24,7 +27,7 @@ const root = resolve(import.meta.dirname, '..');
 const cache = process.env.HOMEOSTAT_NODE_VERSIONS ?? join(tmpdir(), 'homeostat-node-versions');
 const attempts = 3;
 
-/** Returns the path of the program, which is downloaded unless it is there already. */
+/** Returns the path of the program `node` of a version. Downloads it unless it is there already. */
 function download(version) {
   const program = join(cache, version, 'package/bin/node');
   if (existsSync(program)) return program;
@@ -48,7 +51,7 @@ function download(version) {
   }
 }
 
-/** A part of the suites, without the options and hooks of a whole run. */
+/** The arguments of mocha that run a part of the suites, without the options and hooks of a whole run. */
 const partOfSuites = [
   '--no-config',
   '--exit',
@@ -60,7 +63,10 @@ const partOfSuites = [
 ];
 const partTimeoutMs = 300_000;
 
-/** The options are those of `.mocharc.cjs`, and nothing may be skipped, as with the `npm test` of `.ci/run`. */
+/**
+ * The arguments of mocha that run all suites, with the options of `.mocharc.cjs`. No test may be skipped, as in the
+ * `npm test` of `.ci/run`.
+ */
 const allSuites = ['--forbid-pending'];
 const allTimeoutMs = 2_400_000;
 
@@ -74,13 +80,13 @@ function runTests(version) {
     encoding: 'utf8',
     timeout: isWhole ? allTimeoutMs : partTimeoutMs,
     maxBuffer: 1024 ** 3,
-    // npm and other programs that tests start run on the same version.
+    // With this PATH, npm and other programs that tests start run on the same version.
     env: { ...process.env, PATH: `${dirname(program)}${delimiter}${process.env.PATH}` },
   });
   const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
   const suites = isWhole ? 'all suites' : 'a part of the suites';
   console.log(`${status === 0 ? 'passed' : 'FAILED'}: ${suites} on Node ${version} (${seconds} s)`);
-  // The closing line of the tests comes last.
+  // The summary of the tests is the last line of stdout, so stdout is printed after stderr.
   if (status !== 0) process.stdout.write(`${stderr}${stdout}`);
   return status === 0;
 }

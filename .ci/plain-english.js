@@ -1,4 +1,4 @@
-// Words and openings that readers stumble over, and their replacements (CONTRIBUTING, "Plain English").
+// Words and openings that make a text hard to read, and their replacements (CONTRIBUTING, "Plain English").
 
 const words = [
   [/\banew\b/i, 'write "again"'],
@@ -12,7 +12,7 @@ const words = [
   [/\bwhat goes is\b/i, 'say what is deleted'],
   [/\bwhat it came to\b/i, 'name the result'],
   [/\bof before\b(?!\()/i, 'write "previous", "former" or "earlier"'],
-  // Tests use "nobody" as a name of absent objects and users.
+  // "nobody" alone is allowed, because tests use it as a name of absent objects and users.
   [
     /\b(?:that|which|whom|where|as|there is) nobody\b|\bnobody (?:is|has|was|will|can|else|knows|waits|reads|sees|listens)\b/i,
     'name the one who acts: "no client", "no plugin", "no user"',
@@ -29,7 +29,7 @@ const words = [
 const opening =
   /^(?:Answers|Of|As|Who|Whoever|Somebody|Nobody|Told|Which|Whose|Besides|Neither|Whether|Asked|Why|So|Such|Nothing|None|Both|Also|It|Its|They|Their|Stands|Goes|Comes|What(?! (?:do|does|is|are)\b))\b/;
 
-/** Openings that a reader understands only with the docstring above. */
+/** Openings that refer to another docstring, without which a reader does not understand them. */
 const reference = /^(?:(?:Returns t|T)he same(?:,| (?:as|for|from|in|of|on|with|without|but)\b)|Does the same\b)/;
 
 /** Returns the reason why a text is hard to read; undefined when it breaks no rule. */

@@ -1,5 +1,5 @@
-// mocha's dots, and a last line for people and machines: "412 passed, 0 failed, 3 skipped". The line before has the
-// number of slow tests that were left out.
+// A reporter that prints mocha's dots, and a last line for people and machines: "412 passed, 0 failed, 3 skipped". The
+// line before it has the number of slow tests that were left out.
 import Mocha from 'mocha';
 import { printCpuTimes } from './cpu-times.js';
 import { runsSlowTests, slowTag } from './tiers.js';
@@ -20,14 +20,17 @@ export default class ClosingLineReporter extends Mocha.reporters.Dot {
     else this.#skipped.push(title);
   }
 
-  /** Called by mocha after everything, including root hooks, has ended; the argument becomes the exit code. */
+  /**
+   * Prints the summary. mocha calls it after all tests and root hooks have ended; the argument of `exit` becomes the
+   * exit code.
+   */
   done(failures, exit) {
     const { passes } = this.stats;
     const skipped = this.#skipped.length;
     printCpuTimes();
     for (const title of this.#skipped) console.log(`  skipped: ${title}`);
     if (this.#slow > 0) console.log(`  left out: ${this.#slow} slow tests (npm run test:all runs all tests)`);
-    if (passes === 0) console.log('  no test passed: that proves nothing, and counts as a failure');
+    if (passes === 0) console.log('  no test passed: such a run proves nothing, and counts as a failure');
     console.log(`\n${passes} passed, ${failures} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`);
     exit(passes === 0 ? Math.max(failures, 1) : failures);
   }

@@ -1,4 +1,4 @@
-// `this.skipBecause(why, cause)` of a test or a hook. The types are in mocha-context.d.ts.
+// Adds `this.skipBecause(why, cause)` to tests and hooks. Its type is in mocha-context.d.ts.
 import Mocha from 'mocha';
 
 export function addSkipBecause() {

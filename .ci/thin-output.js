@@ -1,13 +1,14 @@
-// `node ../.ci/thin-output.js`, the `prepack` of each package that is compiled, run in its folder: makes smaller what is published of
-// it, the bundle, or all that tsc wrote. Declarations keep the comments for editors, source maps the sources; scripts lose the lines
-// that are comments, and maps the columns: a position is found by its line, which begins with the tokens of the line in the source.
+// Makes smaller what is published of a compiled package: its bundle, or else all that tsc wrote. It is the `prepack` script of
+// each of these packages, which runs `node ../.ci/thin-output.js` in the package's folder. Scripts lose their comment lines;
+// declarations keep their comments, which editors show. Source maps keep the sources, and lose the columns: a line is
+// enough to find a position, since a compiled line begins with tokens of its source line.
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'vite';
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-/** The numbers of one segment of a map (ECMA-426, base64 VLQ). */
+/** Returns the numbers in one segment of a source map (ECMA-426, base64 VLQ). */
 function decodeSegment(text) {
   const numbers = [];
   let value = 0;
@@ -35,7 +36,7 @@ function encodeNumber(number) {
   return text;
 }
 
-/** The source, by its number, and its line that each compiled line begins with; undefined for lines of the compiler. */
+/** Returns, for each compiled line, the source and the line of its first token; undefined for lines that the compiler added. */
 function sourceLines(mappings) {
   let source = 0;
   let sourceLine = 0;
@@ -64,7 +65,10 @@ function formatMappings(lines) {
     .join(';');
 }
 
-/** The lines that consist of comments, from the parser: a template may have lines that only look like them. */
+/**
+ * Returns the lines that consist of comments. The parser finds them, because a template literal may have lines that
+ * only look like comments.
+ */
 function commentLines(path, code) {
   const { comments, errors } = parseSync(path, code);
   if (errors.length > 0) throw new Error(`${path}: ${errors[0].message}`);
@@ -82,7 +86,7 @@ function commentLines(path, code) {
   return lines;
 }
 
-/** Replaces a file at once, since programs may be loading it; leaves it alone if it already has this text. */
+/** Replaces a file atomically, since programs may be loading it. Does not write a file that already has this text. */
 function replace(path, before, text) {
   if (text === before) return;
   writeFileSync(`${path}.new`, text);

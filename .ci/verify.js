@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { text } from 'node:stream/consumers';
 
-/** The longest are first, so that no core waits for them at the end. */
+/** The checks, the longest first, so that no core waits for a long check at the end. */
 const checks = [
   'oxlint',
   'node .ci/packages/packages.js',
@@ -17,7 +17,9 @@ const checks = [
   'node .ci/packages/sbom.js --check',
 ];
 
-/** Runs a command line; npm has put the programs of node_modules on the PATH. Resolves with true if it succeeded. */
+/**
+ * Runs a command line, and resolves with true if it succeeded. npm has put the programs of node_modules on the PATH.
+ */
 async function run(command) {
   const startMs = performance.now();
   const child = spawn(`${command} 2>&1`, { shell: true, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -29,8 +31,8 @@ async function run(command) {
 }
 
 /**
- * Runs one check at a time: first the one that is under way, then checks that no other lane has taken. They read what
- * the build wrote.
+ * Runs one check at a time, and returns whether all succeeded. Waits first for the check that is in progress and for
+ * the build, whose output the checks read. Then it takes checks from the list that all lanes share.
  */
 async function lane(underWay, built) {
   const results = [await underWay];
@@ -40,8 +42,8 @@ async function lane(underWay, built) {
 }
 
 const built = run('npm run --silent build');
-// This check needs no build. Files that have not changed since they passed are not read again: their hashes are in
-// node_modules/.cache, by the version of prettier and its options.
+// This check needs no build, so it runs at the same time. prettier does not check files again that have not changed
+// since they passed: node_modules/.cache has their hashes, by prettier's version and options.
 const formatted = run('prettier --check . --cache --cache-strategy content');
 const lanes = [formatted, ...Array.from({ length: Math.max(1, availableParallelism() - 1) }, () => built)];
 const results = await Promise.all(lanes.map((underWay) => lane(underWay, built)));

@@ -1,4 +1,4 @@
-// The public surface of the API server.
+// The public API of the API server.
 export type {
   Admission,
   AdmissionCall,

@@ -32,7 +32,7 @@ async function tableProblems(folder: string): Promise<unknown> {
 }
 
 function refusal(from: string, target: string, circle: string): string {
-  return `apiserver/${from} may not import ${target}, which imports it (${table}): ${circle}. One of these has to go.`;
+  return `apiserver/${from} may not import ${target}, which imports it (${table}): ${circle}. Remove one of these imports.`;
 }
 
 describe('the table of imports', () => {
@@ -81,7 +81,7 @@ describe('the table of imports', () => {
       'test/support/shed/planted.ts': importless,
       'bench/cases/shed/planted.ts': importless,
     });
-    const advice = 'has no row in .ci/doors.yaml: say there what it is for and what it may import.';
+    const advice = 'has no row in .ci/doors.yaml: add one with the purpose of the folder and what it may import.';
     expect(reported).to.deep.equal({
       'apiserver/cellar/planted.ts': `apiserver/cellar ${advice}`,
       'apiserver/loft/planted.ts': `apiserver/loft ${advice}`,

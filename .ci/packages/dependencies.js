@@ -1,7 +1,7 @@
-// A part of `npm run deps:check`, which needs no network. Fails when a package that users install, or get in a bundle, lacks a
-// licence that we may ship, has several versions in package-lock.json without a reason, or is required in different versions
-// by our own packages. An argument names another folder to check. The other part is knip, which reports unused and
-// undeclared dependencies.
+// The first part of `npm run deps:check`; it needs no network. It checks each package that users install, or get in a
+// bundle. It fails when such a package has no licence that we may ship, has several versions in package-lock.json
+// without a reason, or is required in different versions by our own packages. An argument names another folder to
+// check. The second part is knip, which reports unused and undeclared dependencies.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { load } from 'js-yaml';
@@ -13,7 +13,10 @@ const packages = new LockedPackages(root);
 const locked = Object.entries(packages.packages);
 const bundled = new Set(Object.entries(rules.bundled).flatMap(bundledPaths));
 
-/** The packages that users get, as `[name, entry]`, without our own; development dependencies only if they are bundled. */
+/**
+ * The packages that users get, as `[name, entry]`: not our own packages, and development dependencies only if they are
+ * bundled.
+ */
 const installed = locked
   .filter(
     ([path, { dev, link }]) => path.includes('node_modules/') && link !== true && (dev !== true || bundled.has(path)),
@@ -22,7 +25,7 @@ const installed = locked
 
 const ownPackages = locked.filter(([path]) => !path.includes('node_modules/'));
 
-/** The paths of the development dependencies of a folder that are bundled, and of all that they need. */
+/** Returns the paths of a folder's bundled development dependencies, and of all packages that these need. */
 function bundledPaths([folder, names]) {
   const { devDependencies = {} } = packages.packages[folder];
   const all = Object.keys(devDependencies).filter((name) => !names.includes(`!${name}`));
@@ -34,13 +37,16 @@ function bundledPaths([folder, names]) {
   });
 }
 
-/** `A`, `(A OR B)` or `A AND B`: one alternative must be allowed, and each part of an AND. */
+/**
+ * Returns whether we may ship a licence such as `A`, `(A OR B)` or `A AND B`. Of an OR one licence must be allowed, of
+ * an AND both.
+ */
 function isAllowed(licence = '') {
   const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ');
   return alternatives.some((each) => each.split(' AND ').every((name) => rules.licences.includes(name)));
 }
 
-/** Names with more than one version, each with its versions. */
+/** Returns the names that have more than one version, each with its versions. */
 function severalOf(pairs) {
   const versions = new Map();
   for (const [name, version] of pairs) versions.set(name, (versions.get(name) ?? new Set()).add(version));

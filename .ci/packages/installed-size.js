@@ -1,12 +1,13 @@
-// How much `npm install --omit=optional homeostat` writes: the files of our packages as they are packed, and those of all packages that
-// they need, as they are in node_modules. Bytes of files, without what the file system adds for folders and unused ends of blocks.
+// Measures how much `npm install --omit=optional homeostat` writes: the files of our packages as they are packed, and
+// the files in node_modules of all packages that ours need. Only the bytes of the files count, not what the file system
+// adds for folders and unused ends of blocks.
 import { readdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { LockedPackages } from './locked-packages.js';
 
 const maxInstalledBytes = 25_000_000;
 
-/** Dependencies smaller than this are shown together. */
+/** Dependencies smaller than this are shown as one sum. */
 const shownBytes = 500_000;
 
 const kinds = [
@@ -29,7 +30,10 @@ function add(sums, name, bytes) {
   sums.set(name, (sums.get(name) ?? 0) + bytes);
 }
 
-/** `packedFiles` are the files of all our packages, each with its path and size. */
+/**
+ * Returns the sizes of our files by their kind, and of the dependencies, the largest first. `packedFiles` are the files
+ * of all our packages, each with its path and size.
+ */
 function measureInstalled(root, packedFiles) {
   const sums = new Map();
   for (const { path, size } of packedFiles) {

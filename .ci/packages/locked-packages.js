@@ -11,7 +11,7 @@ export class LockedPackages {
     ({ packages: this.packages } = JSON.parse(readFileSync(`${root}/package-lock.json`, 'utf8')));
   }
 
-  /** The paths of the packages that a package needs, and of its optional ones. */
+  /** Returns the paths of a package's required dependencies, and of its optional ones. */
   dependenciesOf(path) {
     const {
       dependencies = {},
@@ -27,7 +27,10 @@ export class LockedPackages {
     };
   }
 
-  /** The paths of a package and all that it needs; with `hasOptional` also its optional ones. */
+  /**
+   * Returns the paths of a package and of all its dependencies, direct and indirect; of the optional ones only with
+   * `hasOptional`.
+   */
   neededBy(path, hasOptional, found = new Set()) {
     if (found.has(path)) return found;
     found.add(path);
@@ -36,7 +39,10 @@ export class LockedPackages {
     return found;
   }
 
-  /** The path of the package that another one finds under a name, as Node looks for it; undefined if it is not installed. */
+  /**
+   * Returns the path of the package that Node would load when the package at `from` imports `name`; undefined if there
+   * is none.
+   */
   find(from, name) {
     for (let folder = from; ;) {
       const path = `${folder === '' ? '' : `${folder}/`}${nested}${name}`;

@@ -1,7 +1,7 @@
-// `npm run packages:check` packs each package as `npm publish` would, and judges what users get: publint for the package.json,
-// arethetypeswrong for the types as compilers find them, no tests, source maps with their sources and without columns, a licence, and
-// the size of what is installed.
-// It needs the build.
+// `npm run packages:check` packs each package as `npm publish` would, and checks what users get. publint checks the
+// package.json, and arethetypeswrong the types as compilers find them. A package must have no tests, must have a
+// licence, and its source maps must have their sources and no columns. The installed size has a limit. It needs the
+// build.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,7 +15,7 @@ import { reportInstalled } from './installed-size.js';
 const root = resolve(import.meta.dirname, '../..');
 const folders = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/console', 'plugins/create-homeostat'];
 
-/** Files that help our tests only. */
+/** Matches files that only our own tests need. */
 const forTests = /\.(test|contract|fixture|test-support)\./;
 
 function run(command, args, options = {}) {
@@ -27,11 +27,16 @@ async function publintProblems(folder) {
   return messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code);
 }
 
-/** The library below the command attw: one process loads its compiler once for all packages. */
+/**
+ * The library of the command attw. The command would load the compiler for each package; this process loads it once.
+ */
 const attw = createRequire(import.meta.resolve('@arethetypeswrong/cli/package.json')).resolve('@arethetypeswrong/core');
 const { checkPackage, createPackageFromTarballData } = await import(pathToFileURL(attw).href);
 
-/** Those of `attw --profile esm-only`: CommonJS programs import ESM by `import()`, and need Node's own resolution. */
+/**
+ * The module resolutions that are not checked, as with `attw --profile esm-only`: the packages are ESM, which a
+ * CommonJS program loads by `import()`.
+ */
 const ignoredResolutions = ['node10', 'node16-cjs'];
 
 async function typeProblems(archive) {

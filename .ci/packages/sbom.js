@@ -1,7 +1,8 @@
-// `npm run --silent sbom` prints what a user of `homeostat` installs, as a CycloneDX document. It is made from package-lock.json alone, so
-// that it needs no network and is the same for the same lock file. (`npm sbom` leaves out packages that are also development
-// dependencies of the workspace, and writes the time.) `--check` prints nothing, and fails when a package lacks its licence or
-// the digest of its archive. Another argument names another folder.
+// `npm run --silent sbom` prints what a user of `homeostat` installs, as a CycloneDX document. It is made from
+// package-lock.json alone, so that it needs no network and is the same for the same lock file. (`npm sbom` leaves out
+// packages that are also development dependencies of the workspace, and writes the current time.) `--check` prints no
+// document, and fails when a package has no licence or no digest of its archive. A further argument names another
+// folder to read.
 import { createHash } from 'node:crypto';
 import { basename, resolve } from 'node:path';
 import { LockedPackages } from './locked-packages.js';
@@ -12,7 +13,10 @@ const locked = new LockedPackages(root);
 const { packages } = locked;
 const nested = 'node_modules/';
 
-/** A package of the workspace whose name is that of its folder has no name in the lock file. */
+/**
+ * Returns the name of a package. The lock file leaves the name out if a package of the workspace has the name of its
+ * folder.
+ */
 const nameOf = (path) => packages[path].name ?? (path.includes(nested) ? path.split(nested).at(-1) : basename(path));
 const purlOf = (path) => `pkg:npm/${nameOf(path).replace('@', '%40')}@${packages[path].version}`;
 
@@ -34,7 +38,7 @@ function componentOf(path, isRequired) {
   };
 }
 
-/** A UUID of version 8 (RFC 9562), made of a text. */
+/** Returns a UUID of version 8 (RFC 9562) that is a hash of a text. */
 function uuidOf(text) {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

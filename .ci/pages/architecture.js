@@ -1,4 +1,5 @@
-// The rooms of docs/architecture.md: each source folder with its purpose and its imports, from .ci/doors.yaml.
+// Writes the list of source folders in docs/architecture.md: each folder with its purpose and its imports, from
+// .ci/doors.yaml.
 import { doors, tableProblems } from '../doors.js';
 import { readCommitted, root } from './test-titles.js';
 
@@ -6,7 +7,7 @@ export const page = 'docs/architecture.md';
 
 const place = /<!-- rooms -->[^]*?<!-- end of rooms -->/;
 
-/** The page with the rooms of the table. */
+/** Returns the page with the list of folders from the table, and the problems of the table. */
 export function architecture() {
   const text = readCommitted(page);
   if (!place.test(text)) return { problems: [`${page} has no place for the rooms (<!-- rooms -->)`] };

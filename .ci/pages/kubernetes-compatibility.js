@@ -1,7 +1,7 @@
-// The tables of docs/kubernetes-compatibility.md: each feature of docs/kubernetes-features.yaml, and the tests whose
-// titles say `[compat <id>]`: those of test/kubectl run kubectl, those of test/client-node the library, all others
-// speak HTTP. Fails when a feature claims a client without a test, or has a test without the claim, and when a tag
-// names no feature.
+// Makes the tables of docs/kubernetes-compatibility.md: each feature of docs/kubernetes-features.yaml, with the tests
+// whose titles say `[compat <id>]`. Tests in test/kubectl run kubectl, tests in test/client-node run that library, and
+// all others send HTTP requests. Reports a problem when a feature names a client without a test, when a feature has a
+// test with a client that it does not name, and when a tag names no feature.
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { escaped, proofsOf, readCommitted, root } from './test-titles.js';
@@ -10,7 +10,7 @@ const featuresFile = 'docs/kubernetes-features.yaml';
 
 export const page = 'docs/kubernetes-compatibility.md';
 
-// Includes Prettier's marks, so that it does not reformat the table.
+// The begin and the end of a table include Prettier's marks, so that Prettier does not reformat the table.
 const begin = '<!-- prettier-ignore-start -->';
 const end = '<!-- prettier-ignore-end -->';
 
@@ -22,20 +22,20 @@ const clients = ['kubectl', 'client-node'];
 
 const clientOf = (file) => clients.find((client) => file.startsWith(`test/${client}/`)) ?? 'HTTP';
 
-/** The problems of a feature in the file. */
+/** Returns the problems of one feature in docs/kubernetes-features.yaml. */
 function featureProblems(feature, seen) {
   const problems = Object.keys(feature)
     .filter((field) => !fields.has(field))
     .map((field) => `"${field}" is no field of a feature`);
   if (!/^[a-z0-9-]+$/.test(feature.id)) problems.push('an id is like server-side-apply');
   if (seen.has(feature.id)) problems.push('is there twice');
-  if (typeof feature.feature !== 'string') problems.push('needs a feature, its name');
-  if (!/^\d+\.\d+\.\d+$/.test(feature.since)) problems.push('needs since, the version that brought it');
+  if (typeof feature.feature !== 'string') problems.push('needs "feature": its name');
+  if (!/^\d+\.\d+\.\d+$/.test(feature.since)) problems.push('needs "since": the first version that has it');
   seen.add(feature.id);
   return problems.map((problem) => `${featuresFile}: ${feature.id}: ${problem}`);
 }
 
-/** The files that have tests of a feature. */
+/** Returns the files with tests of each feature, by the feature's id. */
 function byFeature(proofs) {
   const features = new Map();
   for (const { id, file } of proofs) features.set(id, (features.get(id) ?? new Set()).add(file));
@@ -53,7 +53,9 @@ function proofProblems(feature, files = new Set()) {
   return files.size === 0 ? [`${feature.id} has no test`] : problems;
 }
 
-/** The tests of a client that no row shows. */
+/**
+ * Returns a problem for each test of kubectl or client-node without a tag, because no row of the table would show it.
+ */
 function untagged(tests) {
   const silent = tests.filter(
     ({ file, fullTitle }) => clientOf(file) !== 'HTTP' && !/\[compat [^\]]+\]/.test(fullTitle),
@@ -68,7 +70,7 @@ function unknownTags(proofs, known) {
   return [...new Set(problems)];
 }
 
-/** Links to the tests with a client. */
+/** Returns links to those of the files that have tests with a client. */
 function links(client, files = new Set()) {
   return [...files]
     .filter((file) => clientOf(file) === client)
@@ -93,7 +95,9 @@ function tableOf(features, files) {
   ].join('\n');
 }
 
-/** The recorded cases whose responses differ from the recorded ones, by response and reason. */
+/**
+ * Returns the table of the recorded cases whose responses here differ from the recorded ones, by response and reason.
+ */
 function differencesOf(tests) {
   const reasons = new Map();
   for (const { fullTitle } of tests) {
@@ -104,7 +108,7 @@ function differencesOf(tests) {
   return ['| Response, and reason | Recorded cases |', '| --- | --- |', ...rows].join('\n');
 }
 
-/** The page with its tables from the tests, and all problems of tags and features. */
+/** Returns the page with its tables from the tests, and all problems of tags and features. */
 export function compatibility(tests) {
   const features = load(readFileSync(`${root}/${featuresFile}`, 'utf8'));
   const known = new Set();

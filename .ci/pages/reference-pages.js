@@ -1,5 +1,5 @@
-// The pages of docs/reference, written from the source: commands and options from the command line, errors from the
-// comments of their reasons, metrics from a server that runs, keys of the manifest from its JSON Schema.
+// Makes the pages of docs/reference from the source: commands and options from the command line, errors from the
+// comments at their reasons, metrics from a running server, and keys of the manifest from its JSON Schema.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { root } from './test-titles.js';
 
 const folder = 'docs/reference';
 
-/** The pages, each with its text, and what is wrong with their sources. */
+/** Returns the pages, each with its text, and the problems of their sources. */
 export async function referencePages() {
   const errors = errorPage();
   const metrics = await metricsPage();
@@ -39,7 +39,7 @@ function tableOf(heads, rows) {
 
 const code = (text) => `\`${text.replaceAll('|', '\\|')}\``;
 
-/** Text of the source as text of Markdown, on one line; code spans stay. */
+/** Converts a text of the source to Markdown on one line: it escapes Markdown's characters, but keeps code spans. */
 function prose(text) {
   const parts = text
     .replace(/\s+/g, ' ')
@@ -111,7 +111,7 @@ function unlistedOptions() {
 
 const statusFile = 'controller-runtime/api/errors/status.ts';
 
-/** A comment with a cause and a cure, right before a reason. */
+/** Matches the comment right before a reason, with the error's cause and cure. */
 const documented = /\/\*\*((?:(?!\*\/)[^])*?)\*\/\s+(?:(\w+): (\d+),|\| '(\w+)')/g;
 
 const capital = (text) => text.slice(0, 1).toUpperCase() + text.slice(1);
@@ -157,7 +157,7 @@ async function metricsPage() {
     );
   const text = pageOf(
     'Metrics',
-    'What `GET /metrics` returns, and `metrics()` of a manager in another process. [Observe](../operating/observe.md#metrics) explains the labels. A counter only rises; a gauge rises and falls; a histogram has the series `_bucket`, `_sum` and `_count`. Times are in seconds. On a server, metrics of controllers have the label `plugin`, too.',
+    'The metrics that a server returns at `GET /metrics`, and that a manager in another process returns from `metrics()`. [Observe](../operating/observe.md#metrics) explains the labels. A counter only rises; a gauge rises and falls; a histogram has the series `_bucket`, `_sum` and `_count`. Times are in seconds. On a server, metrics of controllers have the label `plugin`, too.',
     tableOf(
       ['Metric', 'Type', 'Labels', 'Meaning'],
       rows.map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(', '), prose(help)]),
@@ -166,7 +166,7 @@ async function metricsPage() {
   return { text, problems };
 }
 
-/** Creates the parts that define metrics, and returns each defined metric by its name. */
+/** Runs a server and a controller, which define all metrics, and returns the metrics by name. */
 async function definedMetrics() {
   const defined = new Map();
   const originals = ['counter', 'gauge', 'histogram', 'sample'].map((method) => [method, Metrics.prototype[method]]);
@@ -186,7 +186,7 @@ async function definedMetrics() {
   }
 }
 
-/** A server with an audit log, and a manager outside of it that takes the lead and runs a controller. */
+/** Runs a server with an audit log, and outside of it a manager that becomes the leader and runs a controller. */
 async function runController(logFile) {
   const schema = { type: 'object', properties: {} };
   const Thing = defineModel({ gvk: 'things.example.com/v1/Thing', plural: 'things', schema });
@@ -203,7 +203,7 @@ async function runController(logFile) {
   await server.stop();
 }
 
-/** The metric names that are literals in the source; other names are composed. */
+/** Returns the metric names that are literals in the source. Names that code composes are not found. */
 function namesInSource() {
   const files = ['apiserver', 'controller-runtime', 'plugins/host'].flatMap((home) =>
     readdirSync(`${root}/${home}`, { recursive: true, encoding: 'utf8' }).map((path) => `${home}/${path}`),

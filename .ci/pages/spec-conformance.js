@@ -1,5 +1,5 @@
-// The conformance table: each rule of docs/spec-rules.yaml, and the tests whose titles say `[spec <id>]`. Fails when
-// a rule has no test, and when a tag names no rule.
+// Makes the conformance table: each rule of docs/spec-rules.yaml, and the tests whose titles say `[spec <id>]`. Reports
+// a problem when a rule has no test, and when a tag names no rule.
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { escaped, proofsOf, root } from './test-titles.js';
@@ -12,7 +12,7 @@ const idForm = /^([1-9](\.[1-9])?|operators|experience)-[a-z0-9.-]+$/;
 const ruleFields = new Set(['id', 'rule', 'revision', 'decision', 'untested']);
 const revisions = [undefined, '2.15', '2.9'];
 
-/** The proofs of each rule; the tests of one describe are one proof, with their number. */
+/** Returns the proofs of each rule. If a describe has the tag, all its tests are one proof, with their number. */
 function byRule(proofs) {
   const rules = new Map();
   for (const { id, file, title } of proofs) {
@@ -25,7 +25,7 @@ function byRule(proofs) {
   return new Map([...rules].map(([id, ofRule]) => [id, [...ofRule].sort(inOrder).map(([, proof]) => proof)]));
 }
 
-/** A heading's anchor, as GitHub makes it. */
+/** Returns the anchor that GitHub makes for a heading. */
 const anchorOf = (heading) =>
   heading
     .toLowerCase()
@@ -43,7 +43,7 @@ function decisionProblem(decision) {
   }
 }
 
-/** The problems of a rule in the file. */
+/** Returns the problems of one rule in docs/spec-rules.yaml. */
 function ruleProblems(part, rule, seen) {
   const problems = Object.keys(rule)
     .filter((field) => !ruleFields.has(field))
@@ -57,7 +57,7 @@ function ruleProblems(part, rule, seen) {
   return problems.filter((problem) => problem !== undefined).map((problem) => `${rulesFile}: ${rule.id}: ${problem}`);
 }
 
-/** The problems between rules and their tests. */
+/** Returns a problem for each rule without a test, and for each rule that is marked as untested but has one. */
 function proofProblem({ id, rule, untested }, proofs) {
   if (untested === undefined && proofs === undefined) {
     return `${id} has no test: ${rule}\n    (a title that ends with [spec ${id}] is one)`;
@@ -72,7 +72,7 @@ function unknownTags(proofs, known) {
   return [...new Set(problems)];
 }
 
-/** The tests of a rule, under the file that each is in. */
+/** Returns the tests of a rule, grouped by file. */
 function proofsCell(proofs) {
   return proofs
     .map(({ file, title, tests }, at) => {
@@ -111,7 +111,7 @@ ${sections.join('\n')}
 `;
 }
 
-/** The page from the tests, and all problems of tags and rules. */
+/** Returns the page, made from the tests, and all problems of tags and rules. */
 export function conformance(tests) {
   const parts = load(readFileSync(`${root}/${rulesFile}`, 'utf8'));
   const known = new Set();

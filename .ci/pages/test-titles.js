@@ -1,5 +1,5 @@
-// The titles of all tests, and the tags that they end with: `[spec <id>]`, or `[compat <id>, <id>]`, and `[slow]`; at
-// a describe, for all tests in it. Titles are those that mocha loads, so that generated ones count as well. Reads
+// Reads the titles of all tests, and the tags at their ends: `[spec <id>]`, `[compat <id>, <id>]` and `[slow]`. A tag
+// of a describe applies to all tests in it. mocha loads the tests, so that generated titles count as well. It reads
 // dist, so build first.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -13,8 +13,8 @@ const tag = /\[(spec|compat) ([^\]]+)\]/g;
 const anyTag = /\[\s*(?:spec|compat|slow)\b[^\]]*\]?/gi;
 
 /**
- * Every test that would run, as mocha knows it. Skipped tests prove nothing, and neither do leftovers of deleted files
- * in dist.
+ * Returns every test that mocha would run. Skipped tests are left out, because they prove nothing, and so are compiled
+ * files in dist whose source was deleted.
  */
 export function loadedTests() {
   const folder = mkdtempSync(join(tmpdir(), 'titles-'));
@@ -41,7 +41,10 @@ const sourceOf = (file) =>
 
 const withoutTags = (title) => title.replace(tag, '').replaceAll(slowTag, '').replace(/ +/g, ' ').trim();
 
-/** The tests of each id of a family of tags. The title of a proof ends before its tag. */
+/**
+ * Returns one proof for each id in a tag of the family (`spec` or `compat`): the id, the file, and the test's title up
+ * to the tag.
+ */
 export function proofsOf(tests, family) {
   return tests.flatMap(({ file, fullTitle }) =>
     [...fullTitle.matchAll(tag)]
@@ -52,7 +55,7 @@ export function proofsOf(tests, family) {
   );
 }
 
-/** Tags that look like misspelt ones. */
+/** Returns a problem for each text in a title that looks like a misspelt tag. */
 export function malformedTags(tests) {
   const problems = tests.flatMap(({ file, fullTitle }) =>
     (withoutTags(fullTitle).match(anyTag) ?? []).map(
@@ -65,7 +68,7 @@ export function malformedTags(tests) {
 /** Escapes characters of Markdown, since titles contain operators and paths. */
 export const escaped = (text) => text.replace(/[\\|<*_`[\]]/g, '\\$&');
 
-/** A page of the repository; '' when it does not exist. */
+/** Returns the text of a page of the repository; '' when the page does not exist. */
 export function readCommitted(path) {
   try {
     return readFileSync(`${root}/${path}`, 'utf8');

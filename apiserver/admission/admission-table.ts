@@ -13,8 +13,8 @@ export interface AdmissionOwnerOptions {
   /** The `client` that hooks receive. */
   readonly client: Client;
   /**
-   * The plugins that this one depends on. It may add hooks for their kinds, which run after the hooks of those plugins.
-   * Default none.
+   * The plugins that this plugin depends on. This plugin may add hooks for their kinds; its hooks run after their own
+   * hooks. Default none.
    */
   readonly dependencies?: readonly string[];
 }
@@ -27,13 +27,16 @@ export interface OwnedAdmission {
    * plugin nor to one of its dependencies, or the hooks have been removed.
    */
   add(admission: Admission): void;
-  /** Removes all hooks; calls under way fail (503). */
+  /** Removes all hooks of the plugin; calls of hooks that are in progress fail (503). */
   close(): void;
 }
 
 /** The hooks of plugins. */
 export interface Admissions {
-  /** Returns the interface with which a plugin adds hooks. @throws Error while a plugin of that name has one. */
+  /**
+   * Returns the interface with which a plugin adds hooks. @throws Error while a plugin of the same name has added
+   * hooks.
+   */
   forOwner(name: string, options: AdmissionOwnerOptions): OwnedAdmission;
 }
 
@@ -47,7 +50,7 @@ export interface AdmissionTableParts {
 interface Owner {
   readonly name: string;
   readonly options: AdmissionOwnerOptions;
-  /** Greater than the rank of every plugin it depends on. */
+  /** A number that is greater than the ranks of all plugins that this plugin depends on. */
   readonly rank: number;
   readonly abort: AbortController;
 }
@@ -56,7 +59,10 @@ interface Mounted extends MountedHooks {
   readonly owner: Owner;
 }
 
-/** Keeps the hooks of each kind in the order of their calls: dependencies first, then by plugin name, then as added. */
+/**
+ * Keeps the hooks of each kind in the order of their calls: the hooks of dependencies first, then by the name of the
+ * plugin, then in the order in which the plugin added them.
+ */
 export class AdmissionTable implements Admissions {
   /** True while no kind has hooks; changed only here. */
   isEmpty = true;
@@ -112,7 +118,7 @@ export class AdmissionTable implements Admissions {
       throw new Error(`${what}: it is not registered: register it, or depend on the plugin that does`);
     const { owner } = registration;
     if (owner !== name && options.dependencies?.includes(owner) !== true)
-      throw new Error(`${what}: it belongs to "${owner}", which is none of its dependencies`);
+      throw new Error(`${what}: it belongs to "${owner}", which is not one of its dependencies`);
   }
 
   #close(owner: Owner): void {

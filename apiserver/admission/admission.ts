@@ -28,7 +28,9 @@ export interface CreateAdmission<T extends ApiObject = ApiObject> extends Admiss
 }
 
 export interface UpdateAdmission<T extends ApiObject = ApiObject> extends AdmissionCall {
-  /** The next state, as in {@link CreateAdmission}. */
+  /**
+   * The new object, as in {@link CreateAdmission}: with its name and the defaults of the schema, and not validated yet.
+   */
   readonly object: Draft<T>;
   /** The stored state. Frozen. */
   readonly old: T;

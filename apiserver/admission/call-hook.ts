@@ -85,7 +85,7 @@ export async function callHook(
   }
 }
 
-/** Calls the hook; async, so that a synchronous throw becomes a rejection. */
+/** Calls the hook. The function is async, so that an error that the hook throws synchronously becomes a rejection. */
 async function run(hooks: AdmissionHooks, hook: HookName, call: object): Promise<unknown> {
   return hooks[hook]?.(call as UpdateAdmission);
 }

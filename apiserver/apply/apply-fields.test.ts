@@ -54,7 +54,7 @@ function apply(state: State, name: string, applied: object, force = true): State
   return result;
 }
 
-/** Applies an update to a state, as the registry tracks it. */
+/** Returns a state after an update, with the owners of fields as the registry keeps them. */
 function update(state: State, name: string, next: object): State {
   const metadata = { name: 'x' } as never;
   const envelope = { apiVersion: 'g/v1', kind: 'T', metadata };
@@ -105,7 +105,7 @@ function stateAfter(history: readonly (readonly [string, object, boolean])[]): S
 }
 
 describe('server-side apply', () => {
-  it('changes nothing the second time', () => {
+  it('changes nothing when a manager applies the same object again', () => {
     fc.assert(
       fc.property(steps, specs, (history, wanted) => {
         const once = apply(stateAfter(history), 'A', wanted);
@@ -114,7 +114,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('has no conflict over fields that the manager owns alone', () => {
+  it('reports no conflict for fields that the manager owns alone', () => {
     fc.assert(
       fc.property(specs, specs, (first, second) => {
         expect(attempt(apply(nothing, 'A', first), 'A', second)).to.not.have.property('conflicts');
@@ -185,7 +185,7 @@ describe('server-side apply', () => {
     expect(apply(one, 'B', {}).content).to.deep.equal({ spec: {} });
   });
 
-  it('keeps the order of the applied items, and the places of the other items', () => {
+  it('keeps the order of the applied items, and the positions of the other items', () => {
     const state = update(nothing, 'U', { tags: ['a', 'x', 'b'] });
     expect(apply(state, 'A', { tags: ['b', 'a'] }).content).to.deep.equal({ spec: { tags: ['x', 'b', 'a'] } });
     expect(apply(state, 'A', { tags: ['n', 'b'] }).content).to.deep.equal({ spec: { tags: ['a', 'x', 'n', 'b'] } });

@@ -18,7 +18,9 @@ import { removeUnowned } from './remove-fields.ts';
 export interface AppliedWrite {
   readonly by: Manager;
   readonly shape: Shape;
-  /** True to take over fields of other managers whose values the applied object changes. */
+  /**
+   * True: the apply takes over the fields of other managers whose values it changes. False: such fields are conflicts.
+   */
   readonly force: boolean;
   /** Fields of other managers that the apply takes over even without force. */
   readonly yielded?: FieldSet;
@@ -45,8 +47,8 @@ export type Applied =
 /**
  * Merges an applied object into the live content, and returns the result with its managed fields; or the conflicts,
  * unless `force` is set. The manager owns the fields that it applies. A field that it applied before and now leaves out
- * is removed, unless another manager owns it. The manager's own entry keeps its time: the defaults are filled in later,
- * and only then is it known whether anything has changed.
+ * is removed, unless another manager owns it. The manager's own entry keeps its time: whether anything has changed is
+ * known only later, after the defaults are filled in.
  */
 export function* applyFields(
   live: LiveFields,
@@ -59,7 +61,7 @@ export function* applyFields(
   yield* checkManagersSize([entry]);
   const claimed = withEntry(live.managedFields, by, entry);
   const merged = yield* mergeApplied(live.content, applied, shape, pace);
-  // All applied fields stay, even empty lists, which have no owner.
+  // All applied fields remain, even empty lists, which have no owner.
   const appliedFields = yield* allFieldsSteps(applied, shape, pace);
   const owned = yield* unionOfAll([...claimed.map(fieldsOfEntry), appliedFields], pace);
   const content = yield* removeUnowned(merged, { last: fieldsOfEntry(previous), owned }, shape, pace);

@@ -28,7 +28,7 @@ export function compareFields(before: Fields, after: Fields, type: FieldShape): 
   return found;
 }
 
-/** The fields that differ at one level and below it. */
+/** Collects the fields that differ at one level of two objects, and below this level. */
 export class Comparison implements FieldChanges {
   changed: FieldSet = leaf;
   removed: FieldSet = leaf;
@@ -86,7 +86,7 @@ export class Comparison implements FieldChanges {
   }
 }
 
-/** Returns the set with this node. Changes the set in place once it is a private copy. */
+/** Returns the set with this node. The shared empty set is copied first; any other set is changed in place. */
 function withNode(set: FieldSet, element: string, node: FieldSet): FieldSet {
   const own: Record<string, FieldSet> = set === leaf ? {} : set;
   own[element] = node;

@@ -31,7 +31,7 @@ const { shape } = compileSchema({ schemaName: 'T', components: { T: { type: 'obj
 const texts = fc.constantFrom('a', 'b');
 const count = fc.constantFrom(0, 2, 700);
 
-/** A list of this many items; every n-th item has another value. */
+/** Lists of up to 700 items. The first item and then every n-th have a value; the others have only their key. */
 const keyedLists = fc
   .tuple(count, texts, fc.integer({ min: 1, max: 300 }))
   .map(([length, v, every]) =>
@@ -47,7 +47,7 @@ const specs = fc.record(
     lists: fc.dictionary(texts, keyedLists),
     set: manyTexts,
     atomic: manyTexts,
-    // Values of several types in the same place.
+    // The same field may have values of several types.
     free: fc.dictionary(texts, fc.oneof(maps, manyTexts, texts)),
   },
   { requiredKeys: [] },
@@ -62,8 +62,8 @@ function run<R>(steps: Steps<R>): { readonly result: R; readonly steps: number }
   }
 }
 
-describe('the fields of large objects, in steps', () => {
-  it('equal the fields that a comparison without steps finds [slow]', () => {
+describe('the comparison of large objects in steps', () => {
+  it('finds the same fields as a comparison without steps [slow]', () => {
     fc.assert(
       fc.property(contents, contents, (before, after) => {
         const { changed, removed } = compareFields(before, after, shape);
@@ -76,7 +76,7 @@ describe('the fields of large objects, in steps', () => {
     );
   });
 
-  it('take more steps when there are more fields', () => {
+  it('takes at least 50 steps for 18,000 changed items', () => {
     const items = Array.from({ length: 9000 }, (_, index) => ({ k: `${index}`, v: 'a' }));
     const before = { spec: { keyed: items, lists: { a: items } } };
     const others = items.map(({ k }) => ({ k, v: 'b' }));

@@ -12,8 +12,8 @@ import { isGranular, isMergedList, shapeOf, storedItemsByElement, typeOfField, t
 import type { Fields } from './field-type.ts';
 import { allFieldsOf, asNewFields } from './fields-of.ts';
 
-// The walks of compare-fields.ts and fields-of.ts, in steps, for objects of any size. They go through large values child by
-// child, and leave small ones to the walks without pauses, which are several times as fast.
+// The functions of compare-fields.ts and fields-of.ts, in steps, for objects of any size. They visit large values child
+// by child. For small values they call the functions without steps, which are several times as fast.
 
 /** The maximum number of nodes of a small value. */
 const fewNodes = 500;
@@ -29,7 +29,9 @@ export function* newFieldsSteps(content: Fields, type: FieldShape, pace: Pace): 
   return asNewFields(changed);
 }
 
-/** Returns the node of a new value: every field of it, including the objects and lists that hold others. */
+/**
+ * Returns the node of a new value, with all fields in the value, including objects and lists that contain other fields.
+ */
 export function* allFieldsSteps(value: unknown, type: FieldShape, pace: Pace): Steps<FieldSet> {
   const size = sizeUpTo(value, fewNodes);
   if (pace.isStepOver(size)) yield;
@@ -112,7 +114,7 @@ function typeOfChild(shape: Shape, element: string): FieldShape {
   return name === undefined ? typeOfItems(shape) : typeOfField(shape, name);
 }
 
-/** Returns the number of nodes; for a larger value, a number above the maximum. */
+/** Returns the number of nodes of a value, or some number above the maximum if the value has more nodes. */
 function sizeUpTo(value: unknown, maxNodes: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   let size = 1;

@@ -15,7 +15,7 @@ interface Contested {
   readonly path: string;
 }
 
-/** Returns the 409 that names each field and its manager, in Kubernetes' words. */
+/** Returns the error (409) that names each field and its manager, in the words of Kubernetes. */
 export function applyConflict(conflicts: readonly FieldConflict[]): ApiError {
   const total = conflicts.reduce((sum, { fields }) => sum + countMembers(fields), 0);
   const count = `${total} conflict${total === 1 ? '' : 's'}`;
@@ -23,7 +23,7 @@ export function applyConflict(conflicts: readonly FieldConflict[]): ApiError {
   return new ApiError('Conflict', `Apply failed with ${count}: ${describe(firstContested(conflicts))}`, { causes });
 }
 
-/** Returns a cause for each field, a hundred at most. */
+/** Returns a cause for each field, at most a hundred. */
 export function conflictCauses(conflicts: readonly FieldConflict[]): readonly FieldCause[] {
   return firstContested(conflicts).map(({ manager, path }) => ({
     reason: 'FieldManagerConflict' as const,

@@ -15,7 +15,7 @@ function setOf(members: readonly (readonly string[])[]): FieldSet {
   return members.reduce<FieldSet>((set, member) => union(set, node(member)), leaf);
 }
 
-/** A set of some 30,000 nodes; it has every n-th item. */
+/** Returns a set with every n-th item of two lists of 5,000 items. */
 function largeSet(every: number): FieldSet {
   const items = Array.from({ length: 5000 }, (_, index) => index).filter((index) => index % every === 0);
   const list = Object.fromEntries(items.map((index) => [`k:{"k":${index}}`, { '.': leaf, 'f:k': leaf }]));
@@ -23,7 +23,7 @@ function largeSet(every: number): FieldSet {
 }
 
 describe('the parts of a set of fields', () => {
-  it('are small, and together they are the set', () => {
+  it('have at most the given number of members, and their union is the set', () => {
     fc.assert(
       fc.property(sets, fc.integer({ min: 1, max: 4 }), (set, maxNodes) => {
         const parts = [...partsOf(set, maxNodes)];
@@ -33,7 +33,7 @@ describe('the parts of a set of fields', () => {
     );
   });
 
-  it('can be subtracted one after the other', () => {
+  it('leave the same rest as the whole set, when they are subtracted one after the other', () => {
     fc.assert(
       fc.property(sets, sets, (a, b) => {
         expect([...partsOf(b, 2)].reduce((rest, part) => difference(rest, part), a)).to.deep.equal(difference(a, b));
@@ -42,10 +42,10 @@ describe('the parts of a set of fields', () => {
   });
 });
 
-describe('an operation on sets of fields in steps', () => {
+describe('an operation in steps on sets of fields', () => {
   const [a, b] = [largeSet(2), largeSet(3)];
 
-  it('has the same result as the operation without steps, in several steps', () => {
+  it('takes several steps, and has the same result as the operation without steps', () => {
     for (const [steps, expected] of [
       [differenceSteps(a, b), difference(a, b)],
       [unionSteps(a, b), union(a, b)],

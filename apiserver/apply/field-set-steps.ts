@@ -5,7 +5,7 @@ import type { FieldSet } from './field-set.ts';
 
 // The operations of field-set.ts, in steps, for sets of any size.
 
-/** The number of nodes of a set that an operation visits in one step: a millisecond or two. */
+/** The number of nodes of a set that an operation visits in one step, which takes a millisecond or two. */
 const nodesPerStep = 4_000;
 
 /** Returns the members of `a` that are not in `b`; `a` itself when `b` has none of its members. */
@@ -38,7 +38,7 @@ export function* intersectionSteps(a: FieldSet, b: FieldSet): Steps<FieldSet> {
   return both;
 }
 
-/** Returns the members of all sets, in time in proportion to their sizes, however many sets there are. */
+/** Returns the union of all sets. The time is proportional to the sum of their sizes, however many sets there are. */
 export function* unionOfAll(sets: readonly FieldSet[], pace: Pace): Steps<FieldSet> {
   const nodes = new Map<string, FieldSet[]>();
   for (const set of sets) {
@@ -65,7 +65,7 @@ export function* unionOfAll(sets: readonly FieldSet[], pace: Pace): Steps<FieldS
   return united;
 }
 
-/** Splits a set into sets of a few thousand nodes; their union is the set. */
+/** Splits a set into smaller sets of a few thousand nodes; the union of these is the set. */
 export function* partsOf(set: FieldSet, maxNodes: number = nodesPerStep): Generator<FieldSet> {
   let part: Record<string, FieldSet> = {};
   let nodes = 0;

@@ -72,14 +72,14 @@ describe('a path element', () => {
     );
   });
 
-  it('has one form for every spelling, and is refused when malformed', () => {
+  it('has one form for all spellings, and is refused when it is malformed', () => {
     expect(parseElement('k:{ "b": 1, "a": 2 }')).to.equal('k:{"a":2,"b":1}');
     expect(parseElement('v: "x"')).to.equal('v:"x"');
     for (const wrong of ['a', 'k:1', 'k:{', 'v:', 'i:x', 'x:a', ''])
       expect(parseElement(wrong), wrong).to.equal(undefined);
   });
 
-  it('is formatted as in Kubernetes', () => {
+  it('is shown in the format of Kubernetes', () => {
     const shown = formatFieldPath(['f:spec', 'f:ports', 'k:{"port":80,"protocol":"TCP"}', 'f:tags', 'v:"x"']);
     expect(shown).to.equal('.spec.ports[port=80,protocol="TCP"].tags[="x"]');
   });

@@ -1,7 +1,7 @@
 /**
- * A set of fields, in the form of `fieldsV1`: each key is a path element (`f:<name>`, `k:<keys of an item>`,
- * `v:<value of an item>`), each value the set below it. A path is a member when its node is empty or holds `.`; other
- * nodes only lead to members. The root itself is not a member: `{}` is the empty set. Never changed in place.
+ * A set of fields, in the form of `fieldsV1`: each key is a path element (`f:<name>`, `k:<keys of an item>`, `v:<value
+ * of an item>`), each value the set below it. A path is a member when its node is empty or contains `.`; other nodes
+ * only lead to members. The root itself is not a member: `{}` is the empty set. A set is never changed in place.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet;
@@ -31,12 +31,12 @@ export function isEmptySet(set: FieldSet): boolean {
   return true;
 }
 
-/** True when a node, other than the root, is a member. */
+/** True when the path of a node is a member. The node is not the root. */
 export function isMember(node: FieldSet): boolean {
   return Object.hasOwn(node, self) || isEmptySet(node);
 }
 
-/** Returns a node for a member with these children. */
+/** Returns the node of a path that is a member, with these children below it. */
 export function memberOf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }

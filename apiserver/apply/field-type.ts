@@ -16,12 +16,14 @@ const emptyShape: Shape = {
   defaultValue: undefined,
 };
 
-/** The type of values that no schema describes: objects are merged field by field, a list is one value. */
+/**
+ * The type of values that no schema describes: objects are merged field by field, and a list is replaced as one value.
+ */
 const deduced = emptyShape;
 
 const atomic: Shape = { ...emptyShape, isAtomic: true };
 
-/** Metadata is the same for all kinds (Kubernetes' ObjectMeta). */
+/** The shape of metadata, which is the same for all kinds (Kubernetes' ObjectMeta). */
 const metadata: Shape = {
   ...emptyShape,
   below: {
@@ -66,7 +68,8 @@ export function isMergedList(value: unknown, shape: Shape): value is readonly un
 }
 
 /**
- * Returns the items of a merged list by their path elements; of equal items, the first.
+ * Returns the items of a merged list by their path elements. If several items have the same path element, the first one
+ * counts.
  * @throws ApiError RequestEntityTooLarge for more than 10,000 items.
  */
 export function itemsByElement(list: readonly unknown[], shape: Shape): ReadonlyMap<string, unknown> {

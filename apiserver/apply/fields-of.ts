@@ -9,7 +9,7 @@ import type { Fields } from './field-type.ts';
 
 type Nodes = Record<string, FieldSet>;
 
-/** The fields of metadata that managers can own; the others belong to the server, or name the object. */
+/** The fields of metadata that managers can own. The server sets the other fields, or they name the object. */
 const ownedMetadata = ['generateName', 'labels', 'annotations', 'finalizers', 'ownerReferences'] as const;
 
 /** Returns the part of an object whose fields have owners. */
@@ -20,7 +20,9 @@ export function contentOf(object: ApiObject): Fields {
   return { metadata: owned, ...rest };
 }
 
-/** Returns the node of a new value: every field of it, including the objects and lists that hold others. */
+/**
+ * Returns the node of a new value, with all fields in the value, including objects and lists that contain other fields.
+ */
 export function allFieldsOf(value: unknown, type: FieldShape): FieldSet {
   if (typeof value !== 'object' || value === null) return leaf;
   const shape = shapeOf(type);
@@ -39,14 +41,18 @@ export function allFieldsOf(value: unknown, type: FieldShape): FieldSet {
   return node ?? leaf;
 }
 
-/** Returns every field of a new object, by its content. Every object has `metadata`, so that field itself has no owner. */
+/**
+ * Returns all fields of a new object, from its content. Every object has `metadata`, so the field `metadata` itself has
+ * no owner.
+ */
 export function newFieldsOf(content: Fields, type: FieldShape): FieldSet {
   const shape = shapeOf(type);
   let nodes: Nodes | undefined;
   for (const name in content) {
     if (content[name] === undefined) continue;
     const node = allFieldsOf(content[name], typeOfField(shape, name));
-    // The metadata of most objects has no owned fields, so that no copies without it are made below.
+    // The metadata of most objects has no owned fields. Leaving it out here saves `asNewFields` a copy of the other
+    // nodes.
     if (name === 'metadata' && node === leaf) continue;
     nodes ??= {};
     nodes[fieldElement(name)] = node;
@@ -91,7 +97,7 @@ interface AppliedAt {
   readonly pace: Pace;
 }
 
-/** Returns undefined when nothing is claimed. */
+/** Returns the claimed fields in a value; undefined when there are none. */
 function* appliedField(value: unknown, type: FieldShape, at: AppliedAt): Steps<FieldSet | undefined> {
   const shape = shapeOf(type);
   if (isMergedList(value, shape)) return yield* appliedItems(value, shape, at);

@@ -11,10 +11,10 @@ import type { FieldSet } from './field-set.ts';
 import type { FieldChanges } from './compare-fields.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
-/** The fields that the managers of an object own, in the order in which they are shown. */
+/** The entries of `metadata.managedFields`, in the order in which clients see them. */
 export type ManagedFields = readonly ManagedFieldsEntry[];
 
-/** The writer, and the kind of its write. */
+/** The name of a writer, and the operation, version and subresource of its write. */
 export interface Manager {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -57,8 +57,8 @@ function isEntryOf(entry: ManagedFieldsEntry, by: Manager): boolean {
 export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefined): ManagedFieldsEntry {
   const { manager, operation, apiVersion, subresource } = by;
   const fieldsType = 'FieldsV1';
-  // Each form is written out: every write makes an entry, and spreading conditional parts takes longer than all the
-  // rest.
+  // Each form of the entry is written out. Every write makes an entry, and object spreads with conditions would take
+  // longer than the rest of this function.
   const entry: { -readonly [K in keyof ManagedFieldsEntry]: ManagedFieldsEntry[K] } =
     time === undefined
       ? { manager, operation, apiVersion, fieldsType, fieldsV1 }
@@ -68,7 +68,8 @@ export function newEntry(by: Manager, fieldsV1: FieldSet, time: string | undefin
 }
 
 /**
- * Returns the entries, sorted, with this one in place of the manager's old one; an entry without fields is left out.
+ * Returns the sorted entries, in which `entry` replaces the manager's old entry. If `entry` has no fields, it is left
+ * out.
  */
 export function withEntry(entries: ManagedFields, by: Manager, entry: ManagedFieldsEntry): ManagedFields {
   const next = entries.filter((each) => !isEntryOf(each, by));
@@ -81,7 +82,7 @@ export type ChangesIn = (apiVersion: string) => Steps<FieldChanges | undefined>;
 
 interface ChangingWrite {
   readonly by: Manager;
-  /** True when the fields may be many: the work is then done in steps. */
+  /** True when the fields may be many. The work is then done in steps. */
   readonly isLong: boolean;
   readonly changesIn?: ChangesIn | undefined;
 }
@@ -120,8 +121,8 @@ export class WriteChanges {
 }
 
 /**
- * Takes removed fields from all managers, and changed fields from all but the writer. Entries that lose nothing stay
- * the same.
+ * Returns the entries without the fields that the write removed, and, except for the writer's own entry, without the
+ * fields that it changed. An entry that loses no field is returned as the same object.
  */
 export function* withoutFields(entries: ManagedFields, changes: WriteChanges): Steps<ManagedFields> {
   const kept: ManagedFieldsEntry[] = [];
@@ -139,8 +140,8 @@ export function* withoutFields(entries: ManagedFields, changes: WriteChanges): S
 }
 
 /**
- * Takes fields from managers like {@link withoutFields}, in one step. Returns undefined when that takes several steps,
- * because the fields are many or another version may name them differently.
+ * Returns the entries like {@link withoutFields}, but in one step. Returns undefined when this needs several steps: the
+ * fields are many, or another version may name them differently.
  */
 function withoutFieldsAtOnce(entries: ManagedFields, changes: WriteChanges): ManagedFields | undefined {
   if (changes.isLong) return undefined;
@@ -153,24 +154,30 @@ function withoutFieldsAtOnce(entries: ManagedFields, changes: WriteChanges): Man
   return kept;
 }
 
-/** Returns the fields of an entry that its manager keeps. */
+/** Returns the fields of an entry that its manager still owns after the write. */
 function restOf(entry: ManagedFieldsEntry, { by }: WriteChanges, { changed, removed }: FieldChanges): FieldSet {
   const fields = fieldsOfEntry(entry);
   return difference(isEntryOf(entry, by) ? fields : difference(fields, changed), removed);
 }
 
-/** Adds an entry with its remaining fields: the entry itself if it has lost none, and nothing if no field remains. */
+/**
+ * Adds an entry with its remaining fields to `kept`. Adds the entry itself if it has lost no field, and adds nothing if
+ * no field remains.
+ */
 function keep(kept: ManagedFieldsEntry[], entry: ManagedFieldsEntry, rest: FieldSet): void {
   if (rest === fieldsOfEntry(entry)) kept.push(entry);
   else if (!isEmptySet(rest)) kept.push({ ...entry, fieldsV1: rest });
 }
 
-/** Returns the fields that are not lost, in time in proportion to these fields: there can be thousands of entries. */
+/**
+ * Returns the fields that are not lost. The time is proportional to the number of `fields`, not of `lost`, because
+ * thousands of entries can lose fields to one write.
+ */
 function* without(fields: FieldSet, lost: FieldSet): Steps<FieldSet> {
   return lost === leaf ? fields : yield* differenceSteps(fields, yield* intersectionSteps(fields, lost));
 }
 
-/** Returns the entries with another time in the manager's entry. */
+/** Returns the entries with a new time in the manager's entry. */
 export function withTime(entries: ManagedFields, by: Manager, time: string): ManagedFields {
   const entry = entryOf(entries, by);
   return entry === undefined ? entries : withEntry(entries, by, newEntry(by, fieldsOfEntry(entry), time));
@@ -199,7 +206,7 @@ export function* capUpdates(entries: ManagedFields): Steps<ManagedFields> {
   return [...kept, ...merged].sort(compareEntries);
 }
 
-/** Merges entries of one version into an entry with the fields of all of them, and the time of the last. */
+/** Merges entries of one version into one entry with the fields of all, and with the time of the last entry. */
 function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFieldsEntry> {
   const last = inBounds(same.at(-1));
   if (same.length === 1) return last;
@@ -207,12 +214,15 @@ function* mergeEntries(same: readonly ManagedFieldsEntry[]): Steps<ManagedFields
   return newEntry(by, yield* unionOfAll(same.map(fieldsOfEntry), new Pace()), last.time);
 }
 
-/** Orders by time, oldest first; entries that were merged before are the oldest. */
+/** Compares entries by time, the oldest first. Entries that are results of earlier merges come first. */
 function compareAges(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
   return Number(b.manager === mergedManager) - Number(a.manager === mergedManager) || compareEntries(a, b);
 }
 
-/** Orders as Kubernetes does: appliers first, then by time, entries without a time in front. */
+/**
+ * Compares entries in the order of Kubernetes: entries of applies first, then by time; entries without a time come
+ * before those with one.
+ */
 function compareEntries(a: ManagedFieldsEntry, b: ManagedFieldsEntry): number {
   return (
     compareTexts(a.operation, b.operation) ||
@@ -227,13 +237,13 @@ function compareTexts(a = '', b = ''): number {
   return a < b ? -1 : Number(a > b);
 }
 
-/** A write other than an apply. */
+/** A write other than an apply, for which the owners of fields are computed. */
 export interface TrackedWrite {
   readonly by: Manager;
   readonly shape: Shape;
   /** RFC 3339, whole seconds. */
   readonly now: string;
-  /** True when the fields may be many: the work is then done in steps. */
+  /** True when the fields may be many. The work is then done in steps. */
   readonly isLong: boolean;
   /**
    * Returns the changes with the field names of another version. Default: fields have the same names in all versions.
@@ -264,8 +274,8 @@ export function* trackUpdate(entries: ManagedFields, states: States, write: Trac
 
 /**
  * Returns the managed fields of an apply whose result was changed by hooks. The applier still owns all fields that it
- * applied, so that it can apply the same again. The fields that hooks added go to the entry of the applier's updates,
- * so that its next apply does not remove them.
+ * applied, so that it can apply the same object again. The fields that hooks added are recorded in the applier's entry
+ * for updates, so that its next apply does not remove them.
  */
 export function* trackAdmitted(entries: ManagedFields, states: States, write: TrackedWrite): Steps<ManagedFields> {
   const { by, now } = write;

@@ -7,12 +7,13 @@ import type { FieldSet } from './field-set.ts';
 import { fieldsOfEntry } from './managed-fields.ts';
 import type { ManagedFields } from './managed-fields.ts';
 
-/** Bytes of an element in JSON beside its text: two quotes, a colon and two braces. */
+/** The bytes that JSON adds to the text of an element: two quotes, a colon and two braces. */
 const bytesAround = 5;
 
 /**
- * Checks that the managed fields alone are not larger than an object may be. It counts in steps, before they are
- * written as JSON: that is a single step, which would take long for a set that is several times larger.
+ * Checks that the managed fields alone are not larger than an object may be. It counts their bytes in steps, before
+ * they are written as JSON: JSON is written in a single step, which would take long if the fields were several times
+ * too large.
  * @throws ApiError RequestEntityTooLarge
  */
 export function* checkManagersSize(entries: ManagedFields): Steps<void> {

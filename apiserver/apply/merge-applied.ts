@@ -15,8 +15,8 @@ import type { Fields } from './field-type.ts';
 type Items = ReadonlyMap<string, unknown>;
 
 /**
- * Merges an applied object into a live one: objects field by field, lists of type set and map item by item; every
- * other value is replaced. Changes neither object; the result shares their parts.
+ * Merges an applied object into the live object. Objects are merged field by field, lists of type set and map item by
+ * item; every other value is replaced. Neither object is changed, and the result shares parts with both.
  */
 export function* mergeApplied(live: Fields, applied: Fields, type: FieldShape, pace: Pace): Steps<Fields> {
   const shape = shapeOf(type);
@@ -42,8 +42,8 @@ function* mergeMaps(live: Fields, applied: Fields, shape: Shape, pace: Pace): St
 }
 
 /**
- * Merges two lists. The applied items are in the order of the applied list; the others keep their places between the
- * live ones. An applied list that has an item twice is returned unchanged, and validation refuses it.
+ * Merges two lists. The applied items are in the order of the applied list; the other live items keep their positions
+ * between them. An applied list that has an item twice is returned unchanged, and validation refuses it.
  */
 function* mergeLists(
   live: readonly unknown[],
@@ -79,7 +79,10 @@ function* mergeLists(
   return list;
 }
 
-/** Returns the applied items by their elements, each merged into the live one. */
+/**
+ * Returns the applied items by their path elements. Each is merged into the live item with the same element, if there
+ * is one.
+ */
 function* mergeItems(wanted: Items, present: Items, type: FieldShape, pace: Pace): Steps<Items> {
   const merged = new Map<string, unknown>();
   for (const [element, item] of wanted) {

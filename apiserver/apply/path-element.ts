@@ -2,8 +2,9 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import { canonicalJson, type Identity } from '../schema/judge/distinct.ts';
 
 /**
- * Returns the path element of a list's item: its keys, or for a set the item itself. A key that the item lacks has its
- * default value, if there is one; an item of a list of type map that is not an object is named by its value.
+ * Returns the path element of an item of a list. In a list of type map, the element has the item's keys; an absent key
+ * has its default value, if the schema has one. In a set, and for an item of a map that is not an object, the element
+ * has the item itself.
  */
 export function itemElement(item: unknown, identity: Identity, defaultOf: (key: string) => unknown): string {
   if (identity.kind === 'set' || !isJsonObject(item)) return `v:${canonicalJson(item)}`;
@@ -16,8 +17,8 @@ export function itemElement(item: unknown, identity: Identity, defaultOf: (key: 
 }
 
 /**
- * Reads a path element that a client sent, and returns it in the one spelling in which elements are compared; undefined
- * when it is malformed.
+ * Parses a path element that a client sent. Returns it in its canonical spelling, so that equal elements are equal
+ * strings; undefined when it is malformed.
  */
 export function parseElement(text: string): string | undefined {
   const kind = text.slice(0, 2);
@@ -32,7 +33,7 @@ export function parseElement(text: string): string | undefined {
   }
 }
 
-/** `.spec.ports[port=80,protocol="TCP"].name`, as Kubernetes writes the path of a conflict. */
+/** Formats a path as Kubernetes does in the message of a conflict: `.spec.ports[port=80,protocol="TCP"].name`. */
 export function formatFieldPath(path: readonly string[]): string {
   return path.map(formatElement).join('');
 }

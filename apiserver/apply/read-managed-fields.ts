@@ -8,19 +8,19 @@ import type { FieldSet } from './field-set.ts';
 import type { ManagedFields } from './managed-fields.ts';
 import { parseElement } from './path-element.ts';
 
-/** Bytes of a manager's name, Kubernetes' limit. */
+/** The maximum number of bytes of a manager's name, as in Kubernetes. */
 export const maxManagerBytes = 128;
 
-/** Characters of a subresource's name, Kubernetes' limit. */
+/** The maximum number of characters of a subresource's name, as in Kubernetes. */
 const maxSubresourceLength = 256;
 
-/** The maximum number of causes of a response: a person does not read more. */
+/** The maximum number of causes in a response. A person would not read more. */
 const maxCauses = 100;
 
-/** Printable ASCII, as in all names of managers. */
+/** Matches printable ASCII, of which the names of managers consist. */
 const printable = /^[\x20-\x7e]*$/;
 
-/** RFC 3339, as Kubernetes' clients write it. */
+/** Matches a time of RFC 3339, as clients of Kubernetes write it. */
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 interface ReadFields {
@@ -64,7 +64,7 @@ class EntryReader {
     this.#field = field;
   }
 
-  /** Returns the entry; undefined when something in it is wrong. */
+  /** Returns the entry in the form in which it is stored; undefined when a part of it is wrong. */
   *entry(formatTime: (ms: number) => string, pace: Pace): Steps<ManagedFieldsEntry | undefined> {
     const { operation, fieldsType, time } = this.#sent;
     const manager = this.#text('manager', maxManagerBytes);
@@ -101,7 +101,10 @@ class EntryReader {
   }
 }
 
-/** Returns undefined for a value that is not a set. The root is never a member, even if a client sends it. */
+/**
+ * Returns the set of fields that a client sent; undefined for a value that is not a set. The root is never a member,
+ * even if the client sends it as one.
+ */
 function* readFieldSet(sent: unknown, pace: Pace): Steps<FieldSet | undefined> {
   const node = yield* readNode(sent, pace);
   if (node?.['.'] === undefined) return node;

@@ -6,18 +6,18 @@ import type { FieldSet } from './field-set.ts';
 import { elementOfItem, isGranular, isMergedList, shapeOf, typeOfField, typeOfItems } from './field-type.ts';
 import type { Fields } from './field-type.ts';
 
-/** The fields that a manager gave up, and those that still have owners. */
+/** The fields that a manager owned before a write, and the fields that have owners after it. */
 export interface Ownership {
   /** The fields that the manager owned before. */
   readonly last: FieldSet;
-  /** The fields that all managers own now, including this one. */
+  /** All fields that have an owner now; the owner may be the same manager. */
   readonly owned: FieldSet | undefined;
 }
 
 /**
- * Removes the fields that the manager owned and no manager owns any more. A declared field is removed when neither it nor a
- * field below it has an owner; an item of a list or an entry of a map is removed with all its content when it has no owner
- * itself.
+ * Removes the fields that the manager owned before, and that no manager owns now. A declared field is removed when
+ * neither it nor a field below it has an owner. An item of a list, or an entry of a map, is removed with all its
+ * content when the item or entry itself has no owner.
  */
 export function* removeUnowned(object: Fields, ownership: Ownership, type: FieldShape, pace: Pace): Steps<Fields> {
   return yield* removeFromMap(object, ownership, shapeOf(type), pace);

@@ -5,7 +5,10 @@ import type { Steps } from '../turns/steps.ts';
 import { shapeOf, typeOfField, typeOfItems } from './field-type.ts';
 import type { Fields } from './field-type.ts';
 
-/** Returns a copy without the nulls that count as absent: fields whose schema is not `nullable`. Items of lists stay. */
+/**
+ * Returns a copy without the fields that are null and whose schema is not `nullable`: they count as absent. Items of
+ * lists that are null remain.
+ */
 export function* withoutNulls(fields: Fields, type: FieldShape, pace: Pace): Steps<Fields> {
   const shape = shapeOf(type);
   const kept: Record<string, unknown> = {};
@@ -15,7 +18,7 @@ export function* withoutNulls(fields: Fields, type: FieldShape, pace: Pace): Ste
     const fieldType = typeOfField(shape, name);
     if (value === null && !shapeOf(fieldType).isNullable) continue;
     const next = typeof value === 'object' ? yield* copyOf(value, fieldType, pace) : value;
-    // An assignment to this name would set the prototype.
+    // An assignment to `__proto__` would set the prototype instead of a field.
     if (name === '__proto__') Object.defineProperty(kept, name, { ...asField, value: next });
     else kept[name] = next;
   }

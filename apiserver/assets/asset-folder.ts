@@ -5,10 +5,11 @@ import type { Readable } from 'node:stream';
 
 export interface AssetFile {
   readonly kind: 'file';
-  /** Segments of the real path below the folder: links are resolved. */
+  /** The segments of the file's real path below the folder, with links resolved. */
   readonly segments: readonly string[];
   /**
-   * Weak ETag, made of more than size and modification time: files from an archive may all have the same time.
+   * A weak ETag. It is made of more than size and modification time, because all files from an archive may have the
+   * same time.
    */
   readonly tag: string;
 }
@@ -28,8 +29,8 @@ export class AssetFolder {
   }
 
   /**
-   * Returns the file or folder at a path; undefined when the path leads to nothing that may be served: it is neither a
-   * regular file nor a folder, its name begins with a dot, or a link leads outside.
+   * Returns the file or folder at a path; undefined when there is none that may be served. Special files, names that
+   * begin with a dot, and links to a path outside of the folder are not served.
    */
   async find(segments: readonly string[]): Promise<Asset | undefined> {
     if (!segments.every(isServable)) return undefined;
@@ -62,7 +63,7 @@ export class AssetFolder {
   }
 }
 
-/** True for a plain file name: not `..`, not hidden, and with no character that a file system gives a meaning. */
+/** True for a plain file name: not `..`, not hidden, and without characters that have a meaning in a file system. */
 function isServable(segment: string): boolean {
   // oxlint-disable-next-line no-control-regex -- these are what is refused
   return segment !== '' && !segment.startsWith('.') && !/[/\\\x00-\x1f\x7f]/.test(segment);
@@ -74,7 +75,7 @@ function tagOf({ size, mtimeMs, ctimeMs, ino }: Stats): string {
 
 const pathErrors: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES'];
 
-/** True for errors that the path causes, and not the disk. */
+/** True for errors that a wrong path causes, such as a missing file; false for errors of the disk. */
 export function isUnreachable(error: unknown): boolean {
   return error instanceof Error && 'code' in error && pathErrors.includes(error.code);
 }

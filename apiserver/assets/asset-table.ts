@@ -3,16 +3,16 @@ import { AssetFolder } from './asset-folder.ts';
 /** The folders whose files are served, each under `/plugins/<name>/assets/`. */
 export interface Assets {
   /**
-   * Starts to serve the files of a folder, given as a real path: with ETag, Last-Modified and ranges, and `index.html` for a
-   * folder. Never serves a file whose name begins with a dot, or a file outside of the folder, to which a link in it
-   * leads. Returns a function that
-   * stops the serving and cuts off responses under way.
+   * Starts to serve the files of a folder, which is given as a real path. Responses have ETag, Last-Modified and
+   * ranges. The response for a folder is its `index.html`. A file whose name begins with a dot is never served, nor is
+   * a file outside of the folder to which a link leads. Returns a function that stops the serving and cuts off the
+   * responses that are in progress.
    * @throws Error while a folder of that name is served.
    */
   open(name: string, folder: string): () => void;
 }
 
-/** Keeps the folders that are served, by name. */
+/** The folders that are served, by name. */
 export class AssetTable implements Assets {
   readonly #folders = new Map<string, AssetFolder>();
 

@@ -68,7 +68,7 @@ describe('an audit entry', () => {
     });
   });
 
-  it('shows the object of its own request, whatever the request before it was about', () => {
+  it('has the object of its own request, also when the previous request was about another object', () => {
     const places = [
       { namespace: 'a' },
       { namespace: 'b' },
@@ -88,7 +88,7 @@ describe('an audit entry', () => {
     expect(entryOf({ attributes: core })).not.to.have.nested.property('objectRef.apiGroup');
   });
 
-  it('shows where its own request came from, though the user sent others from elsewhere', () => {
+  it('has the address and user agent of its own request, also when other requests of the user had different ones', () => {
     const sources = [
       { address: '10.0.0.1', userAgent: 'a' },
       { address: '10.0.0.2', userAgent: 'a' },
@@ -103,7 +103,7 @@ describe('an audit entry', () => {
     expect(stranger).to.deep.include({ user: {}, sourceIPs: ['10.0.0.9'], userAgent: 'b' });
   });
 
-  it('shows the decision about its own request', () => {
+  it('has the decision about its own request, also after other decisions', () => {
     for (const allowed of [true, false, true]) {
       const reason = `because it is ${String(allowed)}`;
       expect(entryOf({ decision: { allowed, reason } })).to.have.deep.property('annotations', {

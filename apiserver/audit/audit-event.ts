@@ -5,40 +5,42 @@ import type { UserInfo } from '../identity/user-info.ts';
 import type { AuditLevel, AuditStage } from './audit-policy.ts';
 import { clipped } from './secret-bodies.ts';
 
-/** The response, as an entry shows it. */
+/** The response of a request, as an audit entry shows it. */
 export interface AuditedResponse {
   readonly code: number;
-  /** The reason of a refusal. */
+  /** The reason of the error, if the request failed. */
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** Returns how an entry shows a request that failed; the text of an error that is a bug is left out. */
+/**
+ * Returns the response of a failed request, as an audit entry shows it. If the error is a bug, its text is left out.
+ */
 export function refusalOf(error: unknown): AuditedResponse {
   if (!isApiError(error)) return { code: 500, reason: 'InternalError', message: 'Internal error occurred' };
   return { code: error.code, reason: error.reason, message: error.message };
 }
 
-/** One moment of one request. */
+/** One stage of one request, such as its arrival or its end, for which an entry may be written. */
 export interface AuditMoment {
   readonly level: AuditLevel;
   readonly stage: AuditStage;
   readonly auditId: string;
   readonly uri: string;
   readonly userAgent: string;
-  /** undefined for the call of a client in the server's process, since it comes from no address. */
+  /** The address of the client; undefined for a call of a client in the server's process. */
   readonly address: string | undefined;
   readonly attributes: Attributes;
-  /** The name of a created object, which the path of the request does not contain. */
+  /** The name of the created object, because the path of a request to create does not contain it. */
   readonly createdName?: string | undefined;
-  /** undefined when no user was found. */
+  /** undefined when the request has no known user, for example because its credential was refused. */
   readonly user: UserInfo | undefined;
   readonly impersonatedUser?: UserInfo | undefined;
   readonly decision?: Decision | undefined;
   readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly receivedMs: number;
   readonly stageMs: number;
-  /** Time from the request's arrival to this moment. */
+  /** The time from the request's arrival to this stage. */
   readonly latencyMs: number;
   readonly response?: AuditedResponse | undefined;
   /** JSON. */
@@ -50,7 +52,7 @@ export interface AuditMoment {
 const maxAgentLength = 256;
 const maxMessageLength = 1024;
 
-/** A cache: there are few users, and each is the same object at every request. */
+/** A cache of the JSON of users. There are few users, and each is the same JavaScript object at every request. */
 const knownSenders = new WeakMap<UserInfo, Sender>();
 
 /** The JSON of a user in entries, and the address and user agent of its last request. */
@@ -63,9 +65,9 @@ interface Sender {
 }
 
 /**
- * Returns the entry of audit.k8s.io/v1, as one line of JSON with its end. Written by hand, since JSON.stringify of
- * the whole takes twice as long. It joins few parts, many of which entries share, because joining each part takes
- * time, too.
+ * Returns the entry of audit.k8s.io/v1 as one line of JSON, with the end of the line. The text is joined from parts,
+ * since JSON.stringify of the whole entry takes twice as long. Each join takes time, too, so the parts are few, and
+ * cached parts are shared by many entries.
  */
 export function auditLine(moment: AuditMoment): string {
   const { level, stage, auditId, uri, attributes, impersonatedUser, response } = moment;
@@ -106,7 +108,7 @@ function userJson(user: UserInfo | undefined): string {
   return JSON.stringify({ username, uid, groups, extra });
 }
 
-/** The part of an object's reference that all objects of a kind and namespace share. */
+/** The JSON of `objectRef` without the name, which all objects of a kind and namespace share. */
 interface KnownPlace {
   readonly group: string;
   readonly version: string;
@@ -115,7 +117,7 @@ interface KnownPlace {
   readonly json: string;
 }
 
-/** The known places by plural. Their number is bounded, because a client may name any plural. */
+/** A cache of the last {@link KnownPlace} of each plural. Its size is bounded, because a client may name any plural. */
 const knownPlaces = new Map<string, KnownPlace>();
 const maxKnownPlaces = 1000;
 
@@ -149,12 +151,12 @@ function statusJson({ code, reason, message }: AuditedResponse): string {
   return JSON.stringify({ metadata: {}, status: 'Failure', message: text, reason, code });
 }
 
-/** The JSON of each decision: a rule returns the same object for all its decisions, so each is written once. */
+/**
+ * A cache of the JSON of decisions. A rule returns the same object for all its decisions, so its JSON is written once.
+ */
 const knownDecisions = new WeakMap<Decision, string>();
 
-/**
- * Returns the annotations of the request, followed by the server's own, whose names differ from those of the request.
- */
+/** Returns the JSON of the request's annotations, followed by the server's own. No name is in both. */
 function annotationsJson({ decision, annotations, stage, latencyMs }: AuditMoment): string {
   let json = annotations === undefined ? '' : JSON.stringify(annotations).slice(1, -1);
   if (decision !== undefined) json += `${json === '' ? '' : ','}${decisionJson(decision)}`;
@@ -175,9 +177,12 @@ function decisionJson(decision: Decision): string {
   return json;
 }
 
-/** Formats times as RFC 3339 with microseconds, as Kubernetes does; the server's clock has milliseconds. */
+/**
+ * Formats times as RFC 3339 with microseconds, as Kubernetes does. The last three digits are always 0, because the
+ * server's clock has milliseconds.
+ */
 class TimeFormat {
-  // Several requests share a millisecond, and formatting a time takes a microsecond.
+  // The last time and its text. Several requests have the same millisecond, and to format a time takes a microsecond.
   #ms = Number.NaN;
   #text = '';
 
@@ -191,8 +196,8 @@ class TimeFormat {
 }
 
 /**
- * Each formatter caches its last time, and requests end in another order than they arrive. So the times of arrival have
- * a formatter of their own.
+ * The formatters of the times of arrival, and of the times of stages. Each formatter caches only its last time.
+ * Requests end in another order than they arrive, so one formatter for both would rarely find its last time.
  */
 const receivedTime = new TimeFormat();
 const stageTime = new TimeFormat();

@@ -26,7 +26,7 @@ describe('an audit log file', () => {
 
   afterEach(() => rm(folder, { recursive: true }));
 
-  it('is rotated when its first entry is too old, also after a restart; rotated files of that age are deleted', async () => {
+  it('is rotated when its first entry is too old, also after a restart, and deletes rotated files that are too old', async () => {
     const options = { path, maxBytes: 1_000_000, maxAgeMs: dayMs, maxBackups: 10 };
     const file = new LogFile(options);
     await file.append(Buffer.from(lineAt(0)), 0);
@@ -42,14 +42,14 @@ describe('an audit log file', () => {
     await again.close();
   });
 
-  it('keeps every file that was rotated at the same moment', async () => {
+  it('keeps all files that are rotated in the same millisecond', async () => {
     const file = new LogFile({ path, maxBytes: 10, maxBackups: 10 });
     for (let index = 0; index < 4; index += 1) await file.append(Buffer.from('a line here\n'), 5);
     expect((await rotatedFiles(path)).map(({ rotatedMs }) => rotatedMs)).to.deep.equal([5, 6, 7]);
     await file.close();
   });
 
-  it('receives entries in batches, and all of them before it is closed', async () => {
+  it('receives entries in batches, and the last batch when it is closed', async () => {
     const clock = new FakeClock();
     const file = new LogFile({ path, maxBytes: 1_000_000, maxBackups: 1 });
     const metrics = new Metrics();
@@ -62,7 +62,7 @@ describe('an audit log file', () => {
     expect(metrics.text()).to.include('apiserver_audit_event_total 1000\n');
   });
 
-  it('keeps the order of entries that come while others are written', async () => {
+  it('keeps the order of entries that are added while others are written', async () => {
     const log = new AuditLog({
       file: new LogFile({ path, maxBytes: 1_000_000, maxBackups: 1 }),
       clock: new FakeClock(),
@@ -82,7 +82,7 @@ describe('an audit log file', () => {
     expect(await readFile(path, 'utf8')).to.equal(lines.join(''));
   });
 
-  it('drops and counts entries when its memory is full', async () => {
+  it('drops and counts entries when too many wait for the disk', async () => {
     const lines: string[] = [];
     const note = (_fields: object, message: string): void => void lines.push(message);
     const logger = { ...silentLogger, error: note, info: note };

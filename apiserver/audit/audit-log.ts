@@ -6,10 +6,10 @@ import type { LogFile } from './log-file.ts';
 /** The maximum time that an entry waits for others, so that one write takes many of them. */
 const gatherMs = 50;
 
-/** When the waiting entries reach this size together, they are written immediately. */
+/** When the waiting entries together reach this size, they are written immediately. */
 const enoughBytes = 256 * 1024;
 
-/** The maximum size of the entries that wait for the disk; further ones are lost. */
+/** The maximum total size of the entries that wait for the disk. Further entries are lost. */
 const maxWaitingBytes = 16 * 1024 * 1024;
 
 export interface AuditLogParts {
@@ -29,9 +29,9 @@ export class AuditLog {
   readonly #parts: AuditLogParts;
   readonly #written: Counter;
   readonly #lost: Counter;
-  /** The entries that wait. */
+  /** The entries that wait to be written. */
   #lines = new LineBuffer();
-  /** The other buffer: entries are added to one while the other one is written. */
+  /** The second buffer. While one buffer is written, entries are added to the other one. */
   #spare = new LineBuffer();
   #waiters: Waiter[] = [];
   #timer: Timer | undefined;
@@ -98,7 +98,10 @@ export class AuditLog {
     return timer;
   }
 
-  /** Writes at the end of the turn: the entries of all requests that were read in it share one write. */
+  /**
+   * Writes the entries at the end of this turn of the event loop, so that all requests that were read in this turn
+   * share one write.
+   */
   #writeSoon(): void {
     if (this.#isSoon) return;
     this.#isSoon = true;

@@ -64,12 +64,12 @@ describe('an audit policy', () => {
     });
   }
 
-  it('has no user for a request whose credential was refused', () => {
+  it('matches no rule with users for a request whose credential was refused', () => {
     const rules = new AuditRules(parse('rules: [{ level: None, users: [ann] }, { level: Metadata }]'));
     expect(rules.decide(undefined, resource()).level).to.equal('Metadata');
   });
 
-  it('adds the stages of a rule to its own, and lets a rule decide about managed fields', () => {
+  it('adds the `omitStages` of a rule to its own, and lets a rule override `omitManagedFields`', () => {
     const rules = new AuditRules(
       parse(
         'omitStages: [Panic]\nomitManagedFields: true\nrules: [{ level: Metadata, omitStages: [RequestReceived], omitManagedFields: false }]',

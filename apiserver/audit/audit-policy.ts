@@ -6,7 +6,7 @@ export const auditLevels = ['None', 'Metadata', 'Request', 'RequestResponse'] as
 
 export type AuditLevel = (typeof auditLevels)[number];
 
-/** The moments of a request that may get an entry. */
+/** The stages of a request for which an entry may be written. */
 export const auditStages = ['RequestReceived', 'ResponseStarted', 'ResponseComplete', 'Panic'] as const;
 
 export type AuditStage = (typeof auditStages)[number];
@@ -26,7 +26,7 @@ export interface AuditRule {
   readonly userGroups: readonly string[];
   readonly verbs: readonly string[];
   readonly resources: readonly AuditedResources[];
-  /** The empty text stands for objects without a namespace. */
+  /** The empty text matches objects without a namespace. */
   readonly namespaces: readonly string[];
   readonly nonResourceURLs: readonly string[];
   readonly omitStages: readonly AuditStage[];
@@ -116,7 +116,10 @@ function covers({ group, resources, resourceNames }: AuditedResources, attribute
   return resources.some((pattern) => matchesName(pattern, attributes));
 }
 
-/** Patterns are `pods`, `pods/log`, `pods/*`, `all subresources of a name` and `*`, as in Kubernetes. */
+/**
+ * Returns whether a pattern matches a resource, as in Kubernetes. `pods`, `pods/log`, `pods/*` and `*` are patterns,
+ * and so is a star with a slash and `log`, which matches the subresource `log` of every resource.
+ */
 function matchesName(pattern: string, { resource, subresource }: ResourceAttributes): boolean {
   if (pattern === '*' || pattern === (subresource === undefined ? resource : `${resource}/${subresource}`)) return true;
   return subresource !== undefined && (pattern === `${resource}/*` || pattern === `*/${subresource}`);

@@ -11,21 +11,24 @@ import type { AuditDecision } from './audit-policy.ts';
 import { LogFile } from './log-file.ts';
 import { readAuditPolicy } from './read-policy.ts';
 
-/** The requests to audit, and the file for their entries. */
+/** The options of the audit log: the requests to record, and the file for their entries. */
 export interface AuditOptions {
   /** The file that entries are appended to, one line of JSON each. Only its owner can read it. */
   readonly logFile: string;
-  /** File with a Policy of audit.k8s.io/v1. Default: each request, without bodies. */
+  /** A file with a Policy of audit.k8s.io/v1. By default, each request is recorded without bodies. */
   readonly policyFile?: string | undefined;
   /** The file is rotated at this size. Default 100 MiB. */
   readonly maxBytes?: number | undefined;
-  /** The file is rotated at this age, and rotated files of this age are deleted. Default: age does not matter. */
+  /**
+   * The file is rotated at this age, and rotated files of this age are deleted. By default, files are neither rotated
+   * nor deleted because of their age.
+   */
   readonly maxAgeMs?: number | undefined;
   /** The number of rotated files that are kept. Default 10. */
   readonly maxBackups?: number | undefined;
   /**
-   * True: a write is refused (503) when its entry cannot be written. Default false: the write is executed, and the lost
-   * entry is logged and counted.
+   * If true, a write is refused (503) when its entry cannot be written. If false, the default, the write is executed,
+   * and the lost entry is logged and counted.
    */
   readonly required?: boolean | undefined;
 }
@@ -39,7 +42,7 @@ export interface AuditTrailParts {
 const defaultMaxBytes = 100 * 1024 * 1024;
 const defaultMaxBackups = 10;
 
-/** Opens the audit log. Rejects when the policy has a mistake, or when the file cannot be written. */
+/** Opens the audit log. Rejects when the policy is invalid, or when the file cannot be written. */
 export async function openAuditTrail(options: AuditOptions, parts: AuditTrailParts): Promise<AuditTrail> {
   const { logFile: path, policyFile, maxBytes = defaultMaxBytes, maxAgeMs, maxBackups = defaultMaxBackups } = options;
   const policy = policyFile === undefined ? defaultAuditPolicy : await readAuditPolicy(policyFile);
@@ -54,7 +57,7 @@ export async function openAuditTrail(options: AuditOptions, parts: AuditTrailPar
 
 /** Records requests by a policy. */
 export class AuditTrail {
-  /** True: a write is refused unless its entry is written. */
+  /** True when a write is refused unless its entry is written. */
   readonly isRequired: boolean;
   readonly clock: Clock;
   readonly #rules: AuditRules;
@@ -77,12 +80,15 @@ export class AuditTrail {
     return this.#rules.decide(user, attributes);
   }
 
-  /** Adds the entry of a moment, which is written soon; does not wait for it. */
+  /** Adds the entry of a stage, which is written soon. Does not wait until it is written. */
   record(moment: AuditMoment): void {
     this.#log.add(auditLine(moment));
   }
 
-  /** Resolves once the entry of a moment of a request is written. Rejects with ApiError ServiceUnavailable when it cannot be recorded. */
+  /**
+   * Adds the entry of a stage, and resolves once it is written. Rejects with ApiError ServiceUnavailable when it cannot
+   * be written.
+   */
   async recordNow(moment: AuditMoment): Promise<void> {
     try {
       await this.#log.addNow(auditLine(moment));

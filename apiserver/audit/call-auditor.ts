@@ -12,11 +12,11 @@ import { hasSecretBody } from './secret-bodies.ts';
 export interface AuditedCall {
   readonly user: UserInfo;
   readonly attributes: ResourceAttributes;
-  /** undefined for a client that may do everything. */
+  /** The decision that allowed the write; undefined for a client that may do everything. */
   readonly decision: Decision | undefined;
   /** The URI of the same request over HTTP. */
   readonly uri: string;
-  /** The code of a success. */
+  /** The status code that a successful response would have over HTTP. */
   readonly code: number;
   /** Returns the written object; undefined when it is too large for an entry. Called when the policy records bodies. */
   readonly body?: (() => unknown) | undefined;
@@ -121,7 +121,7 @@ class BegunCall {
   }
 }
 
-/** Returns the name of the object of a result, since a creation may leave the choice of the name to the server. */
+/** Returns the name of the object in a result, since the server may have chosen the name of a new object. */
 function nameOf(answered: unknown): string | undefined {
   const metadata: unknown = typeof answered === 'object' && answered !== null ? Reflect.get(answered, 'metadata') : {};
   const name: unknown = typeof metadata === 'object' && metadata !== null ? Reflect.get(metadata, 'name') : undefined;

@@ -1,12 +1,12 @@
-/** The memory that an empty buffer has; most batches fit. */
+/** The bytes of memory of an empty buffer. Most batches fit into it. */
 const usualBytes = 384 * 1024;
 
-/** Bytes of one UTF-16 unit, at most. */
+/** The maximum number of bytes in UTF-8 of one UTF-16 code unit. */
 const maxUnitBytes = 3;
 
 /**
- * Gathers lines as bytes, and encodes each line at once. When lines wait as strings for 50 ms, their garbage collection and
- * encoding are half of the cost of an audit entry.
+ * Collects lines as bytes, and encodes each line as soon as it is added. If lines waited as strings for 50 ms, their
+ * garbage collection and encoding would be half of the cost of an audit entry.
  */
 export class LineBuffer {
   #memory: Buffer | undefined;
@@ -33,14 +33,14 @@ export class LineBuffer {
     this.#lines += 1;
   }
 
-  /** Forgets all lines. The memory is kept for the next ones, unless there were unusually many. */
+  /** Removes all lines. The memory is kept for the next lines, unless it had grown. */
   clear(): void {
     if (this.#length > usualBytes) this.#memory = undefined;
     this.#length = 0;
     this.#lines = 0;
   }
 
-  /** Returns the memory, with room for this number of further bytes. */
+  /** Returns the memory, grown if needed, so that it has space for this number of further bytes. */
   #roomFor(bytes: number): Buffer {
     const needed = this.#length + bytes;
     let memory = (this.#memory ??= Buffer.allocUnsafeSlow(usualBytes));

@@ -8,8 +8,8 @@ export interface LogFileOptions {
   /** A file that would grow beyond this size is rotated. */
   readonly maxBytes: number;
   /**
-   * A file whose first entry is older is rotated, and rotated files that are older are deleted. undefined when age does
-   * not matter.
+   * A file whose first entry is older than this is rotated, and rotated files that are older are deleted. undefined:
+   * files are neither rotated nor deleted because of their age.
    */
   readonly maxAgeMs?: number | undefined;
   /** The number of rotated files that are kept. */
@@ -24,7 +24,7 @@ export class LogFile {
   #handle: FileHandle | undefined;
   #size = 0;
   #sinceMs: number | undefined;
-  /** True for a file; a device or a pipe cannot be rotated. */
+  /** True for a regular file. A device or a pipe cannot be rotated. */
   #isFile = false;
   /** True after a write that failed in the middle of a line. */
   #isTorn = false;
@@ -33,7 +33,7 @@ export class LogFile {
     this.#options = options;
   }
 
-  /** Opens the file, which is created when it is absent. Rejects when that is not possible. */
+  /** Opens the file, and creates it when it is absent. Rejects when it cannot be opened. */
   async open(): Promise<FileHandle> {
     const { path } = this.#options;
     const flags = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOCTTY;
@@ -52,7 +52,7 @@ export class LogFile {
     }
   }
 
-  /** Writes all lines. Rejects when not all could be written; the file is opened again by the next call. */
+  /** Writes all lines. Rejects when not all could be written; the next call then opens the file again. */
   async append(lines: Buffer, nowMs: number): Promise<void> {
     let handle = this.#handle ?? (await this.open());
     if (this.#mustRotate(lines.length, nowMs)) handle = await this.#rotate(nowMs);
@@ -66,7 +66,7 @@ export class LogFile {
     }
   }
 
-  /** Deletes rotated files beyond the limits. */
+  /** Deletes rotated files that are too old or too many. */
   async prune(nowMs: number): Promise<void> {
     const { maxAgeMs = Number.POSITIVE_INFINITY, maxBackups, path } = this.#options;
     const rotated = (await rotatedFiles(path)).toReversed();
@@ -136,7 +136,7 @@ export async function rotatedFiles(path: string): Promise<readonly RotatedFile[]
     .toSorted((a, b) => a.rotatedMs - b.rotatedMs || (a.path < b.path ? -1 : 1));
 }
 
-/** Rotated files are called `audit-2026-11-22T19-10-13.123.log`, for `audit.log`. */
+/** Returns a free name for a file that is rotated now, such as `audit-2026-11-22T19-10-13.123.log` for `audit.log`. */
 async function freeName(path: string, nowMs: number): Promise<string> {
   const { start, end } = nameParts(path);
   for (let atMs = nowMs; ; atMs += 1) {
@@ -160,7 +160,7 @@ function timeIn(text: string): number {
   return day === undefined ? Number.NaN : Date.parse(`${day}${hours}:${minutes}:${seconds}Z`);
 }
 
-/** Returns the time of the first entry; undefined when it cannot be read. */
+/** Returns the time of the first entry in a file; undefined when it cannot be read. */
 async function firstTimeOf(path: string): Promise<number | undefined> {
   const handle = await open(path, 'r');
   try {

@@ -9,12 +9,12 @@ const policyKeys = ['apiVersion', 'kind', 'metadata', 'rules', 'omitStages', 'om
 const listKeys = ['users', 'userGroups', 'verbs', 'nonResourceURLs'] as const;
 const ruleKeys = ['level', ...listKeys, 'resources', 'namespaces', 'omitStages', 'omitManagedFields'];
 
-/** Reads the file of `--audit-policy`. Rejects with SettingsFileError, naming file and line. */
+/** Reads the file of `--audit-policy`. Rejects with a SettingsFileError that names file and line. */
 export async function readAuditPolicy(path: string): Promise<AuditPolicy> {
   return parseAuditPolicy(await readSettingsText(path));
 }
 
-/** @throws SettingsFileError that names file and line */
+/** Parses the text of an audit policy. @throws SettingsFileError that names file and line */
 export function parseAuditPolicy(file: SettingsText): AuditPolicy {
   const fields = parseSettings(file).withKeys(policyKeys);
   if (fields.text('apiVersion') !== apiVersion) throw fields.mistake('apiVersion', `must be ${apiVersion}`);

@@ -1,4 +1,4 @@
-/** Larger bodies are left out of entries. */
+/** The maximum length of a body in an entry. Longer bodies are left out. */
 export const maxBodyLength: number = 64 * 1024;
 
 /** The text that {@link recordedJson} returns for a body that is too large. */
@@ -21,7 +21,7 @@ function withoutManagedFields(value: unknown): unknown {
   return { ...value, metadata: { ...value.metadata, managedFields: undefined } };
 }
 
-/** The bodies of an entry. */
+/** The bodies of request and response in an audit entry. */
 export interface RecordedBodies {
   readonly requestObject?: string;
   readonly responseObject?: string;
@@ -29,8 +29,8 @@ export interface RecordedBodies {
 }
 
 /**
- * Returns the bodies of an entry, from the results of {@link recordedJson}; undefined for a body that the entry must
- * not contain. An annotation says that a body was too large.
+ * Returns the bodies of an entry. `sent` and `answered` are results of {@link recordedJson}, or undefined for a body
+ * that the policy leaves out. For a body that was too large, the entry has an annotation instead.
  */
 export function recordedBodies(sent: string | undefined, answered: string | undefined): RecordedBodies {
   return {

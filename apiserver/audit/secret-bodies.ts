@@ -1,18 +1,22 @@
 import type { Attributes } from '../authorization/attributes.ts';
 
-/** Resources whose bodies hold a secret, by `<plural>.<group>`. */
+/** Resources whose bodies contain a secret, as `<plural>.<group>`. */
 const secretResources: ReadonlySet<string> = new Set([
   'secrets.',
   'tokenreviews.authentication.k8s.io',
   'externaleffects.controllers.homeostat.internal',
 ]);
 
-/** Subresources whose bodies hold a secret, of any kind: `serviceaccounts/<name>/token`, `users/<name>/password`. */
+/**
+ * Subresources whose bodies contain a secret, whatever the kind: `serviceaccounts/<name>/token`,
+ * `users/<name>/password`.
+ */
 const secretSubresources: ReadonlySet<string> = new Set(['token', 'password']);
 
 /**
- * Returns true for a request whose bodies are never recorded, whatever the policy: Secrets, results of external effects, tokens and passwords, and
- * all requests that are not for resources, such as a login.
+ * Returns true for a request whose bodies are never recorded, whatever the audit policy says. These are requests for
+ * Secrets, results of external effects, tokens and passwords, and all requests that are not for resources, such as a
+ * login.
  */
 export function hasSecretBody(attributes: Attributes): boolean {
   if (!attributes.isResource) return true;
@@ -20,7 +24,7 @@ export function hasSecretBody(attributes: Attributes): boolean {
   return secretResources.has(`${resource}.${group}`) || secretSubresources.has(subresource ?? '');
 }
 
-/** Parameters whose values are recorded: those of Kubernetes and of this server. */
+/** The query parameters of Kubernetes and of this server, whose values are not secret, so they are recorded. */
 const plainParameters: ReadonlySet<string> = new Set(
   (
     'allowWatchBookmarks continue dryRun exclude fieldManager fieldSelector fieldValidation force gracePeriodSeconds ' +
@@ -46,7 +50,7 @@ function recordedParameter(pair: string): string {
   return plainParameters.has(name) ? pair : `${name}=…`;
 }
 
-/** Shortens a text that clients choose. */
+/** Shortens a text that a client chose. */
 export function clipped(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`;
 }

@@ -2,25 +2,28 @@
 export interface ResourceAttributes {
   readonly isResource: true;
   /**
-   * get, list, watch, create, update, patch, delete, deletecollection, or a verb of RBAC itself: escalate, bind,
-   * impersonate.
+   * The verb: get, list, watch, create, update, patch, delete, deletecollection, or a verb that only RBAC has:
+   * escalate, bind, impersonate.
    */
   readonly verb: string;
-  /** Empty for the core group. */
+  /** The API group; empty for the core group. */
   readonly group: string;
   readonly version: string;
   /** The plural. */
   readonly resource: string;
   readonly subresource?: string | undefined;
-  /** Absent for a request at the cluster scope, and for one across all namespaces. */
+  /** The namespace; absent for a request at the cluster scope, and for a request across all namespaces. */
   readonly namespace?: string | undefined;
-  /** Absent for creations, lists, watches and deletions of collections, unless a field selector names one object. */
+  /**
+   * The name of the object; absent for creations, lists, watches and deletions of collections, unless a field selector
+   * names one object.
+   */
   readonly name?: string | undefined;
 }
 
 /**
- * A request for anything else: discovery, metrics, documentation, an endpoint of a plugin. Kubernetes'
- * `nonResourceURLs`.
+ * A request for anything but objects: discovery, metrics, documentation, an endpoint of a plugin. Kubernetes calls such
+ * paths `nonResourceURLs`.
  */
 interface PathAttributes {
   readonly isResource: false;

@@ -5,25 +5,25 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 export interface Decision {
   readonly allowed: boolean;
   /**
-   * The rule that decided, in words; it is part of reviews and audit entries. Empty when no rule allows the request.
+   * A text that names the rule that allows the request, for reviews and audit entries. Empty when no rule allows it.
    */
   readonly reason: string;
 }
 
-/** Decides from memory, in microseconds. */
+/** Decides whether a user may do something. The decision takes microseconds, because all roles are in memory. */
 export interface Authorizer {
   decide(user: UserInfo, attributes: Attributes): Decision;
   /**
-   * Returns the rules that a user has in a namespace, each once; with `namespace` undefined, those for the whole
-   * cluster.
+   * Returns the rules that a user has in a namespace, without duplicates. If `namespace` is undefined, returns the
+   * rules for the whole cluster.
    */
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[];
   /**
-   * Returns a promise that resolves when memory has all writes that any replica has acknowledged so far, for decisions
-   * about this user that must know them; undefined when memory is never behind. Requests that wait at the same time
-   * share one query to the database.
+   * Returns a promise that resolves when memory has all writes that any replica has acknowledged so far. A decision
+   * about this user that depends on them waits for it. undefined when memory is never behind, or when no write can
+   * change the decision. Requests that wait at the same time share one query to the database.
    */
   reach(user: UserInfo): Promise<void> | undefined;
-  /** Calls the listener after each change of what users may do; returns a function that ends this. */
+  /** Calls the listener after each change of the permissions of users. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }

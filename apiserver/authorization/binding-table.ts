@@ -13,16 +13,19 @@ interface Granting {
   readonly subject: Subject;
 }
 
-/** The grants of one user or group in one scope, made at the first decision after a change. */
+/**
+ * The bindings of one user or group in one scope, and the grants that are computed from them at the first decision
+ * after a change.
+ */
 interface Holding {
   readonly bindings: Map<Granting, RoleKey>;
   grants: Grants | undefined;
 }
 
-/** The grants by namespace; the empty text stands for the whole cluster. */
+/** The {@link Holding} of one user or group in each namespace; the empty text is the key for the whole cluster. */
 type Holdings = Map<string, Holding>;
 
-/** The keys of a binding in the other maps. */
+/** The keys under which the other maps have a binding. */
 interface Placed {
   readonly roleKey: RoleKey;
   readonly at: readonly { readonly holder: Map<string, Holdings>; readonly name: string; readonly by: Granting }[];
@@ -36,7 +39,7 @@ export class BindingTable {
   readonly #users = new Map<string, Holdings>();
   readonly #groups = new Map<string, Holdings>();
   readonly #placed = new Map<string, Placed>();
-  /** The bindings of each role: a change of the role changes the permissions that they grant. */
+  /** For each role, the holdings that have a binding to it. A change of the role changes their grants. */
   readonly #holdersOf = new Map<RoleKey, Map<string, readonly Holding[]>>();
 
   constructor(roles: RoleTable) {
@@ -84,7 +87,7 @@ export class BindingTable {
     }
   }
 
-  /** Called when the rules of these roles may have changed. */
+  /** Drops the computed grants of all who have these roles, because the rules of the roles may have changed. */
   onRoles(keys: readonly RoleKey[]): void {
     for (const key of keys) {
       for (const holdings of this.#holdersOf.get(key)?.values() ?? []) {
@@ -93,7 +96,10 @@ export class BindingTable {
     }
   }
 
-  /** Returns the first defined result for the grants of a user: in the cluster, then in the namespace. */
+  /**
+   * Calls `ask` with the user's grants for the cluster, then with those in the namespace, and returns the first result
+   * that is not undefined.
+   */
   first<Answer>(
     user: UserInfo,
     namespace: string | undefined,
@@ -147,7 +153,7 @@ function keyOf({ namespace = '', name }: Pick<BindingContent, 'name' | 'namespac
   return `${namespace}/${name}`;
 }
 
-/** Returns the decision of a binding, in Kubernetes' words. */
+/** Returns the decision that allows a request by a binding, with a reason in the words of Kubernetes. */
 function decisionOf({ binding: { name, namespace, roleRef }, subject }: Granting): Decision {
   const binding = namespace === undefined ? `ClusterRoleBinding "${name}"` : `RoleBinding "${name}/${namespace}"`;
   const who =

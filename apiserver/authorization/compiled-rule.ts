@@ -1,9 +1,9 @@
 import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 
-/** From this size on, a hash set is faster than a search of the list. */
+/** The largest list that is searched item by item. For longer lists, a hash set is faster. */
 const smallList = 8;
 
-/** The texts of a list in a rule; `*` among them means all. */
+/** A list of texts in a rule. If it contains `*`, it matches every text. */
 class TextSet {
   readonly #isAll: boolean;
   readonly #list: readonly string[];
@@ -21,8 +21,8 @@ class TextSet {
 }
 
 /**
- * A rule in the form in which requests are compared with it. Made once for each rule of a role, and shared by its
- * bindings.
+ * A rule of a role, compiled for fast comparison with requests. Each rule is compiled once, and all bindings of the
+ * role share the result.
  */
 export class CompiledRule {
   readonly rule: PolicyRule;
@@ -51,7 +51,9 @@ export class CompiledRule {
     return this.#verbs.has(verb) && this.#groups.has(group);
   }
 
-  /** True when the rule names the resource, or `anyParent`: the same subresource of all resources. */
+  /**
+   * True when the rule names the resource, or `anyParent`, the form that names the same subresource of all resources.
+   */
   hasResource(resource: string, anyParent: string | undefined): boolean {
     return this.#resources.has(resource) || (anyParent !== undefined && this.#resources.has(anyParent));
   }

@@ -4,7 +4,10 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 
 const allowed = { allowed: true, reason: '' };
 
-/** Returns one rule for each permission of a rule: with one verb, and one path or one group, resource and name. */
+/**
+ * Splits a rule into its permissions. Each is a rule with one verb, and either with one path or with one group,
+ * resource and name.
+ */
 export function permissionsOf({
   verbs,
   apiGroups = [],
@@ -33,7 +36,7 @@ export function permissionCount({ verbs, apiGroups, resources, resourceNames, no
   return verbs.length * (ofResources + (nonResourceURLs?.length ?? 0));
 }
 
-/** True when grants include one permission, a rule from {@link permissionsOf}. */
+/** True when grants include a permission, which is one of the rules that {@link permissionsOf} returns. */
 export function includesPermission(
   grants: Grants,
   { verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule,
@@ -46,7 +49,7 @@ export function includesPermission(
   return grants.ofResource({ verb, group, resource, name: resourceNames?.[0] }) !== undefined;
 }
 
-/** True when rules include every permission of a rule. */
+/** True when `rules` together include every permission of `rule`. */
 export function covers(rules: readonly PolicyRule[], rule: PolicyRule): boolean {
   const grants = new Grants(rules.map((each) => ({ rule: new CompiledRule(each), decision: allowed })));
   return permissionsOf(rule).every((permission) => includesPermission(grants, permission));

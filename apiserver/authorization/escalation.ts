@@ -4,24 +4,24 @@ import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 import type { RbacAuthorizer } from './rbac-authorizer.ts';
 
 /**
- * The maximum number of permissions of one role that are compared with those of its writer; more would take long. A
- * permission is one verb on one resource of one group, or on one path.
+ * The maximum number of permissions of one role that are compared with the permissions of its writer, because the
+ * comparison of more would take long. A permission is one verb on one resource of one group, or on one path.
  */
 const maxPermissions = 10_000;
 
-/** The number of permissions that one message names, since people read it. */
+/** The maximum number of permissions that a message names, since people read it. */
 const maxNamed = 100;
 
 /**
- * Returns why a user may not grant these rules, in Kubernetes' words: the permissions that the user does not have. undefined
- * when the user has all of them.
+ * Returns the reason why a user may not grant these rules, in the words of Kubernetes: it lists the permissions that
+ * the user does not have. undefined when the user has all permissions.
  */
 export function escalationOf(
   authorizer: RbacAuthorizer,
   { user, namespace, rules }: { user: UserInfo; namespace: string | undefined; rules: readonly PolicyRule[] },
 ): string | undefined {
   const held = new Set(authorizer.rulesFor(user, namespace));
-  // Drops rules that the user has already: a role that is granted as a whole has the same rule objects.
+  // Leaves out rules that the user has. If the user has the whole role, its rules are the same objects.
   const open = rules.filter((rule) => !held.has(rule));
   const count = open.reduce((sum, rule) => sum + permissionCount(rule), 0);
   const who = `user ${JSON.stringify(user.username)} (groups=${quoteAll(user.groups)})`;
@@ -37,7 +37,7 @@ export function escalationOf(
   return `${who} is attempting to grant RBAC permissions not currently held:\n${named}`;
 }
 
-/** Joins permissions that differ in their verb alone. */
+/** Joins permissions that differ only in their verbs. */
 function compact(permissions: readonly PolicyRule[]): readonly PolicyRule[] {
   const joined = new Map<string, PolicyRule & { readonly verbs: string[] }>();
   for (const { verbs, ...place } of permissions) {

@@ -2,11 +2,11 @@ import type { Decision } from './authorizer.ts';
 import type { CompiledRule } from './compiled-rule.ts';
 import type { PolicyRule } from '../builtin/objects/rbac-objects.ts';
 
-/** A question about an object or a collection. */
+/** A question whether a request for an object or a collection is allowed. */
 export interface ResourceQuestion {
   readonly verb: string;
   readonly group: string;
-  /** The plural, and for a subresource `<plural>/<subresource>`. */
+  /** The plural, or `<plural>/<subresource>` for a subresource. */
   readonly resource: string;
   /** undefined when the request names no object. */
   readonly name: string | undefined;
@@ -19,17 +19,21 @@ export interface Grant {
   readonly decision: Decision;
 }
 
-/** Fewer rules than this are compared one by one. */
+/** Fewer rules than this are compared one by one, without an index. */
 const fewRules = 4;
 
-/** Decisions that are remembered; beyond it, all are forgotten. Reviews may ask for any verb and resource. */
+/**
+ * The maximum number of cached decisions. A full cache is cleared. It needs a limit, because reviews may ask about any
+ * verb and resource.
+ */
 const maxRemembered = 2000;
 
 type Remembered = Map<string, Map<string, Map<string, Decision | null>>>;
 
 /**
- * The rules that one user or group has in one scope: the cluster, or a namespace. Indexed by resource, by name and by path,
- * so that a decision reads few of them, however many there are; its memory is proportional to the rules.
+ * The rules that one user or group has in one scope: the cluster, or a namespace. They are indexed by resource, by name
+ * and by path, so that a decision reads few rules, however many there are. The memory is proportional to the number of
+ * rules.
  */
 export class Grants {
   readonly #byResource = new Map<string, Grant[]>();
@@ -46,7 +50,7 @@ export class Grants {
     this.#prefixLengths = [...new Set([...this.#byPrefix.keys()].map(({ length }) => length))];
   }
 
-  /** Returns the decision of a rule that allows the request; undefined when none does. */
+  /** Returns the decision of a rule that allows the request; undefined when no rule allows it. */
   ofResource(question: ResourceQuestion): Decision | undefined {
     const found = this.#ofAnyName(question);
     if (found !== undefined || question.name === undefined || this.#byName.size === 0) return found;
@@ -58,8 +62,8 @@ export class Grants {
   }
 
   /**
-   * Returns the decision of a rule that allows a request for a path; undefined when none does. A path that ends with
-   * `*` needs a rule for all paths below it.
+   * Returns the decision of a rule that allows a request for a path; undefined when no rule allows it. A path that ends
+   * with `*` needs a rule for all paths below it.
    */
   ofPath(verb: string, path: string): Decision | undefined {
     const found = firstWithVerb(this.#byPath.get(path), verb);
@@ -74,7 +78,7 @@ export class Grants {
     return undefined;
   }
 
-  /** Returns all rules; a rule that several bindings grant occurs several times. */
+  /** Returns all rules. If several bindings grant a rule, it occurs several times. */
   rules(): readonly PolicyRule[] {
     return this.#rules;
   }
@@ -87,7 +91,8 @@ export class Grants {
     const ofParent = anyParent === undefined ? undefined : this.#byResource.get(anyParent);
     const count = (own?.length ?? 0) + (any?.length ?? 0) + (ofParent?.length ?? 0);
     if (count === 0) return undefined;
-    // The lists are not joined into one first, which would take time: most decisions are made here.
+    // The three lists are searched one after the other. To join them into one would take time, and most decisions are
+    // made here.
     const decide = (): Decision | undefined =>
       search(own, question) ?? search(any, question) ?? search(ofParent, question);
     return count < fewRules ? decide() : this.#remember(question, decide);
@@ -119,19 +124,22 @@ export class Grants {
   }
 }
 
-/** The pattern of all documents of discovery, which all users may read. */
+/** The start of the paths of discovery documents, which all users may read. */
 const discoveryPrefix = '/apis/';
 
 /**
- * True for `/apis/<group>` and `/apis/<group>/<version>`. Below these are endpoints of plugins, which the pattern for
- * discovery must not open.
+ * True for `/apis/<group>` and `/apis/<group>/<version>`. Deeper paths are endpoints of plugins, to which the rule for
+ * discovery must not give access.
  */
 function isDiscovery(path: string): boolean {
   const segments = path.slice(discoveryPrefix.length).split('/');
   return segments.length <= 2 && (!path.endsWith('*') || path === `${discoveryPrefix}*`);
 }
 
-/** Returns the form in which a rule names a subresource of all resources; undefined when it is no subresource. */
+/**
+ * Returns the form in which a rule names this subresource of all resources; undefined when the resource is not a
+ * subresource.
+ */
 function anyParentOf(resource: string): string | undefined {
   const slash = resource.indexOf('/');
   return slash < 0 ? undefined : `*${resource.slice(slash)}`;
@@ -155,7 +163,7 @@ function push(index: Map<string, Grant[]>, key: string, grant: Grant): void {
   getOrAdd(index, key, () => []).push(grant);
 }
 
-/** Returns the value of a key, which is made when it is absent. */
+/** Returns the value of a key. If it is absent, creates it with `make` and adds it to the map. */
 export function getOrAdd<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   const known = map.get(key);
   if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 import type { Requirement } from '@homeostat/controller-runtime/api';
 import type { LabelSelector } from '../builtin/objects/rbac-objects.ts';
 
-/** The requirements that labels must meet, all of them. */
+/** A list of requirements, all of which labels must meet. */
 export type LabelMatcher = readonly Requirement[];
 
 const operators: Readonly<Record<string, Requirement['operator']>> = {
@@ -11,7 +11,7 @@ const operators: Readonly<Record<string, Requirement['operator']>> = {
   DoesNotExist: 'absent',
 };
 
-/** Returns the requirements of a label selector that is valid. An empty one selects everything. */
+/** Returns the requirements of a valid label selector. An empty selector selects everything. */
 export function selectorOf({ matchLabels, matchExpressions }: LabelSelector): LabelMatcher {
   const equal = Object.entries(matchLabels ?? {}).map(([key, value]): Requirement => ({
     key,
@@ -20,7 +20,7 @@ export function selectorOf({ matchLabels, matchExpressions }: LabelSelector): La
   }));
   const others = (matchExpressions ?? []).map(({ key, operator, values }): Requirement => ({
     key,
-    // An operator that does not exist selects nothing.
+    // An unknown operator selects nothing.
     operator: operators[operator] ?? 'in',
     values: values ?? [],
   }));

@@ -15,7 +15,7 @@ const asked: ResourceAttributes = {
   name: 'one',
 };
 
-/** An authorizer with a role that ann has in a namespace, or in the cluster. */
+/** Returns an authorizer with a role that ann has in a namespace, or in the whole cluster. */
 function authorizerWith(rule: Partial<PolicyRule>, namespace?: string): RbacAuthorizer {
   const authorizer = new RbacAuthorizer();
   const rules = [{ verbs: ['get'], apiGroups: [''], resources: ['secrets'], ...rule }];
@@ -36,7 +36,7 @@ describe('a decision by roles, after another decision about the same user,', () 
     { namespace: undefined },
   ];
   for (const other of others) {
-    it(`is not taken over from the request before, when ${Object.keys(other).join()} is now ${Object.values(other).join()}`, () => {
+    it(`is not reused from the previous request, when ${Object.keys(other).join()} is now ${Object.values(other).join()}`, () => {
       const authorizer = authorizerWith({}, 'home');
       expect(authorizer.decide(ann, asked).allowed).to.equal(true);
       expect(authorizer.decide(ann, { ...asked, ...other }).allowed).to.equal(false);
@@ -44,14 +44,14 @@ describe('a decision by roles, after another decision about the same user,', () 
     });
   }
 
-  it('is not taken over from a request for another object, when the rule names its objects', () => {
+  it('is not reused from a request for another object, when the rule names its objects', () => {
     const authorizer = authorizerWith({ resourceNames: ['one'] });
     expect(authorizer.decide(ann, asked).allowed).to.equal(true);
     expect(authorizer.decide(ann, { ...asked, name: 'two' }).allowed).to.equal(false);
     expect(authorizer.decide(ann, { ...asked, name: undefined }).allowed).to.equal(false);
   });
 
-  it('is not taken over from another user with the same name and other groups', () => {
+  it('is not reused from a user with the same name and other groups', () => {
     const authorizer = authorizerWith({});
     const subjects = [{ kind: 'Group', apiGroup, name: 'staff' }];
     authorizer.setBinding({

@@ -8,13 +8,13 @@ import type { PolicyRule, RoleRef } from '../builtin/objects/rbac-objects.ts';
 import type { BindingContent, RoleContent } from './role-content.ts';
 import { referredRole, RoleTable } from './role-table.ts';
 
-/** A request that some rule allows whatever object it names. */
+/** A request that a rule allows for all objects, whatever name the request has. */
 interface Allowed {
   readonly attributes: ResourceAttributes;
   readonly decision: Decision;
 }
 
-/** The decision about each request of a member. */
+/** The decision about every request of a member of `system:masters`. */
 const allowedToMasters: Decision = { allowed: true, reason: `group "${mastersGroup}" may do everything` };
 
 /** The rules that allow everything. */
@@ -23,18 +23,19 @@ export const fullAuthority: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-/** True for members of the group that may do everything. */
+/** True for members of `system:masters`, who may do everything. */
 export function isMaster({ groups }: UserInfo): boolean {
   return groups.includes(mastersGroup);
 }
 
 const refused: Decision = { allowed: false, reason: '' };
 
-/** Verbs of requests that name no object: a rule for certain names does not cover them. */
+/** Verbs of requests that name no object. A rule for certain names does not allow them. */
 const verbsWithoutName: readonly string[] = ['create', 'deletecollection'];
 
 /**
- * Decides by roles and bindings, which it has in memory. Whatever they say, members of `system:masters` may do everything.
+ * Decides by the roles and bindings, which are in memory. Members of `system:masters` may do everything, whatever roles
+ * they have.
  */
 export class RbacAuthorizer implements Authorizer {
   readonly #roles = new RoleTable();
@@ -42,19 +43,22 @@ export class RbacAuthorizer implements Authorizer {
   readonly #listeners = new Set<() => void>();
   readonly #reach: () => Promise<void> | undefined;
   /**
-   * The last request of each user that a rule allows whatever object it names, because most of a client's requests
-   * differ in the name alone. All are forgotten when roles or bindings change.
+   * A cache: for each user, the last request that a rule allows for all objects. Most requests of a client differ only
+   * in the name of the object. The cache is cleared when roles or bindings change.
    */
   #last = new WeakMap<UserInfo, Allowed>();
 
-  /** @param reach returns a promise that resolves when memory has all acknowledged writes; default: none */
+  /**
+   * Creates an authorizer without roles. @param reach returns a promise that resolves when memory has all acknowledged
+   * writes; by default, nothing waits
+   */
   constructor(reach: () => Promise<void> | undefined = () => undefined) {
     this.#reach = reach;
   }
 
   /**
-   * Returns undefined for members of `system:masters`: no role can take rights from them, so their requests need not
-   * wait.
+   * Returns undefined for members of `system:masters`. Their permissions do not depend on roles, so their requests need
+   * not wait.
    */
   reach(user: UserInfo): Promise<void> | undefined {
     return isMaster(user) ? undefined : this.#reach();
@@ -109,8 +113,8 @@ export class RbacAuthorizer implements Authorizer {
   }
 
   /**
-   * Returns the rules that a user has in a namespace, each once; when `namespace` is undefined, the rules for the whole
-   * cluster.
+   * Returns the rules that a user has in a namespace, without duplicates. If `namespace` is undefined, returns the
+   * rules for the whole cluster.
    */
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[] {
     if (isMaster(user)) return fullAuthority;
@@ -122,7 +126,7 @@ export class RbacAuthorizer implements Authorizer {
     return [...rules];
   }
 
-  /** True when the user's rules include one permission of a rule. */
+  /** True when the user has a permission, which is one of the rules that `permissionsOf` returns. */
   holds(user: UserInfo, namespace: string | undefined, permission: PolicyRule): boolean {
     return (
       this.#bindings.first(user, namespace, (grants) => includesPermission(grants, permission) || undefined) === true
@@ -151,7 +155,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-/** True for requests that differ only in name and version: a rule without names allows both or neither. */
+/** True for requests that differ only in name and version. A rule without names allows both of them, or neither. */
 function asksTheSame(one: ResourceAttributes, other: ResourceAttributes): boolean {
   return (
     one.verb === other.verb &&

@@ -7,7 +7,7 @@ export interface RoleContent {
   readonly namespace?: string | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly rules: readonly PolicyRule[];
-  /** The roles whose rules a ClusterRole collects; absent for a ClusterRole with rules of its own. */
+  /** Selectors of the roles whose rules a ClusterRole collects; absent for a role that has its own rules. */
   readonly aggregates?: readonly LabelSelector[] | undefined;
 }
 

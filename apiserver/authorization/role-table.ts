@@ -8,12 +8,15 @@ import type { LabelMatcher } from './label-selector.ts';
 interface Role {
   readonly content: RoleContent;
   readonly selectors: readonly LabelMatcher[] | undefined;
-  /** Made at first use; undefined again when a role that it collects rules of has changed. */
+  /**
+   * The rules that the role grants. They are computed at first use. They are undefined again after a change of a role
+   * whose rules this role collects.
+   */
   rules: readonly PolicyRule[] | undefined;
   compiled: readonly CompiledRule[] | undefined;
 }
 
-/** The place of a role: `<namespace>/<name>`, with an empty namespace for a ClusterRole. Names have no slash. */
+/** The key of a role: `<namespace>/<name>`, with an empty namespace for a ClusterRole. Names have no slash. */
 export type RoleKey = string;
 
 function roleKeyOf({ namespace = '', name }: { namespace?: string | undefined; name: string }): RoleKey {
@@ -25,7 +28,10 @@ export function referredRole({ kind, name }: RoleRef, namespace: string | undefi
   return roleKeyOf(kind === 'Role' ? { namespace, name } : { name });
 }
 
-/** All roles, with the rules that each grants. Those of an aggregated ClusterRole are the rules of the roles that it selects. */
+/**
+ * All roles, and the rules that each role grants. An aggregated ClusterRole grants the rules of the roles that it
+ * selects.
+ */
 export class RoleTable {
   readonly #roles = new Map<RoleKey, Role>();
   readonly #aggregated = new Map<RoleKey, Role>();
@@ -42,7 +48,7 @@ export class RoleTable {
     return this.#changed(content, key);
   }
 
-  /** Forgets a role, and returns the keys of all roles whose rules may have changed. */
+  /** Removes a role, and returns the keys of all roles whose rules may have changed. */
   remove(content: Pick<RoleContent, 'name' | 'namespace'>): readonly RoleKey[] {
     const key = roleKeyOf(content);
     this.#roles.delete(key);
@@ -85,7 +91,9 @@ export class RoleTable {
     return [key, ...this.#aggregated.keys()];
   }
 
-  /** Collects the rules of all roles that are selected, also by way of other aggregated roles, each rule once. */
+  /**
+   * Returns the rules of all roles that a role selects, directly or through other aggregated roles, without duplicates.
+   */
   #collect(role: Role): readonly PolicyRule[] {
     const rules = new Map<string, PolicyRule>();
     for (const { content } of this.#selected(role)) {

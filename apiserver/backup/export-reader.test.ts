@@ -16,7 +16,10 @@ function failureOf(read: () => unknown): string {
   return 'nothing is wrong';
 }
 
-/** Returns lines whose checks are correct, as a malicious or faulty program could write them. */
+/**
+ * Returns the text of an export with any records and correct check sums, as a malicious or faulty program could write
+ * it.
+ */
 function sealed(...records: object[]): Uint8Array {
   const check = new LineCheck();
   return bytes(records.map((record) => check.seal(record)).join(''));
@@ -27,7 +30,7 @@ const noObjects = { objects: 0, sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e
 const object = (key: string): object => ({ key, revision: 3, data: '{}' });
 
 describe('an export', () => {
-  it('returns each byte, key and revision in order, for any size of the pieces [slow]', async () => {
+  it('returns each byte, key and revision in order, whatever the size of the pieces in which it is read [slow]', async () => {
     const store = await openDatabase();
     await written(store, ...exampleObjects());
     const rows = await scanned(store);
@@ -43,7 +46,7 @@ describe('an export', () => {
     }
   });
 
-  it('of one line can be read one byte at a time', async () => {
+  it('can be read one byte at a time', async () => {
     const store = await openDatabase();
     await written(store, create('a', '{}'), create('b', 'ß'));
     const data = bytes(await exported(store));
@@ -80,7 +83,7 @@ describe('a damaged export', () => {
 
   const joined = (some: readonly string[]): Uint8Array => bytes(some.map((line) => `${line}\n`).join(''));
 
-  it('is refused for any changed bit, with the number of that line or the next', () => {
+  it('is refused for each changed bit, with the number of the changed line or of the next line', () => {
     let line = 1;
     for (let at = 0; at < data.byteLength; at += 1) {
       for (const bit of [1, 4, 128]) {
@@ -117,7 +120,7 @@ describe('a damaged export', () => {
     }
   });
 
-  it('is refused when anything follows its last line', () => {
+  it('is refused when its last line is followed by any text', () => {
     expect(failureOf(() => readWhole(joined([...lines, ''])))).to.equal(
       'line 11: it follows the last line of the export',
     );

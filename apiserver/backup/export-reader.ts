@@ -7,7 +7,7 @@ import { ObjectsDigest } from './objects-digest.ts';
 
 export interface ExportedObject {
   readonly key: string;
-  /** Revision of the object in the exported database. */
+  /** The revision of the object in the exported database. */
   readonly revision: number;
   readonly data: Uint8Array;
 }
@@ -16,11 +16,11 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const lineFeed = 0x0a;
 
-/** Reads an export piece by piece, and checks all of it. Throws only ExportFileErrors. */
+/** Reads an export piece by piece, and checks its whole content. All errors that it throws are ExportFileErrors. */
 export class ExportReader {
   readonly #check = new LineCheck();
   readonly #digest = new ObjectsDigest();
-  /** Pieces of a line whose end has not arrived yet. */
+  /** The pieces of the last line, whose end has not arrived yet. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   #line = 0;

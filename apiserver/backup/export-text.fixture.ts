@@ -15,7 +15,10 @@ export async function openDatabase(): Promise<Store> {
   return store;
 }
 
-/** Text of several scripts, with characters that JSON escapes and others; and bytes that are not text. */
+/**
+ * Contents of objects: texts of several scripts, with characters that JSON escapes and others that it does not, and
+ * bytes that are not text.
+ */
 const contents: readonly Uint8Array[] = [
   bytes('{}'),
   bytes(''),
@@ -27,7 +30,10 @@ const contents: readonly Uint8Array[] = [
   new Uint8Array(1.5 * 2 ** 20).fill(0x22),
 ];
 
-/** Creates each of the contents under two kinds, one of them Namespaced and in the core group. */
+/**
+ * Returns operations that create each of the contents under two kinds. One of the kinds is Namespaced, and in the core
+ * group.
+ */
 export function exampleObjects(): readonly Operation[] {
   return contents.flatMap((data, at) => [
     { op: 'create', key: key(`n${at}`), kind: 1, data },

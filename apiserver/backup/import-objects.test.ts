@@ -8,7 +8,7 @@ import type { ReadExport } from './export-text.fixture.ts';
 import { importObjects } from './import-objects.ts';
 import { refuseUnfinishedImport } from './unfinished-import.ts';
 
-/** Runs an import without a file. */
+/** Imports objects from memory instead of a file. */
 function importOf(store: Store, { proved, objects }: ReadExport): Promise<void> {
   async function* pages(): AsyncGenerator<readonly ExportedObject[]> {
     for (let from = 0; from < objects.length; from += 300) yield objects.slice(from, from + 300);
@@ -24,7 +24,7 @@ async function exportOf(...operations: Operation[]): Promise<ReadExport> {
   return found;
 }
 
-/** Returns a store that delegates to another one, except for some calls. */
+/** Returns a store that passes all calls to another store, except for those in `calls`. */
 function changed(store: Store, calls: Partial<Store>): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
@@ -44,7 +44,7 @@ describe('an import', () => {
   const many = (count: number): Operation[] =>
     Array.from({ length: count }, (_, at) => create(`n${at}`, `{"n":${at}}`));
 
-  it('creates the same objects with the same numbers of kinds, and starts its own history', async () => {
+  it('creates the same objects, gives each kind its number, and starts a new history', async () => {
     const source = await exportOf(...exampleObjects());
     await importOf(store, source);
     const rows = await scanned(store);
@@ -70,7 +70,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('starts after every revision that the database has had, even if the export has fewer', async () => {
+  it('starts at a revision above all that the database has had, even if the export has lower ones', async () => {
     await store.startHistory(70_000_000);
     const [revision = 0] = await written(store, create('old', ''));
     await written(store, { op: 'delete', key: key('old'), kind: 1, expect: revision });
@@ -86,7 +86,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('that was interrupted after any commit is marked, and the next import finishes it [slow]', async () => {
+  it('is marked as unfinished when it is interrupted after any commit, and the next import finishes it [slow]', async () => {
     const source = await exportOf(...many(3500));
     const failures: string[] = [];
     for (let commits = 0; ; commits += 1) {
@@ -121,7 +121,7 @@ describe('an import', () => {
     ]);
   });
 
-  it('of one file cannot be finished with another file', async () => {
+  it('of one file cannot be finished by an import of another file', async () => {
     const full = changed(store, { compact: () => Promise.reject(new Error('the disk is full')) });
     expect(await rejectionOf(importOf(full, await exportOf(create('a', '1'))))).to.have.property(
       'message',
@@ -133,7 +133,7 @@ describe('an import', () => {
     expect(((await rejectionOf(refuseUnfinishedImport(store))) as Error).message).to.contain('was not finished');
   });
 
-  it('fails and stays marked when the database stores something else', async () => {
+  it('fails and remains marked as unfinished when the database stores other data than it was given', async () => {
     const source = await exportOf(create('a', '1'), create('b', '2'));
     const spoiling: Store['commit'] = (batch) =>
       store.commit(batch.map((each) => (text(each.data) === '2' ? { ...each, data: bytes('3') } : each)));

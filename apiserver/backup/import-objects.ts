@@ -8,16 +8,18 @@ import { ObjectsDigest } from './objects-digest.ts';
 import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinished-import.ts';
 
 /**
- * The gap above the old revisions, so that no revision that a client of either database has seen identifies a new
- * state.
+ * The gap between the old revisions and the new ones. Clients may know revisions of the old database and of this one;
+ * no such revision may identify a new state.
  */
 const revisionGap = 1_000_000;
 
-/** Limits of one commit, unless the store has its own; the first limit that is reached ends the commit. */
+/** The limits of one commit, unless the store has its own. A batch ends at the first limit that it reaches. */
 const batchLimits: BatchLimits = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024 };
 
 export interface ImportSource {
-  /** Manifest and summary of the export, checked by a first reading of all of it. */
+  /**
+   * The manifest and the summary of the export. They are correct: the whole export has been read and checked before.
+   */
   readonly proved: ExportManifest & ExportSummary;
   /** The objects of the export, by key. */
   readonly objects: AsyncIterable<readonly ExportedObject[]>;
@@ -25,19 +27,19 @@ export interface ImportSource {
 
 /** The conversion between the exported form of objects and the form in the store. */
 export interface StoredForm {
-  /** The store without decryption: it returns the stored bytes. */
+  /** The store without decryption, which returns the bytes as they are stored. */
   readonly stored: Store;
-  /** True for exported bytes that are already encrypted, and are stored unchanged. */
+  /** True for exported bytes that are already encrypted, so that they are stored unchanged. */
   readonly isSealed: (data: Uint8Array) => boolean;
-  /** Returns a stored row in the form in which it was written. */
+  /** Returns a stored row, decrypted if it was encrypted. */
   readonly readable: (row: Row) => Row;
 }
 
 /**
- * Writes the objects of an export into an open store that is empty, or holds a part of the same import, which it then
- * completes. Resolves once the objects have been read back and their digest is that of the export. Until then a mark
- * in the database keeps it from being served or exported. Rejects with StoreError `refused` when the store holds
- * other objects.
+ * Writes the objects of an export into an open store that is empty. If the store has a part of the same import,
+ * completes it. Resolves once the objects have been read back, and their digest is that of the export. Until then the
+ * database is marked as unfinished, and can be neither served nor exported. Rejects with StoreError `refused` when the
+ * store has other objects.
  */
 export async function importObjects(
   store: Store,
@@ -72,8 +74,8 @@ async function prepare(store: Store, { revision, sha256 }: ExportManifest & Expo
 }
 
 /**
- * Returns the last key that is stored. An unfinished import holds the first objects of the export, since batches are
- * written in order, each as a whole.
+ * Returns the last key in the store. The store has all objects of the export up to this key, since batches are written
+ * in order, and each is one commit.
  */
 async function lastKey(store: Store): Promise<string> {
   let last = '';
@@ -83,7 +85,7 @@ async function lastKey(store: Store): Promise<string> {
   return last;
 }
 
-/** Creates objects in batches. */
+/** Creates objects, in batches of one commit each. */
 class BatchWriter {
   readonly #store: Store;
   readonly #limits: BatchLimits;
@@ -111,7 +113,7 @@ class BatchWriter {
     const lost = batch.find((_, position) => 'conflict' in (outcomes[position] ?? { conflict: true }));
     if (lost)
       throw new StoreError('diverged', `${lost.key} could not be created: another program writes to the database`);
-    // No client can resume a watch from the history of an import, so its log would only be a second copy of the
+    // The log of the import is deleted. No client can resume a watch from it, so it would only be a second copy of the
     // objects.
     await this.#store.compact(await this.#store.currentRevision(), this.#limits.maxOperations);
   }
@@ -139,6 +141,6 @@ async function prove(
   if (found.objects === objects && found.sha256 === sha256) return;
   throw new StoreError(
     'diverged',
-    `the database holds ${found.objects} objects, sha256 ${found.sha256}; the export has ${objects}, sha256 ${sha256}: it stays marked as unfinished`,
+    `the database holds ${found.objects} objects, sha256 ${found.sha256}; the export has ${objects}, sha256 ${sha256}: the database remains marked as unfinished`,
   );
 }

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
 
-/** Hexadecimal digits of the SHA-256 that a line keeps: enough against damage, not against forgery. */
+/**
+ * The number of hexadecimal digits of the SHA-256 that a line contains. They are enough to detect damage, but not
+ * forgery.
+ */
 const checkLength = 16;
 
 const pattern = new RegExp(`^,"check":"([0-9a-f]{${checkLength}})"}$`);
 const suffixLength = ',"check":""}'.length + checkLength;
 
 /**
- * The last field of each line, `check`, is a digest of the rest of the line and of the check of the line before. So a
- * changed, dropped, doubled or moved line is found at that line.
+ * Computes `check`, the last field of each line: a digest of the rest of the line and of the previous line's check. So
+ * a changed, missing, repeated or moved line is detected at that line.
  */
 export class LineCheck {
   #last = '';
@@ -20,7 +23,7 @@ export class LineCheck {
     return `${body},"check":"${this.#last}"}\n`;
   }
 
-  /** True when a line, without its line feed, is unchanged and follows the one before. */
+  /** True when a line, given without its line feed, is unchanged and follows the previous line. */
   accepts(line: Buffer): boolean {
     const end = Math.max(line.byteLength - suffixLength, 0);
     const found = pattern.exec(line.toString('latin1', end))?.[1];

@@ -18,7 +18,7 @@ export class ObjectsDigest {
     this.#objects += 1;
   }
 
-  /** Returns the digest in hexadecimal digits. Nothing can be added afterwards. */
+  /** Returns the digest in hexadecimal digits. No object can be added afterwards. */
   sum(): string {
     return this.#hash.digest('hex');
   }

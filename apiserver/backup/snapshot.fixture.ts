@@ -12,7 +12,7 @@ function creation(name: string, kind: number, size = 1200): Operation {
   return { op: 'create', key: key(name, plurals[kind - 1]), kind, data: new Uint8Array(size).fill(97) };
 }
 
-/** Three kinds of several pages each. */
+/** Creates objects of three kinds, with several pages of objects each. */
 async function fill(store: Store): Promise<void> {
   for (const [at] of plurals.entries()) {
     await written(store, ...Array.from({ length: 2000 }, (_, n) => creation(`n${n}`, at + 1)));
@@ -51,11 +51,11 @@ export function describeSnapshots(open: () => Promise<Store>): void {
   });
   afterEach(() => store.close());
 
-  it('of an empty store is empty', async () => {
+  it('is empty when the store is empty', async () => {
     expect(await collected(await Snapshot.of(store), async () => undefined)).to.deep.equal([]);
   });
 
-  it('contains the objects of its revision while others are created, changed and deleted', async () => {
+  it('contains the objects of its revision, although objects are created, changed and deleted while it is read', async () => {
     await fill(store);
     const snapshot = await Snapshot.of(store);
     const expected = await stateAt(store, snapshot.revision);
@@ -95,7 +95,7 @@ export function describeSnapshots(open: () => Promise<Store>): void {
     ]);
   });
 
-  it('has a single revision while writers continue [slow]', async () => {
+  it('contains all objects at one revision, while writers continue [slow]', async () => {
     await fill(store);
     let stopped = false;
     const writer = async (seed: number): Promise<void> => {
@@ -126,7 +126,7 @@ export function describeSnapshots(open: () => Promise<Store>): void {
     await Promise.all(writers);
   });
 
-  it('fails when history that it needs is compacted', async () => {
+  it('fails when changes that it needs are compacted', async () => {
     await fill(store);
     const snapshot = await Snapshot.of(store);
     const [revision = 0] = await written(store, create(randomUUID(), ''));

@@ -1,7 +1,9 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Row, Store } from '../store/store.ts';
 
-/** The maximum number of bytes of objects that are remembered because they changed before the snapshot read them. */
+/**
+ * The maximum number of bytes of the former states that a snapshot keeps: of objects that changed before it read them.
+ */
 const maxRememberedBytes = 256 * 1024 * 1024;
 
 const changesPerPage = 1000;
@@ -14,11 +16,14 @@ const changesPerPage = 1000;
 export class Snapshot {
   readonly revision: number;
   readonly #store: Store;
-  /** Changes up to this revision have been read. */
+  /** The revision up to which changes have been read. */
   #followed: number;
-  /** The key of the last object given out. */
+  /** The key of the last object that was yielded. */
   #passed = '';
-  /** The state at the revision of each object that has changed after it, by key. */
+  /**
+   * For each object that has changed after the snapshot's revision and was not yielded yet, its state at this revision,
+   * by key.
+   */
   readonly #past = new Map<string, Row | undefined>();
   #pastBytes = 0;
 
@@ -28,14 +33,15 @@ export class Snapshot {
     this.#followed = revision;
   }
 
-  /** Begins a snapshot of the present: it contains every write that was acknowledged before the call. */
+  /** Begins a snapshot at the current revision. It contains every write that was acknowledged before the call. */
   static async of(store: Store): Promise<Snapshot> {
     return new Snapshot(store, await store.currentRevision());
   }
 
   /**
-   * Yields the rows in pages, by key in the order of code points; can be called once. Rejects with CompactedError when the log
-   * is compacted faster than the pages are read, and with Error when more than 256 MiB of objects change meanwhile.
+   * Yields the rows in pages, in the order of the code points of their keys. It can be called once. Rejects with
+   * CompactedError when the log is compacted faster than the pages are read, and with Error when more than 256 MiB of
+   * objects change meanwhile.
    */
   async *pages(): AsyncGenerator<readonly Row[], void, undefined> {
     for await (const page of this.#store.scan()) {
@@ -72,8 +78,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns the rows of a page as of the revision. `last` is the last key of the page; it is undefined for the last
-   * page.
+   * Returns the rows of a page in their state at the snapshot's revision. `last` is the last key of the page; it is
+   * undefined for the rest after the last page.
    */
   #restored(page: readonly Row[], last?: string): readonly Row[] {
     const rows = page.filter(({ key }) => !this.#past.has(key));

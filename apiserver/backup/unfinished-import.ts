@@ -2,8 +2,9 @@ import type { Row, Store } from '../store/store.ts';
 import { StoreError } from '../store/store-error.ts';
 
 /**
- * An object that marks a database whose import is not finished: written before the first object, and deleted once all have
- * been checked. The store never assigns the number of this kind to a name, so that no model ever reads it.
+ * The object that marks a database as an unfinished import. It is written before the first imported object, and deleted
+ * once all objects have been checked. The store never assigns the kind's number 0 to a name, so no model reads this
+ * object.
  */
 const marker = { kind: 0, key: '/import' } as const;
 
@@ -18,7 +19,10 @@ export async function unfinishedImport(store: Store): Promise<string | undefined
   return row && Buffer.from(row.data).toString('utf8');
 }
 
-/** Rejects with StoreError `refused` when the database holds an unfinished import, and so an unknown part of the objects. */
+/**
+ * Rejects with StoreError `refused` when the database has an unfinished import, because some of its objects may be
+ * missing.
+ */
 export async function refuseUnfinishedImport(store: Store): Promise<void> {
   if ((await unfinishedImport(store)) === undefined) return;
   const message =

@@ -5,7 +5,7 @@ import { LineCheck } from './line-check.ts';
 import { ObjectsDigest } from './objects-digest.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** The database and time of an export. */
+/** The database and the time from which an export comes. */
 export interface ExportOrigin {
   readonly epoch: string;
   /** Time of the export, in milliseconds since 1970. */
@@ -13,8 +13,9 @@ export interface ExportOrigin {
 }
 
 /**
- * Yields the text of an export, whole lines at a time: a manifest, a line for each object by key, and a last line with their
- * number and digest. Rejects as {@link Snapshot.pages} does; without its last line, the text is not an export.
+ * Yields the text of an export, in pieces of whole lines: the manifest, a line for each object in the order of keys,
+ * and a last line with their number and digest. Rejects as {@link Snapshot.pages} does. A text without the last line is
+ * not an export.
  */
 export async function* writeExport(
   snapshot: Snapshot,
@@ -36,7 +37,10 @@ export async function* writeExport(
   yield check.seal({ objects, sha256: digest.sum() });
 }
 
-/** Returns the record of an object: its bytes as a string, or in base64 when they are not UTF-8. */
+/**
+ * Returns the record of an object for its line. The record has the object's bytes as a string, or in base64 when they
+ * are not UTF-8.
+ */
 function recordOf({ key, revision, data }: Row): object {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   return isUtf8(bytes)

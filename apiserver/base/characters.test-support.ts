@@ -5,8 +5,8 @@ const surrogates = 0x800;
 const codePoints = 0x11_00_00;
 
 /**
- * All characters, for `fc.string({ unit: characters })`. The unit `binary` of fast-check has the same, but takes 0.7 to 1.4 s of CPU time in
- * each process: it makes a table of all of them.
+ * All characters of Unicode, for `fc.string({ unit: characters })`. The unit `binary` of fast-check has the same
+ * characters, but takes 0.7 to 1.4 s of CPU time in each process, because it makes a table of all characters.
  */
 export const characters: fc.Arbitrary<string> = fc
   .integer({ min: 0, max: codePoints - surrogates - 1 })
@@ -16,7 +16,10 @@ function characterAt(index: number): string {
   return String.fromCodePoint(index < firstSurrogate ? index : index + surrogates);
 }
 
-/** fast-check also draws texts such as `__proto__` where it can split them into units. */
+/**
+ * Returns the index of a character. fast-check needs it to split texts such as `__proto__`, which it also draws, into
+ * units.
+ */
 function indexOf(character: unknown): number {
   const codePoint = String(character).codePointAt(0) ?? 0;
   return codePoint < firstSurrogate ? codePoint : codePoint - surrogates;

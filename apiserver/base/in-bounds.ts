@@ -1,6 +1,6 @@
 /**
- * Returns an item of a list whose index was checked before. The caller reads the list, so that V8 optimises each
- * access for the kind of list at that place.
+ * Returns its argument, an item that the caller has read from a list at a checked index. The caller itself reads the
+ * list, so that V8 optimises each read for the lists that occur there.
  * @throws RangeError when there is no item, which is a bug
  */
 export function inBounds<T>(item: T | undefined): T {

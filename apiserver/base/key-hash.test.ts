@@ -8,16 +8,16 @@ const keys = Array.from({ length: 20_000 }, (_, at) => `/registry/example.com/pe
 describe('keyHash', () => {
   it('spreads keys that differ in a few characters over all bits', () => {
     const hashes = keys.map((key) => keyHash(key, secret));
-    // Random numbers would pass: of 20,000 random numbers of 32 bits, only 0.05 pairs are equal on average.
+    // A random function would pass: among 20,000 random numbers of 32 bits, there are on average only 0.05 equal pairs.
     expect(new Set(hashes).size).to.be.above(keys.length - 4);
     for (let bit = 0; bit < 32; bit += 1) {
       const ones = hashes.filter((hash) => (hash >>> bit) & 1).length;
-      // The limit is six standard deviations.
+      // The limit is six standard deviations from half of the keys.
       expect(Math.abs(ones - keys.length / 2)).to.be.below(3 * Math.sqrt(keys.length));
     }
   });
 
-  it('stays the same function, since files of SQLite have its results', () => {
+  it('returns the same hashes in all versions, because SQLite files contain them', () => {
     const hashes = ['', 'a', 'ab', 'abc', '/registry/a/b/p-7', '\u{1f600}x'].map((key) => keyHash(key, secret));
     expect(hashes).to.deep.equal([1_073_805_102, 4_005_019_202, 445_055_048, 438_693_729, 614_481_715, 2_586_257_962]);
   });

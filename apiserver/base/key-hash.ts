@@ -2,8 +2,9 @@
 export type HashSecret = readonly [number, number];
 
 /**
- * HalfSipHash-1-3 of a string's code units, 32 bits without a sign. Clients choose keys; without the secret, they
- * cannot find many keys with equal hashes. SQLite's file has hashes, so the function must not change.
+ * Returns the HalfSipHash-1-3 of a string's code units, as an unsigned integer of 32 bits. Clients choose the keys, but
+ * without the secret they cannot find many keys with equal hashes. SQLite files contain hashes, so the function must
+ * not change.
  */
 export function keyHash(key: string, [low, high]: HashSecret): number {
   const { length } = key;
@@ -12,7 +13,7 @@ export function keyHash(key: string, [low, high]: HashSecret): number {
   let v1 = high | 0;
   let v2 = low ^ 0x6c796765;
   let v3 = high ^ 0x74656462;
-  // One round for each word and for the length, and three to finish.
+  // There is one round for each word, one for the length, and three to finish.
   for (let at = 0; at < words + 4; at += 1) {
     const unit = at * 2;
     let word = 0;

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
 export interface PeriodicTaskParts {
   readonly clock: Clock;
-  /** Time from the start to the first run, and from the end of each run to the next one. */
+  /** The time from the start to the first run, and from the end of each run to the start of the next run. */
   readonly intervalMs: number | (() => number);
   /** Never rejects. */
   readonly run: () => void | Promise<void>;
@@ -35,7 +35,7 @@ export class PeriodicTask {
     this.#timer.unref?.();
   }
 
-  /** Starts no further run, and resolves when the present one has ended. It cannot be started again. */
+  /** Starts no further run, and resolves when the current run has ended. The task cannot be started again. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#parts.clock.clearTimeout(this.#timer);

@@ -18,7 +18,10 @@ import { mutatingWebhookKind, validatingWebhookKind } from './webhook-kinds.ts';
 import { namespaceStrategy } from './namespace-strategy.ts';
 import { secretKind, secretStrategy } from './secret-kind.ts';
 
-/** The kinds that every server has: those of Kubernetes under Kubernetes' names, because stock clients rely on them. */
+/**
+ * The kinds that every server has. Kinds of Kubernetes have the names that they have there, because clients of
+ * Kubernetes rely on them.
+ */
 export const builtinKinds: readonly ModelDescriptor[] = [
   namespaceKind,
   eventKind,
@@ -39,7 +42,10 @@ export const builtinKinds: readonly ModelDescriptor[] = [
   controllerModel,
 ];
 
-/** Registers the kinds as the service's own, before others can take their names; resolves when they are served. */
+/**
+ * Registers the kinds as kinds of the server itself, before plugins can register their names. Resolves when the kinds
+ * are served.
+ */
 export async function openBuiltinKinds({
   schemes,
   table,
@@ -47,7 +53,7 @@ export async function openBuiltinKinds({
 }: {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
-  /** The domain of the service's own kinds, which are served in addition. */
+  /** The domain of the server's own kinds, which are registered as well. */
   readonly serviceDomain: string;
 }): Promise<void> {
   const kinds = [...builtinKinds, userKind(serviceDomain)];
@@ -55,7 +61,7 @@ export async function openBuiltinKinds({
   await Promise.all(kinds.map(async (kind) => table.whenReady(kind)));
 }
 
-/** Returns the rules that a kind adds to those of all kinds, if any. */
+/** Returns the rules that a kind has in addition to the rules of all kinds; undefined when it has none. */
 export function strategyOf(model: ModelDescriptor): KindStrategy | undefined {
   if (isNamespaceKind(model)) return namespaceStrategy;
   if (isBindingKind(model)) return bindingStrategy;

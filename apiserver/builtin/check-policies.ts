@@ -16,7 +16,7 @@ type Found = Generator<FieldViolation>;
 /** The maximum number of validations, variables and annotations of one policy. */
 const maxExpressions = 1000;
 
-/** Kubernetes' limit. */
+/** The maximum, as in Kubernetes. */
 const maxAuditAnnotations = 20;
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];

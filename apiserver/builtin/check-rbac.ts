@@ -23,19 +23,19 @@ interface Binding extends ApiObject {
   readonly subjects?: readonly Partial<Subject>[] | null;
 }
 
-/** Returns the violations of Kubernetes' rules in a Role, a hundred at most. */
+/** Returns the violations of Kubernetes' rules in a Role, at most a hundred. */
 export function checkRole({ rules }: Role & NamespacedObject): readonly FieldViolation[] {
   return firstViolations(rulesOf(rules ?? [], true));
 }
 
-/** Returns the violations of Kubernetes' rules in a ClusterRole, a hundred at most. */
+/** Returns the violations of Kubernetes' rules in a ClusterRole, at most a hundred. */
 export function checkClusterRole({ rules, aggregationRule }: Role): readonly FieldViolation[] {
   return firstViolations(both(rulesOf(rules ?? [], false), aggregationOf(aggregationRule)));
 }
 
 /**
- * Returns the violations of Kubernetes' rules in a RoleBinding or a ClusterRoleBinding, which may refer to roles of
- * these kinds.
+ * Returns the violations of Kubernetes' rules in a RoleBinding or a ClusterRoleBinding. `kinds` are the kinds of roles
+ * to which it may refer.
  */
 export function checkRoleBinding(
   next: Binding,

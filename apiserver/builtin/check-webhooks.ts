@@ -64,7 +64,7 @@ function* nameOf(name: string, field: string): Found {
     yield invalidField(field, name, 'should be a domain with at least three segments separated by dots');
 }
 
-/** Yields a violation for a value that is not supported. */
+/** Yields a violation if a value is not one of the supported values. */
 export function* choiceViolations(value: string | undefined, field: string, supported: readonly string[]): Found {
   if (value !== undefined && !supported.includes(value)) yield notSupported(field, value, supported);
 }
@@ -115,7 +115,9 @@ function* resourcesOf(resources: readonly string[], field: string): Found {
     yield invalidField(field, resources, "if '*' is present, must not specify other resources without subresources");
 }
 
-/** Yields the violations in the address of a webhook, or of the webhook of a conversion. */
+/**
+ * Yields the violations in the address of a webhook: of an admission webhook, or of a webhook that converts objects.
+ */
 export function* checkClientConfig(config: WebhookClientConfig, field: string): Found {
   const { url, service } = config;
   if ((url === undefined) === (service === undefined))
@@ -159,7 +161,10 @@ function* serviceOf(service: NonNullable<WebhookClientConfig['service']>, field:
   }
 }
 
-/** Yields the violations in the forms of conditions. Their expressions are checked elsewhere. */
+/**
+ * Yields the violations in the number and the names of conditions, and for empty expressions. Other mistakes in
+ * expressions are found elsewhere.
+ */
 export function* conditionsOf({ matchConditions = [] }: Pick<Webhook, 'matchConditions'>, field: string): Found {
   if (matchConditions.length > maxMatchConditions) {
     const message = `Too many: ${matchConditions.length}: must have at most ${maxMatchConditions} items`;
@@ -193,7 +198,7 @@ const labelRule =
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const labelForm = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
-/** Yields the violations in a list of review versions, also of conversions. */
+/** Yields the violations in a list of review versions, for admission webhooks and for webhooks that convert objects. */
 export function* checkReviewVersions(versions: readonly string[], field: string): Found {
   if (versions.length === 0) return void (yield required(field, `must specify one of ${reviewVersions.join(', ')}`));
   const known = new Set<string>();

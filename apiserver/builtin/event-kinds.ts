@@ -21,12 +21,12 @@ const reference = {
 const source = { type: 'object', properties: { component: text, host: text } } as const;
 const series = { type: 'object', nullable: true, properties: { count, lastObservedTime: time } } as const;
 
-/** The fields that both forms of an event have. */
+/** The fields that Events of both kinds have. */
 const common = { eventTime: time, series, action: text, reason: text, type: text, reportingInstance: text } as const;
 
 /**
- * Returns an index over a path, with its name in Kubernetes' field selectors. An absent value is the empty string, with which
- * clients select it: `involvedObject.namespace=`.
+ * Returns an index over a path. The index has the name that field selectors of Kubernetes use. An absent value is
+ * indexed as the empty string, because clients select it so: `involvedObject.namespace=`.
  */
 function eventIndex(name: string, path = name): IndexSpec {
   const segments = path.split('.');
@@ -44,7 +44,9 @@ function referenceIndexes(field: string): readonly IndexSpec[] {
   return fields.map((each) => eventIndex(`${field}.${each}`));
 }
 
-/** `v1 Event`: what `kubectl describe` and `kubectl events` show. Its columns are in views/event-columns.ts. */
+/**
+ * `v1 Event`: the events that `kubectl describe` and `kubectl events` show. Its columns are in views/event-columns.ts.
+ */
 export const eventKind: ModelDescriptor = defineModel({
   gvk: 'v1/Event',
   plural: 'events',
@@ -75,7 +77,9 @@ export const eventKind: ModelDescriptor = defineModel({
   ],
 });
 
-/** `events.k8s.io/v1 Event`: a kind of its own here; in Kubernetes, another form of the same objects. */
+/**
+ * `events.k8s.io/v1 Event`: here a kind with its own objects; in Kubernetes, another form of the objects of `v1 Event`.
+ */
 export const eventsGroupKind: ModelDescriptor = defineModel({
   gvk: 'events.k8s.io/v1/Event',
   plural: 'events',

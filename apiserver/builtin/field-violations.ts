@@ -5,7 +5,7 @@ import type { LabelSelector } from './objects/rbac-objects.ts';
 /** The maximum number of violations in a response, because people read it. */
 const maxViolations = 100;
 
-/** Returns the first violations that a search yields, a hundred at most, and then ends the search. */
+/** Returns the first violations that a search yields, at most a hundred, and then ends the search. */
 export function firstViolations(found: Iterable<FieldViolation>): readonly FieldViolation[] {
   const taken: FieldViolation[] = [];
   for (const violation of found) {

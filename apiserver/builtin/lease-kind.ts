@@ -33,7 +33,7 @@ const schema = {
   },
 } as const;
 
-/** The index of the terms of leases; a selector on it finds the lease of a term. */
+/** The name of the index of leases by their terms. A selector on it finds the lease of a term. */
 const termIndex = 'term';
 
 interface Lease extends ApiObject {
@@ -41,8 +41,9 @@ interface Lease extends ApiObject {
 }
 
 /**
- * A lease with a holder claims its term, by uid and transitions. The commit that hands the lease over, releases or deletes
- * it removes the claim. From then on, commits of the former leader, which require the claim, are refused.
+ * The unique index of terms. A lease with a holder claims its term: its uid and the number of transitions. A commit
+ * that gives the lease to another holder, releases it or deletes it removes the claim. Commits of the former leader
+ * require the claim, so they are refused from then on.
  */
 const termOfLease = new IndexSpec<Lease>({
   name: termIndex,
@@ -58,7 +59,7 @@ function termOf({ uid, transitions }: Pick<LeaderEpoch, 'uid' | 'transitions'>):
   return `${uid}/${transitions}`;
 }
 
-/** `coordination.k8s.io/v1 Lease`: what the leader election of Kubernetes' clients writes. */
+/** `coordination.k8s.io/v1 Lease`, which Kubernetes' clients write for leader election. */
 export const leaseKind: ModelDescriptor = defineModel({
   gvk: 'coordination.k8s.io/v1/Lease',
   plural: 'leases',
@@ -72,7 +73,10 @@ export const leaseKind: ModelDescriptor = defineModel({
   indexes: [termOfLease],
 });
 
-/** Returns the rules that leases impose on leaders. Both throw ApiError ServiceUnavailable while leases are not served yet. */
+/**
+ * Returns two functions: one returns the claim that a leader's writes require, the other whether the leader still holds
+ * its lease. Both throw ApiError ServiceUnavailable while leases are not served yet.
+ */
 export function leaderRules(table: ResourceTable): LeaderRules {
   const served = (): Resource => {
     const leases = table.get(leaseKind);

@@ -10,9 +10,9 @@ import { notReady } from '../registry/kinds/resource.ts';
 import { namespaceKind } from './namespace-kind.ts';
 
 /**
- * Returns the rule that objects of Namespaced kinds are created only in a namespace that exists and is not being deleted: their
- * creation requires its claim. The rule throws ApiError NotFound, naming the namespace, Forbidden, or ServiceUnavailable while
- * namespaces are not served yet.
+ * Returns the rule that an object of a Namespaced kind is created only in a namespace that exists and is not being
+ * deleted: the creation requires a claim of the namespace. The rule throws ApiError NotFound for an absent namespace,
+ * Forbidden for one that is being deleted, and ServiceUnavailable while namespaces are not served yet.
  */
 export function namespaceAdmission(table: ResourceTable): CreationRule {
   const getNamespaces = table.getterOf(namespaceKind);

@@ -2,13 +2,13 @@ import { checkDnsLabel, defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { liveIndex } from '../registry/kinds/live-claim.ts';
 
-/** `v1 Namespace`: where objects of Namespaced kinds live. */
+/** `v1 Namespace`, which contains objects of Namespaced kinds. */
 export interface NamespaceObject extends ApiObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
   readonly status?: { readonly phase?: 'Active' | 'Terminating' };
 }
 
-/** The entry of `spec.finalizers` until the namespace is empty. */
+/** The entry that `spec.finalizers` has until the namespace is empty. */
 export const namespaceFinalizer = 'kubernetes';
 
 /** The namespace that every server has. */

@@ -4,11 +4,11 @@ import type { KindStrategy } from '../registry/rules/kind-strategy.ts';
 import { defaultNamespace, namespaceFinalizer } from './namespace-kind.ts';
 import type { NamespaceObject } from './namespace-kind.ts';
 
-/** Selects a namespace by its name. */
+/** The label with the name of the namespace, by which selectors select it. */
 const nameLabel = 'kubernetes.io/metadata.name';
 
 /**
- * The rules of namespaces: a deleted namespace stays `Terminating` while `spec.finalizers` is not empty, which means
+ * The rules of namespaces. A deleted namespace remains `Terminating` while `spec.finalizers` is not empty, and that is
  * until it has no objects.
  */
 export const namespaceStrategy: KindStrategy = {
@@ -30,8 +30,8 @@ function finalizersOf(namespace: NamespaceObject): readonly string[] {
 }
 
 /**
- * Adds our own finalizer to those that a client sent. A value that is not a list stays unchanged: the schema refuses
- * it.
+ * Adds our own finalizer to those that a client sent. A value that is not a list remains unchanged, because the schema
+ * refuses it.
  */
 function withOwnFinalizer(sent: NamespaceObject): readonly string[] {
   const finalizers = finalizersOf(sent);
@@ -47,14 +47,17 @@ function complete(object: ApiObject, finalizers: readonly string[]): ApiObject {
   );
 }
 
-/** Adds the label with the name. Skips a malformed name, so that it is refused as a name and not as a label. */
+/**
+ * Adds the label with the name. If the name is malformed, adds no label, so that the error is about the name and not
+ * about the label.
+ */
 function withName(object: ApiObject): ApiObject {
   const { metadata } = object;
   if (checkDnsLabel(metadata.name).length > 0) return object;
   return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, [nameLabel]: metadata.name } } };
 }
 
-// A spec that is not an object stays unchanged: the schema refuses it.
+// A spec that is not an object remains unchanged, because the schema refuses it.
 function withFinalizers(object: NamespaceObject, finalizers: readonly string[]): NamespaceObject {
   if (!isObject(object.spec)) return object;
   const { finalizers: _before, ...spec } = object.spec ?? {};
@@ -66,7 +69,7 @@ function withPhase(object: NamespaceObject, phase: 'Active' | 'Terminating'): Na
   return isObject(object.status) ? { ...object, status: { ...object.status, phase } } : object;
 }
 
-/** True for an object, and for null, which counts as absent. */
+/** True for an object, and for undefined and null, which both count as absent. */
 function isObject(value: unknown): boolean {
   return value === undefined || (typeof value === 'object' && !Array.isArray(value));
 }

@@ -7,7 +7,7 @@ export const rbacGroup = 'rbac.authorization.k8s.io';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The rules of bindings: the group of roles, users and groups may be left out. */
+/** The rules of bindings. They fill in the API group of roles, users and groups, which clients may leave out. */
 export const bindingStrategy: KindStrategy = {
   completeNew: complete,
   completeNext: (next) => complete(next),
@@ -17,7 +17,9 @@ export const bindingStrategy: KindStrategy = {
   checkDelete: () => undefined,
 };
 
-/** Values of wrong types stay unchanged: the schema refuses them. */
+/**
+ * Adds the API groups that a client left out. Values of wrong types remain unchanged, because the schema refuses them.
+ */
 function complete(object: ApiObject): ApiObject {
   if (!isJsonObject(object)) return object;
   const { roleRef, subjects } = object;

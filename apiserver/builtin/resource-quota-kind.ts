@@ -3,18 +3,18 @@ import type { ApiObject, ModelDescriptor, NamespacedObject } from '@homeostat/co
 
 type Amounts = Readonly<Record<string, string | number>>;
 
-/** A bound on the number of objects in a namespace. */
+/** `v1 ResourceQuota`, which limits the number of objects in a namespace. */
 export interface ResourceQuotaObject extends NamespacedObject {
   readonly spec?: { readonly hard?: Amounts };
   readonly status?: {
     readonly hard?: Amounts;
     readonly used?: Amounts;
-    /** The replica that may create objects under this quota. */
+    /** The replica that counts objects for this quota. Only this replica may create them. */
     readonly counter?: string;
   };
 }
 
-/** `count/persons.people.example.com`; without a group for the core group, as in `count/secrets`. */
+/** Matches a key of a quota: `count/persons.people.example.com`, or, for kinds of the core group, `count/secrets`. */
 const keyForm = /^count\/[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/;
 
 const units: ReadonlyMap<string, number> = new Map([
@@ -25,7 +25,7 @@ const units: ReadonlyMap<string, number> = new Map([
   ['Mi', 1024 ** 2],
 ]);
 
-/** Returns the number of an amount such as `5`, `"5"` or `"2k"`; undefined when it is not a whole number. */
+/** Returns the value of an amount such as `5`, `"5"` or `"2k"`; undefined when it is not a whole number. */
 export function parseCount(amount: unknown): number | undefined {
   const [, digits, unit = ''] = /^(\d{1,12})(k|M|Ki|Mi)?$/.exec(String(amount)) ?? [];
   return digits === undefined ? undefined : Number(digits) * (units.get(unit) ?? Number.NaN);
@@ -37,20 +37,20 @@ const amounts = {
   additionalProperties: { 'x-kubernetes-int-or-string': true },
 } as const;
 
-/** The index of the replica that counts. */
+/** The name of the index of quotas by the replica that counts. */
 export const counterIndex = 'counter';
 
 /**
- * Returns the value of the claim that a creation under a quota requires. It names the replica that counts, and the
- * bounds.
+ * Returns the value of the claim that a creation under a quota requires. It names the quota, its generation, and the
+ * replica that counts.
  */
 export function counterValue({ uid, generation }: ApiObject['metadata'], counter: string): string {
   return `${uid}/${generation}/${counter}`;
 }
 
 /**
- * A quota claims the replica that counts, and its generation. When another replica counts, or the bounds change, the claim is
- * removed; creations that require it are refused then, and decided again.
+ * The unique index by which a quota claims its generation and the replica that counts. When another replica counts, or
+ * the limits change, the claim is removed. Creations that require it are then refused, and decided again.
  */
 const counterOfQuota = new IndexSpec<ResourceQuotaObject>({
   name: counterIndex,

@@ -56,7 +56,7 @@ export const secretKind: ModelDescriptor = defineModel({
   validate: (next, previous) => secretViolations(next, previous),
 });
 
-/** The rules of Secrets: `stringData` is added to `data`, and the type is set. No message quotes a value. */
+/** The rules of Secrets. They add `stringData` to `data`, and fill in the type. No message quotes a value. */
 export const secretStrategy: KindStrategy = completing((object: Secret, stored?: Secret): ApiObject => {
   const { stringData, data: sent, type, immutable, ...fields } = object;
   const texts = readValues(stringData, { model: gvk, field: 'stringData', areBytes: false });
@@ -101,7 +101,7 @@ function secretViolations(next: Secret, previous: Secret | undefined): readonly 
     ...typeViolations(next),
     ...(previous === undefined || previous.type === next.type ? [] : [typeChanged(next)]),
     ...immutableViolations(next, previous, ['data']),
-    // A hook of a plugin may have set stringData, after the server merged it into data.
+    // The server has moved stringData into data before the hooks ran, so only a hook of a plugin can have set it here.
     ...(next.stringData === undefined ? [] : [hookedText]),
   ];
 }
@@ -116,7 +116,9 @@ function typeChanged({ type }: Secret): FieldViolation {
   return { field: 'type', message: `Invalid value: ${JSON.stringify(type)}: field is immutable` };
 }
 
-/** Returns the violations of Kubernetes' rules for the types of Secrets that it knows. */
+/**
+ * Returns the violations of the rules that Kubernetes has for certain types of Secrets, such as `kubernetes.io/tls`.
+ */
 function typeViolations({ type = defaultType, data, metadata }: Secret): readonly FieldViolation[] {
   const has = (key: string): boolean => Object.hasOwn(data ?? {}, key);
   switch (type) {
@@ -151,7 +153,7 @@ function jsonViolations(key: string, data: Values | null = {}): readonly FieldVi
     JSON.parse(Buffer.from(value, 'base64').toString('utf8'));
     return [];
   } catch {
-    // The parser's error is left out, because it would quote the value.
+    // The message leaves out the parser's error, because it would quote the value.
     return [{ field, message: 'Invalid value: "<secret contents redacted>": must be valid JSON' }];
   }
 }

@@ -16,7 +16,10 @@ const reference = {
   },
 } as const;
 
-/** `v1 ServiceAccount`: the identity of a program, which proves it by a token of `serviceaccounts/<name>/token`. */
+/**
+ * `v1 ServiceAccount`: the identity of a program. The program proves its identity by a token, which
+ * `serviceaccounts/<name>/token` issues.
+ */
 export const serviceAccountKind: ModelDescriptor = defineModel({
   gvk: 'v1/ServiceAccount',
   plural: 'serviceaccounts',

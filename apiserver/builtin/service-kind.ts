@@ -23,8 +23,8 @@ const text = { type: 'string' } as const;
 const whole = { type: 'integer', format: 'int32' } as const;
 
 /**
- * `apiregistration.k8s.io/v1 APIService`: a version of a group that the server offers. It is read-only, and derived
- * from the served kinds: the server forwards no requests to other servers.
+ * `apiregistration.k8s.io/v1 APIService`: a version of a group that the server serves. It is read-only, because the
+ * server derives it from the served kinds, and forwards no requests to other servers.
  */
 export const apiServiceKind: ModelDescriptor = defineModel({
   gvk: 'apiregistration.k8s.io/v1/APIService',
@@ -67,7 +67,7 @@ export function isApiServiceKind({ group, kind }: Pick<ModelDescriptor, 'group' 
   return group === apiServiceKind.group && kind === apiServiceKind.kind;
 }
 
-/** True for kinds that clients can read and cannot write. */
+/** True for kinds that clients can only read. */
 export function isReadOnly({ group, kind }: ModelDescriptor): boolean {
   return (group === serviceKind.group && kind === serviceKind.kind) || isApiServiceKind({ group, kind });
 }

@@ -21,7 +21,7 @@ const keyPattern = /^[-._a-zA-Z0-9]+$/;
 const keyRule =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-/** Returns the violations of the names of values. */
+/** Returns the violations of the rules for the keys of values. */
 export function keyViolations(field: string, values: Values | null = {}): readonly FieldViolation[] {
   return Object.keys(values ?? {}).flatMap((key) =>
     keyProblems(key).map((rule) => ({
@@ -41,7 +41,8 @@ function keyProblems(key: string): readonly string[] {
 }
 
 /**
- * Returns the violations of values that a hook of a plugin has set, and that are not base64. It does not quote them.
+ * Returns a violation for each value that is not base64, which only a hook of a plugin can have set. The violations do
+ * not quote the values.
  */
 export function base64Violations(field: string, values: Values | null = {}): readonly FieldViolation[] {
   return Object.entries(values ?? {})
@@ -55,7 +56,7 @@ export function decodedLength(base64: string): number {
   return Math.floor((base64.length * 3) / 4) - padding;
 }
 
-/** Returns the violations of a change of an immutable object: only its metadata may change. */
+/** Returns the violations of a change of an immutable object, of which only the metadata may change. */
 export function immutableViolations(
   next: DataObject,
   previous: DataObject | undefined,
@@ -70,7 +71,7 @@ export function immutableViolations(
   ];
 }
 
-/** The 400 for a field of another type. The message does not quote the value. */
+/** Returns the error (400) for a field with a value of a wrong type. The message does not quote the value. */
 export function undecodable(model: Pick<ModelDescriptor, 'kind' | 'version'>, problem: string): Error {
   return badRequest(`${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${problem}`);
 }
@@ -83,9 +84,9 @@ interface ReadOptions {
 }
 
 /**
- * Returns the checked values of a field; undefined when it has none. Null in place of the field counts as no values,
- * null in place of a value as an empty one. Base64 is written in its canonical form. @throws ApiError BadRequest, as
- * a decoder would, which does not quote values
+ * Returns the checked values of a field; undefined when it has none. If the field is null, it has no values; a value
+ * that is null counts as an empty value. Base64 is returned in its canonical form. @throws ApiError BadRequest for a
+ * wrong type or wrong base64; the message does not quote values
  */
 export function readValues(value: unknown, { model, field, areBytes }: ReadOptions): Values | undefined {
   if (value === undefined || value === null) return undefined;
@@ -110,7 +111,7 @@ function canonicalBase64(text: string, refuse: (problem: string) => Error): stri
   return Buffer.from(plain, 'base64').toString('base64');
 }
 
-/** Returns the rules of a kind that has a single rule: a function completes each new or changed object. */
+/** Returns the rules of a kind that has only one rule: `complete` completes each new or changed object. */
 export function completing(complete: (object: ApiObject, stored?: ApiObject) => ApiObject): KindStrategy {
   return {
     completeNew: (object) => complete(object),

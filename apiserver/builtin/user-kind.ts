@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** A person who logs in by a password. The password is no part of the object. */
+/** A person who logs in with a password. The password is not a part of the object. */
 export interface UserObject extends ApiObject {
   readonly spec?: {
     readonly displayName?: string;
@@ -10,10 +10,10 @@ export interface UserObject extends ApiObject {
   };
 }
 
-/** The subresource that sets the password, and cannot be read. */
+/** The subresource that sets the password. It cannot be read. */
 export const passwordSubresource = 'password';
 
-/** The only one of the server's own groups that a User can be a member of. */
+/** The only group with the prefix `system:` of which a User can be a member. */
 const mastersGroup = 'system:masters';
 
 const spec = {
@@ -37,7 +37,10 @@ const spec = {
 
 const kinds = new Map<string, ModelDescriptor<UserObject>>();
 
-/** Returns the kind of users: `User` of `iam.<service domain>/v1alpha1`, Cluster scope. The name is the user's. */
+/**
+ * Returns the kind of users: `User` of `iam.<service domain>/v1alpha1`, with Cluster scope. The object's name is the
+ * name with which the user logs in.
+ */
 export function userKind(serviceDomain: string): ModelDescriptor<UserObject> {
   const known = kinds.get(serviceDomain);
   if (known !== undefined) return known;
@@ -58,12 +61,15 @@ export function userKind(serviceDomain: string): ModelDescriptor<UserObject> {
   return kind;
 }
 
-/** True for the kind of users of a server. */
+/** True for the kind of users, in the service domain of any server in this process. */
 export function isUserKind({ group, kind, plural }: ModelDescriptor): boolean {
   return kind === 'User' && plural === 'users' && group.startsWith('iam.') && kinds.has(group.slice('iam.'.length));
 }
 
-/** Groups with this prefix say how a user was identified, so no object can give them. */
+/**
+ * Returns the violation of a group that a User may not have. Groups with the prefix `system:` say how a user was
+ * authenticated, so a User cannot list them.
+ */
 function problemOfGroup(group: string, index: number): readonly { readonly field: string; readonly message: string }[] {
   if (!group.startsWith('system:') || group === mastersGroup) return [];
   const message = `Invalid value: ${JSON.stringify(group)}: groups that begin with "system:" are the server's own; only "${mastersGroup}" can be given`;

@@ -2,13 +2,13 @@ import { defineModel } from '@homeostat/controller-runtime/api';
 import type { JsonSchema, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { checkWebhooks } from './check-webhooks.ts';
 
-/** The group of webhooks and policies, whose own objects no webhook ever sees. */
+/** The API group of webhooks and policies. No webhook is called for objects of this group. */
 export const admissionGroup = 'admissionregistration.k8s.io';
 
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text, 'x-kubernetes-list-type': 'atomic' } as const;
 
-/** A selector of labels, which selects everything by default. */
+/** The schema of a label selector, which selects everything by default. */
 export const selector: JsonSchema = {
   type: 'object',
   default: {},
@@ -28,7 +28,7 @@ export const selector: JsonSchema = {
   },
 };
 
-/** The rules of webhooks and policies. */
+/** The fields of a rule of a webhook or a policy. */
 export const ruleFields: Readonly<Record<string, JsonSchema>> = {
   operations: { ...texts, description: 'CREATE, UPDATE, DELETE and CONNECT; * is each of them.' },
   apiGroups: { ...texts, description: 'The groups of the resources; the empty text is the core group.' },
@@ -40,7 +40,7 @@ export const ruleFields: Readonly<Record<string, JsonSchema>> = {
   scope: { ...text, default: '*', description: 'Cluster, Namespaced, or * for both.' },
 };
 
-/** How a webhook is called, also for conversions. */
+/** The fields that say how a webhook is called, for admission or for conversions. */
 export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
   url: { ...text, description: 'The address, https://host[:port]/path. A configuration has either url or service.' },
   service: {
@@ -51,13 +51,14 @@ export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
   },
   caBundle: {
     type: 'string',
-    // Tools that fill in the bundle later send an empty text first, which the format `byte` does not allow.
+    // An empty text is allowed, unlike by the format `byte`, because tools that fill in the bundle later first send an
+    // empty text.
     anyOf: [{ format: 'byte' }, { maxLength: 0 }],
     description: 'The authorities of the certificate of the webhook: PEM in base64.',
   },
 };
 
-/** The conditions in CEL of webhooks and policies. */
+/** The schema of conditions in CEL, of webhooks and of policies. */
 export const matchConditions: JsonSchema = {
   type: 'array',
   description: 'Conditions in CEL, all of which must be true for a call.',

@@ -23,18 +23,21 @@ export interface AuditedClientParts {
   readonly client: LocalClient;
   readonly auditor: CallAuditor;
   readonly user: UserInfo;
-  /** Absent for a client that may do everything. */
+  /** The guard that decides about calls; absent for a client that may do everything. */
   readonly guard?: ClientGuard | undefined;
 }
 
-/** A write, as its entry shows it. */
+/** A write, as its audit entry shows it. */
 interface Write extends GuardedCall {
   readonly options: WriteOptions;
-  /** The body of the request. */
+  /** The body that the same request would have over HTTP. */
   readonly sent?: unknown;
 }
 
-/** Records the writes of a client in the server's process. Its reads are served from memory, and are not recorded. */
+/**
+ * A client in the server's process whose writes are recorded in the audit log. Its reads are served from memory, and
+ * are not recorded.
+ */
 export class AuditedClient extends ForwardingClient implements PluginClient {
   readonly #parts: AuditedClientParts;
   readonly #client: LocalClient;
@@ -87,7 +90,7 @@ export class AuditedClient extends ForwardingClient implements PluginClient {
     const attributes = attributesOf(model, call);
     const audited = {
       user,
-      // The entry of a creation gets the name from the created object, as in the entries of requests.
+      // For a creation, the name in the entry comes from the created object, as in the entries of requests over HTTP.
       attributes: call.verb === 'create' ? { ...attributes, name: undefined } : attributes,
       decision: guard?.decide(attributes),
       uri: uriOf(model, call, options),
@@ -126,7 +129,7 @@ function writeOf(call: WriteCall, options: AnyWriteOptions = {}): Write {
   }
 }
 
-/** Returns the URI of the same request over HTTP. */
+/** Returns the URI that the same request would have over HTTP. */
 function uriOf(
   { group, version, plural }: ModelDescriptor,
   { verb, name, namespace, subresource }: GuardedCall,
@@ -143,7 +146,9 @@ function uriOf(
   return recordedUri(`/${parts.map(encodeURIComponent).join('/')}`, query.toString());
 }
 
-/** Returns a body as JSON; undefined for a body that is too large for an entry, or that JSON cannot hold. */
+/**
+ * Returns the JSON of a body; undefined for a body that is too large for an entry, or that cannot be written as JSON.
+ */
 function bodyOf(sent: unknown): unknown {
   try {
     const { value, bytes } = measuredCopy(sent, objectLimits);

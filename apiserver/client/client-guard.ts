@@ -5,17 +5,17 @@ import type { UserInfo } from '../identity/user-info.ts';
 
 /** Decides about each call of a client in the server's process. */
 export interface ClientGuard {
-  /** The user in whose name the client calls. */
+  /** The user whose permissions the client has. */
   readonly user: UserInfo;
   /** Returns the decision, with the rule that allows the call. */
   decide(attributes: ResourceAttributes): Decision;
   /** @throws ApiError Forbidden */
   check(attributes: ResourceAttributes): void;
-  /** Calls the listener after each change of what the user may do; returns a function that ends this. */
+  /** Calls the listener after each change of the user's permissions. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;
 }
 
-/** A call, apart from the kind that it is about. */
+/** A call of a client, without its kind. */
 export interface GuardedCall {
   readonly verb: string;
   readonly name?: string | undefined;
@@ -23,7 +23,7 @@ export interface GuardedCall {
   readonly subresource?: string | undefined;
 }
 
-/** Returns the attributes of a call, which authorization decides on. */
+/** Returns the attributes of a call, from which authorization decides. */
 export function attributesOf(
   { group, version, plural }: Pick<ModelDescriptor, 'group' | 'version' | 'plural'>,
   call: GuardedCall,

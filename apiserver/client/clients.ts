@@ -11,12 +11,12 @@ import { service } from '../identity/user-info.ts';
 export interface ClientsParts {
   readonly client: LocalClient;
   readonly authorizer: Authorizer;
-  /** undefined when writes are not audited. */
+  /** The audit log; undefined when writes are not audited. */
   readonly audit: AuditTrail | undefined;
   readonly uuid: () => string;
 }
 
-/** Makes the clients of programs in the server's process. */
+/** Creates the clients that code in the server's process uses. */
 export class Clients {
   /** The client of the program that runs the server. */
   readonly own: Client;

@@ -52,7 +52,7 @@ describe('FrozenEntries', () => {
     expect(frozen.entries().map(({ revision }) => revision)).to.deep.equal(Array.from({ length: count }, () => 1));
   }
 
-  it('copies the objects as they were, in several turns', async () => {
+  it('copies the objects in several turns of the event loop, without changes that follow its creation', async () => {
     let frozen: FrozenEntries | undefined;
     const turns = await turnsOf(() => {
       frozen = freeze();
@@ -65,7 +65,7 @@ describe('FrozenEntries', () => {
     expect(examined).to.equal(count);
   });
 
-  it('finds an object as it was before the copy is complete, without completing it', () => {
+  it('finds an object in its former state before the copy is complete, without completing the copy', () => {
     const frozen = freeze();
     change();
     expect(frozen.find('p0007')?.revision).to.equal(1);
@@ -76,7 +76,7 @@ describe('FrozenEntries', () => {
     expectFormer(frozen);
   });
 
-  it('completes the copy to find an object when the feed no longer has the changes since the copy began', () => {
+  it('completes the copy to find an object when the feed no longer has all changes since the copy began', () => {
     const frozen = freeze();
     change();
     feed.trim(4);
@@ -84,7 +84,7 @@ describe('FrozenEntries', () => {
     expect(examined).to.equal(count);
   });
 
-  it('takes the objects once for all copies of one state', () => {
+  it('reads the objects of the kind once for all copies of the same state', () => {
     const places = cache.places.bind(cache);
     let passes = 0;
     cache.places = () => {

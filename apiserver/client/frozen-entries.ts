@@ -9,22 +9,22 @@ import type { Steps } from '../turns/steps.ts';
 
 type Kind = Pick<Resource, 'cache' | 'feed'>;
 
-/** Objects selected in one step: about a millisecond. */
+/** The number of objects that are examined in one step, which takes about a millisecond. */
 const selectedPerStep = 1_000;
 
 /**
- * All objects of kinds, kept for the turn in which they are frozen: many informers of a kind lose their permission at
- * once, and share the list.
+ * The lists of all objects of kinds that were copied in this turn of the event loop. When many informers of a kind lose
+ * their permission at once, they share one list.
  */
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: EntryPlaces }>();
 
 /**
- * The selected objects of a kind at the time when this list is made, oldest first. Making it copies only their
- * places; selecting and sorting them takes several turns.
+ * A copy of the selected objects of a kind, as they were when it was created, oldest first. At creation, only
+ * references to the objects are copied. To select and sort them takes several turns of the event loop.
  */
 export class FrozenEntries {
   readonly #kind: Kind;
-  /** The revision of the kind to which all selected objects belong. */
+  /** The revision of the kind when the copy was created. */
   readonly revision: number;
   readonly #selects: (entry: Entry) => boolean;
   readonly #steps: Steps<void>;
@@ -51,7 +51,7 @@ export class FrozenEntries {
     return this.#byKey.get(key);
   }
 
-  /** The object as it was before its first change after the copy began. */
+  /** Returns the object in its state when the copy was created. */
   #former(key: string): Entry | undefined {
     const { cache, feed } = this.#kind;
     if (feed.revision === this.revision) return cache.get(key);
@@ -59,7 +59,7 @@ export class FrozenEntries {
     return first === undefined ? cache.get(key) : first.previous;
   }
 
-  /** Completes the copy in this turn. */
+  /** Returns the selected objects. Completes the copy first, without a pause, if it is not complete. */
   entries(): readonly Entry[] {
     if (this.#entries === undefined) allSteps(this.#steps);
     return this.#entries ?? [];

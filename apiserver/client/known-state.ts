@@ -7,7 +7,10 @@ export interface KnownState<T extends ApiObject> extends KeyedObject<T> {
   readonly revision: number;
 }
 
-/** Returns a function that compares objects with the known ones. */
+/**
+ * Compares the present objects with those that handlers know, and calls the sink for each that was added, updated or
+ * deleted.
+ */
 export function tellDifferences<T extends ApiObject>(
   known: Iterable<KnownState<T>>,
   present: Iterable<KnownState<T>>,

@@ -32,17 +32,17 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly reader: ObjectReader;
   readonly logger: Logger;
   /**
-   * Throws ApiError Forbidden when the informer is not allowed; called at its start and after each change of
-   * permissions.
+   * Throws ApiError Forbidden when the informer may not follow its kind. It is called when the informer starts, and
+   * after each change of permissions.
    */
   readonly check: () => void;
   readonly onChange: (listener: () => void) => () => void;
 }
 
-/** The maximum number of objects of a closing kind that are collected in one turn: about a millisecond. */
+/** The maximum number of objects of a closing kind that are collected without a pause. It takes about a millisecond. */
 const collectedAtOnce = 5_000;
 
-/** The selected objects of a kind, from one registration of the kind to its end. */
+/** The objects of a kind that an informer selects, from one registration of the kind until it is removed. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
   readonly find: (key: string) => Entry | undefined;
@@ -56,12 +56,15 @@ interface Followed extends Pick<Selection, 'selects' | 'entries'> {
  */
 export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: LocalBackingParts<T>;
-  /** The shaped object of each parsed object. */
+  /**
+   * For each parsed object, the object that handlers receive: an option of the informer may change the shape of
+   * objects.
+   */
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
-  /** The last resource of the kind, and its entries at the end of the last run. */
+  /** The objects that handlers knew when the kind was last no longer followed. */
   #before: Before | undefined;
-  /** The resource with whose objects the sink of the present run was opened. */
+  /** The resource with whose objects the sink was opened in the current run. */
   #opened: Resource | undefined;
 
   constructor(parts: LocalBackingParts<T>) {
@@ -97,7 +100,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     return this.#readEach(entries(), resource);
   }
 
-  /** The states of all objects; each object is parsed only when it is read. */
+  /** Returns the states of all objects. Each object is parsed only when it is read. */
   states(): readonly KnownState<T>[] {
     if (this.#followed === undefined) return [];
     const { resource, entries } = this.#followed;
@@ -114,7 +117,9 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     }
   }
 
-  /** Follows a kind until it is no longer served, the informer may not follow it any more, or the signal aborts. */
+  /**
+   * Follows a kind until it is no longer served, until the informer loses its permission, or until the signal aborts.
+   */
   async #followLife(resource: Resource, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { table } = this.#parts;
     const followed = this.#select(resource);
@@ -123,11 +128,11 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     // The kind may have closed during the wait, before this informer subscribed to it.
     if (signal.aborted || resource.isClosed || this.#refusal() !== undefined) return;
     this.#followed = followed;
-    // Subscribed in the same turn in which the entries are read, so that no change is missed.
+    // The subscription starts in the same turn in which the entries are read, so that no change is missed.
     const unsubscribe = resource.feed.subscribe((change) => this.#tell(change, followed, sink));
     this.#tellDifferences(followed, sink);
-    // Filling the indexes is needed only for another resource: after a permission was lost and regained, they still
-    // hold the objects, and the differences were reported above.
+    // The indexes are filled only for a new resource. If a permission was lost and regained, they still have the
+    // objects, and the differences were reported above.
     if (this.#opened !== resource) sink.open();
     this.#opened = resource;
     let kept: FrozenEntries | undefined;
@@ -154,13 +159,14 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // Collecting the objects takes a turn of its own, because each informer of a kind that closes collects them.
+    // The objects are collected in a separate turn of the event loop, because each informer of a kind that closes
+    // collects them.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };
   }
 
-  /** Returns why the informer may not follow the kind; undefined when it may. */
+  /** Returns the reason why the informer may not follow the kind; undefined when it may. */
   #refusal(): Error | undefined {
     try {
       this.#parts.check();
@@ -214,7 +220,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   #tellDifferences(followed: Followed, sink: BackingSink<T>): void {
-    // In the first run no handler has received an object yet: open() delivers them all.
+    // In the first run no handler has received an object yet, and open() will deliver all objects.
     if (this.#before === undefined) return;
     const { resource } = followed;
     const { resource: last, entries: before, kept } = this.#before;
@@ -228,7 +234,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   #tell(change: FeedChange, { resource, selects }: Followed, sink: BackingSink<T>): void {
     const seen = translate(change, selects);
     if (seen === undefined) return undefined;
-    // A broken object was never among the entries, so handlers do not know it.
+    // Handlers do not know a broken object, because it was never among the entries.
     if (seen.type === 'DELETED' && change.previous !== undefined && isBroken(change.previous)) return undefined;
     const state = this.#stateOf(seen.entry, resource);
     if (seen.type === 'ADDED') return sink.added(state);
@@ -237,9 +243,9 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Returns the state of an entry, whose object is parsed only when it is read: a hundred thousand may wait for a
-   * handler. The resource that the entry came from parses it, since the next resource of the kind may store another
-   * version.
+   * Returns the state of an entry. Its object is parsed only when it is read, because a hundred thousand states may
+   * wait for a handler. The resource from which the entry came parses it, since the next resource of the kind may store
+   * another version.
    */
   #stateOf(entry: Entry, resource: Resource): KnownState<T> {
     return new EntryState(entry, (each) => this.#read(each, resource));
@@ -277,7 +283,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 }
 
-/** The state of an entry. It is small, since a hundred thousand may be made at once. */
+/** The state of an entry. It is small, since a hundred thousand may be created at once. */
 class EntryState<T extends ApiObject> implements KnownState<T> {
   readonly #entry: Entry;
   readonly #read: (entry: Entry) => T;
@@ -304,7 +310,7 @@ class EntryState<T extends ApiObject> implements KnownState<T> {
   }
 }
 
-/** Runs the steps, and returns a function that returns their result, or throws their error. */
+/** Runs all steps, and returns a function that then returns their result or throws their error. */
 function* settledSteps<R>(steps: Generator<undefined, R, undefined>): Generator<undefined, () => R, undefined> {
   try {
     const result = yield* steps;
@@ -316,7 +322,10 @@ function* settledSteps<R>(steps: Generator<undefined, R, undefined>): Generator<
   }
 }
 
-/** The keys of the objects that have changed after a revision; undefined when these changes are no longer known. */
+/**
+ * Returns the keys of the objects that have changed after a revision; undefined when the feed no longer has these
+ * changes.
+ */
 function changedSince(revision: number, { feed }: Resource): ReadonlySet<string> | undefined {
   return revision < feed.floor ? undefined : new Set(feed.since(revision).map(({ entry }) => entry.key));
 }
@@ -333,11 +342,11 @@ function selectedOf(keys: ReadonlySet<string>, { find, selects }: Followed): Ent
 interface Before {
   readonly resource: Resource;
   readonly entries: readonly Entry[];
-  /** undefined when the kind has closed. */
+  /** The copy of the objects, if the informer lost its permission; undefined when the kind was closed. */
   readonly kept: FrozenEntries | undefined;
 }
 
-/** The objects that were selected when the informer lost its permission, whatever changes later. */
+/** Returns the objects that were selected when the informer lost its permission. Later changes do not affect them. */
 function frozenBy(kept: FrozenEntries, followed: Followed): Followed {
   return { ...followed, find: (key) => kept.find(key), selects: () => true, entries: () => kept.entries() };
 }

@@ -62,7 +62,7 @@ export interface LocalClientParts {
   readonly registry: Registry;
   readonly lister: Lister;
   readonly table: ResourceTable;
-  /** Returns the error for a kind that is not served at the moment. */
+  /** Returns the error for a kind that is currently not served. */
   readonly absent: { refusalOf(kind: StoredKind): ApiError | undefined };
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
@@ -70,20 +70,19 @@ export interface LocalClientParts {
   readonly logger: Logger;
   /** Jitter, in [0, 1). */
   readonly random: () => number;
-  /** The writer of the client's writes. Default `service`. */
+  /** The kind of writer that the client is. Default `service`. */
   readonly writer?: Writer;
   /** The field manager (metadata.managedFields) of calls that name none. Default `homeostat`. */
   readonly fieldManager?: string;
   /** Decides about each call. Default: all are allowed. */
   readonly guard?: ClientGuard | undefined;
   /**
-   * The user whom others see as the author of the client's writes. Default: the user of the guard, or the server
-   * itself.
+   * The user that is shown as the author of the client's writes. Default: the user of the guard, or the server itself.
    */
   readonly author?: UserInfo | undefined;
 }
 
-/** The object after the apply, and the fields that were left to other managers. */
+/** The result of an apply: the object, and the fields that other managers kept. */
 export interface UncontestedApply<T extends ApiObject> {
   readonly object: T;
   readonly contested: readonly FieldCause[];
@@ -92,8 +91,8 @@ export interface UncontestedApply<T extends ApiObject> {
 /** The client of a plugin in the server's process. */
 export interface PluginClient extends Client {
   /**
-   * Applies an object, but leaves fields of other managers alone: fields in conflict keep their values, and are
-   * returned as causes, a hundred at most. Creates the object when it is absent.
+   * Applies an object without changing fields of other managers. Fields in conflict keep their values, and are returned
+   * as causes, at most a hundred. Creates the object when it is absent.
    */
   applyUncontested<T extends ApiObject>(
     model: Model<T>,
@@ -117,8 +116,8 @@ export class LocalClient implements PluginClient {
 
   async get<T extends ApiObject>(model: Model<T>, name: string, options: GetOptions = {}): Promise<T> {
     this.#check(model, { verb: 'get', name, namespace: options.namespace });
-    // There is no await unless it is needed: it takes a turn of the microtasks, which costs as much as the rest of a
-    // read.
+    // `await` is left out when it is not needed. It takes a turn of the microtask queue, which costs as much as the
+    // rest of a read.
     const found = this.#resource(model);
     const resource = found instanceof Promise ? await found : found;
     const shown = this.#parts.registry.get(resource, keyFor(name, options), options.resourceVersion);
@@ -280,22 +279,23 @@ export class LocalClient implements PluginClient {
     if (guard !== undefined) guard.check(attributesOf(descriptorOf(model), call));
   }
 
-  /** Calls the listener after each change of what the client may do; returns a function that ends this. */
+  /** Calls the listener after each change of the client's permissions. Returns a function that removes the listener. */
   readonly #onChange = (listener: () => void): (() => void) =>
     this.#parts.guard?.onChange(listener) ?? (() => undefined);
 
-  /** Adds the writer to the options, last, so that a caller cannot override it. */
+  /** Adds the writer to the options. The writer's fields are assigned last, so that a caller cannot override them. */
   #written<O extends WriteOptions>(options: O): O & Pick<RegistryOptions, 'user'> & Written {
     const { writer = 'service', fieldManager: own = 'homeostat', guard, author } = this.#parts;
     const { fieldManager = own } = options;
     if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
-    // Object.assign is used, because a spread with fields after it would give each result a hidden class of its own.
+    // The code uses Object.assign, because after a spread followed by fields, each result would have a hidden class of
+    // its own in V8.
     return Object.assign({}, options, { fieldManager, writer, user: guard?.user, author });
   }
 
   /**
-   * Returns the resource of a model; waits while the kind is being indexed. @throws ApiError ServiceUnavailable or
-   * NotFound when it is not registered.
+   * Returns the resource of a model. While the kind is being indexed, returns a promise. @throws ApiError
+   * ServiceUnavailable or NotFound when the kind is not registered.
    */
   #resource(model: Model): Promise<Resource> | Resource {
     return this.#ready(descriptorOf(model));
@@ -343,22 +343,22 @@ export class LocalClient implements PluginClient {
   }
 }
 
-/** The user of a write, and the field manager. */
+/** The writer of a write, its user, and the field manager. */
 interface Written {
   readonly writer: Writer;
   readonly fieldManager: string;
 }
 
-/** The kind to find. It has no plural when it comes from an object. */
+/** The kind of which a resource is wanted. It has no plural when it comes from an object. */
 type Wanted = GroupVersionKind & { readonly plural?: string };
 
-/** Returns the resource; refuses a version in which objects are only stored and not served. */
+/** Returns the resource. Throws for a version in which objects are only stored and not served. */
 function offered(resource: Resource): Resource {
   if (resource.model.served !== false) return resource;
   throw new ApiError('NotFound', `${resource.apiVersion} ${resource.model.kind} is not served`);
 }
 
-/** Returns a private copy as JSON, so that the object of a program is validated exactly as one that comes over HTTP. */
+/** Returns a private copy of an object as JSON, so that it is validated exactly as an object that comes over HTTP. */
 function bodyOf(value: unknown): BodySource {
   const first = measuredCopy(value, objectLimits);
   let isTaken = false;

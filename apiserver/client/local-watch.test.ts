@@ -21,7 +21,7 @@ describe('a local watch of a kind that is being indexed', () => {
     await new Promise((resolve) => setImmediate(resolve));
   });
 
-  it('ends when its loop is left', async () => {
+  it('ends when its `for await` loop is left', async () => {
     const watch = new LocalWatch(parts(), {});
     const next = watch.next();
     expect(await watch.return()).to.deep.equal(over);

@@ -17,18 +17,21 @@ export interface LocalWatchParts {
   readonly table: ResourceTable;
   readonly revisions: Revisions;
   readonly reader: ObjectReader;
-  /** Throws ApiError Forbidden when the watch is not allowed; called at its start and after each change of permissions. */
+  /**
+   * Throws ApiError Forbidden when the watch is not allowed. It is called when the watch starts, and after each change
+   * of permissions.
+   */
   readonly check: () => void;
   readonly onChange: (listener: () => void) => () => void;
 }
 
-/** A place in a kind's change feed. */
+/** The position of the watch in the change feed of its kind. */
 interface Place {
   readonly resource: Resource;
   readonly selection: Selection;
   /** Objects that are reported as ADDED first. */
   readonly initial: Iterator<Entry>;
-  /** The next of these objects, when it was taken from the iterator but not reported yet. */
+  /** The object that was taken from `initial` but not reported yet, if there is one. */
   next?: IteratorResult<Entry> | undefined;
   readonly release: () => void;
   revision: number;
@@ -36,8 +39,9 @@ interface Place {
 }
 
 /**
- * A watch without a connection. It allows one `next` at a time, as `for await` calls it. Rejects with Expired when its place in
- * the feed is gone, or the kind is no longer served. `return` and the signal end it even while a `next` waits.
+ * A watch without a connection. It allows one `next` at a time, as `for await` calls it. Rejects with Expired when the
+ * feed no longer has its next change, or when the kind is no longer served. `return` and the signal end the watch even
+ * while a call of `next` waits.
  */
 export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<WatchEvent<T>, undefined> {
   readonly #parts: LocalWatchParts;
@@ -91,7 +95,10 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     return Promise.resolve({ done: true, value: undefined });
   }
 
-  /** Returns the place in the feed; undefined when the watch ends before. Indexing a kind can take minutes. */
+  /**
+   * Returns the position in the feed; undefined when the watch ends first. It may wait for minutes, while the kind is
+   * being indexed.
+   */
   async #opened(): Promise<Place | undefined> {
     const { signal } = this.#options;
     let end = (): void => {};
@@ -133,7 +140,9 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     };
   }
 
-  /** Wakes the watch for each event that it has to check; returns a function that ends this. */
+  /**
+   * Wakes the watch when its kind, its permissions or its signal change. Returns a function that removes the listeners.
+   */
   #follow(resource: Resource): () => void {
     const { signal } = this.#options;
     // The kind may have closed while the watch waited for memory.
@@ -158,7 +167,10 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     };
   }
 
-  /** Returns the next event; or the conversion that has to be fetched before the event can be shown. */
+  /**
+   * Returns the next event, or the conversion that has to be fetched before the event can be shown. undefined when
+   * there is no further change yet.
+   */
   #nextOf(place: Place): WatchEvent<T> | PendingConversion | undefined {
     try {
       return this.#nextInitial(place) ?? this.#nextChange(place);
@@ -184,8 +196,8 @@ export class LocalWatch<T extends ApiObject> implements AsyncIterableIterator<Wa
     for (const change of place.resource.feed.since(place.revision)) {
       const seen = translate(change, place.selection.selects);
       const entry = seen === undefined ? undefined : place.resource.show(seen.entry);
-      // The position is advanced only here: if the conversion above has to be fetched first, this change is tried
-      // again.
+      // The position advances only here, so that this change is tried again if the code above throws because a
+      // conversion has to be fetched first.
       place.revision = change.revision;
       if (seen === undefined || entry === undefined) continue;
       this.#waiting.push({ type: seen.type, object: this.#parts.reader.read<T>(entry) });

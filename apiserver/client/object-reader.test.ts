@@ -3,19 +3,19 @@ import { createEntry } from '../index/create-entry.ts';
 import type { Entry } from '../index/entry.ts';
 import { ObjectReader } from './object-reader.ts';
 
-/** An object with a list of numbers. */
+/** Returns the entry of an object with a list of numbers. */
 function entryOf(length: number): Entry {
   const object = { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'a' }, list: Array.from({ length }, () => 1) };
   return createEntry(object, { bytes: Buffer.from(JSON.stringify(object)), revision: 1, values: [] });
 }
 
-describe('reading an object once', () => {
+describe('an object that is read once', () => {
   for (const { length, least, most } of [
     { length: 10_000, least: 0, most: 0 },
-    // 400 KB; a step reads 16 KB.
+    // This object has 400 KB, and each step reads 16 KB.
     { length: 200_000, least: 20, most: 40 },
   ])
-    it(`takes ${least} to ${most} pauses for ${2 * length} bytes, and keeps nothing`, () => {
+    it(`takes ${least} to ${most} pauses for ${2 * length} bytes, and does not cache the object`, () => {
       const reader = new ObjectReader();
       const entry = entryOf(length);
       const steps = reader.readOnce(entry);

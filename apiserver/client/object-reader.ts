@@ -6,12 +6,15 @@ import type { Entry } from '../index/entry.ts';
 import { decodeSteps, severalStepsBytes } from '../registry/object/decode-steps.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** A parsed object takes about this many times the memory of its JSON. */
+/** The memory of a parsed object, as a multiple of its JSON. */
 const parsedFactor = 4;
 
 const maxCachedBytes = 64 * 1024 * 1024;
 
-/** Parses objects on demand, deeply frozen, and keeps them for a while. Two reads may return different copies. */
+/**
+ * Parses objects when they are read, freezes them deeply, and caches them for a while. Two reads of an entry may return
+ * different copies.
+ */
 export class ObjectReader {
   readonly #parsed = new LruCache<Entry, ApiObject>({
     maxSize: maxCachedBytes,
@@ -29,8 +32,8 @@ export class ObjectReader {
   }
 
   /**
-   * Reads one of many objects that are read only once, and does not cache it: these objects would replace all others in
-   * the cache, and garbage collections would have to copy them. A large one takes several steps.
+   * Reads one of many objects that are read only once. It does not cache them: they would replace all others in the
+   * cache, and garbage collections would have to copy them. A large object takes several steps.
    */
   *readOnce<T extends ApiObject>(entry: Entry): Generator<undefined, T, undefined> {
     const known = this.parsed(entry) as T | undefined;
@@ -44,7 +47,9 @@ export class ObjectReader {
     return this.#parsed.peek(entry);
   }
 
-  /** Returns the JSON that an object was read from; the two cannot differ, because the object is frozen. */
+  /**
+   * Returns the JSON from which an object was parsed. It is still equal to the object, because the object is frozen.
+   */
   bytesOf(object: object): Buffer | undefined {
     return this.#bytes.get(object);
   }

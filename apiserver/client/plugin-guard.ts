@@ -9,11 +9,13 @@ import type { UserInfo } from '../identity/user-info.ts';
 export interface PluginPermits {
   /** True for requests that the plugin's manifest allows. */
   permits(attributes: ResourceAttributes): boolean;
-  /** Returns a hint for the author how to get a permission, which is a part of the refusal's message. */
+  /**
+   * Returns a hint that tells the plugin's author how to get a permission. It is a part of the message of a refusal.
+   */
   cureOf(attributes: ResourceAttributes): string;
 }
 
-/** The group of all plugins. */
+/** The group of which the users of all plugins are members. */
 const pluginsGroup = 'system:plugins';
 
 /** Returns the user of a plugin's client. */

@@ -10,15 +10,15 @@ import { whenServed } from './when-served.ts';
 export interface ServedBackingParts<T extends ApiObject> {
   readonly model: ModelDescriptor;
   readonly table: ResourceTable;
-  /** Makes a backing over the server's cache. */
+  /** Creates a backing that uses the server's cache. */
   readonly local: () => LocalBacking<T>;
-  /** Makes a backing with objects of its own, which lists and watches keep up to date. */
+  /** Creates a backing with its own copy of the objects, which lists and watches keep up to date. */
   readonly copy: () => InformerBacking<T>;
 }
 
 /**
- * Backs an informer in the server's process: with the server's cache, or, as long as a webhook converts the objects to the
- * version of the informer, with a copy, since a cache cannot wait for a webhook when it is read.
+ * Backs an informer in the server's process with the server's cache. While a webhook converts the objects to the
+ * informer's version, backs it with a copy instead, since a read of the cache cannot wait for a webhook.
  */
 export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: ServedBackingParts<T>;
@@ -54,7 +54,8 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Follows the kind with a copy or with the cache, until the kind needs the other of the two, or the signal aborts.
+   * Follows the kind with a copy or with the cache. Ends when the kind needs the other of the two, or when the signal
+   * aborts.
    */
   async #followAs(asCopy: boolean, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const { table, model } = this.#parts;
@@ -66,7 +67,7 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     };
     table.on('opened', look);
     signal.addEventListener('abort', end);
-    // The kind and the signal may both have changed since the caller looked.
+    // The kind and the signal may have changed since the caller checked them.
     look();
     if (signal.aborted) end();
     const isSame = this.#backing instanceof LocalBacking !== asCopy;
@@ -76,7 +77,10 @@ export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
     signal.removeEventListener('abort', end);
   }
 
-  /** Follows with another backing. Once the new backing is complete, handlers are called for the differences. */
+  /**
+   * Replaces the backing, and follows the kind with the new one. Once it is complete, handlers are called for the
+   * differences.
+   */
   async #replace(next: InformerBacking<T>, signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     const known = [...statesOf(this.#backing)];
     let isOpen = false;

@@ -1,5 +1,5 @@
-// The rules and files of the server that a command line needs, without the server: a command that loads the server
-// takes a second longer.
+// The rules and files of the server that a command line needs. They are exported without the server, because a command
+// that loads the server takes a second longer.
 export { checkServiceDomain } from '../server/service-domain.ts';
 export { checkIssuer } from '../identity/accounts/check-issuer.ts';
 export { checkToken } from '../identity/administrator-token.ts';

@@ -1,7 +1,7 @@
 import type { ApiObject, OwnerReference } from '@homeostat/controller-runtime/api';
 import type { Resource } from '../registry/kinds/resource.ts';
 
-/** The state of an object's owners, which decides whether the object stays. */
+/** The state of an object's owners. It decides whether the object is deleted. */
 export type Owners =
   | {
       readonly kind: 'known';
@@ -12,11 +12,11 @@ export type Owners =
       /** Owners that are deleted in the foreground, and wait for this object. */
       readonly waiting: readonly OwnerReference[];
     }
-  /** The kind of this owner is not served, so it is unknown whether the owner exists. */
+  /** The kind of `owner` is not served, so it is unknown whether the owner exists. */
   | { readonly kind: 'unknown'; readonly owner: OwnerReference }
-  /** The object with this owner's name is stored, but cannot be read, so it may be the owner. */
+  /** The stored object with the name of `owner` cannot be read, so it may be the owner. */
   | { readonly kind: 'broken'; readonly owner: OwnerReference }
-  /** This owner is in a namespace and the object is not, so it cannot own the object, which is left alone. */
+  /** `owner` is in a namespace and the object is not, so it cannot own the object. The object is not deleted. */
   | { readonly kind: 'misplaced'; readonly owner: OwnerReference };
 
 type OwnerClass = 'solid' | 'dangling' | 'waiting' | 'unknown' | 'broken' | 'misplaced';

@@ -14,14 +14,14 @@ export interface DefaultAccountsParts {
   readonly logger: Logger;
 }
 
-/** The account of programs that name no other, as in Kubernetes. */
+/** The account of programs that name no other account, as in Kubernetes. */
 const defaultAccount = 'default';
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
 /**
- * Creates the ServiceAccount `default` in each namespace, and again when it is deleted, until the namespace is
- * deleted. Replicas may do it at the same time: one of them creates it.
+ * Creates the ServiceAccount `default` in each namespace. If the account is deleted, creates it again, unless the
+ * namespace is being deleted. Several replicas may try it at the same time; only one succeeds.
  */
 export class DefaultAccounts {
   readonly #parts: DefaultAccountsParts;
@@ -56,7 +56,7 @@ export class DefaultAccounts {
     }
   }
 
-  /** True when nothing is under way. */
+  /** True when no account has to be created. */
   isIdle(): boolean {
     return this.#queue.isIdle();
   }

@@ -8,17 +8,21 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { formatTime } from '../registry/object/object-codec.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 
-/** An hour, as kube-apiserver's `--event-ttl`. */
+/** One hour, like the default of kube-apiserver's `--event-ttl`. */
 export const defaultEventTtlMs = 3_600_000;
 
-/** Time between two searches for expired events, while there are events; a shorter `eventTtlMs` shortens it. */
+/**
+ * The time between two searches for expired events, while there are events. If `eventTtlMs` is shorter, the time is
+ * shorter, too.
+ */
 const intervalMs = 60_000;
 
-/** Events that are checked, and deleted, in one turn; requests run in between. */
+/** The number of events that are checked and deleted in one turn of the event loop. Requests run between two turns. */
 const judgedAtOnce = 100;
 
 /**
- * The maximum number of deletions of one pass; many old events are deleted in several passes, {@link pauseMs} apart.
+ * The maximum number of deletions in one pass. More expired events are deleted in further passes, each after a pause of
+ * {@link pauseMs}.
  */
 const deletedPerPass = 1000;
 
@@ -29,13 +33,13 @@ export interface EventExpiryParts {
   readonly table: ResourceTable;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Time from an event's last occurrence to its deletion. */
+  /** The time from an event's last occurrence to its deletion. */
   readonly eventTtlMs: number;
 }
 
 /**
- * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. The time of expiry follows from the
- * event itself, so several replicas may delete the same events. An event that occurs again meanwhile stays.
+ * Deletes events (`v1` and `events.k8s.io/v1`) some time after they last occurred. The event itself determines when it
+ * expires, so several replicas may delete the same events. An event that occurs again before its deletion remains.
  */
 export class EventExpiry {
   readonly #parts: EventExpiryParts;
@@ -154,7 +158,7 @@ export class EventExpiry {
   }
 }
 
-/** The fields of both forms of an event that have the times of its occurrences; clients may have written any value. */
+/** The fields with the times of an event's occurrences, of both kinds of events. Clients may have written any value. */
 interface EventTimes {
   readonly lastTimestamp?: unknown;
   readonly deprecatedLastTimestamp?: unknown;
@@ -163,8 +167,8 @@ interface EventTimes {
 }
 
 /**
- * True for an expired event. Reporters have clocks of their own, so a time that is further in the future than an
- * event's lifetime is ignored.
+ * True for an expired event. Programs that report events have clocks of their own, so a time is ignored if it is
+ * further in the future than an event's lifetime.
  */
 function isExpired(event: ApiObject & EventTimes, nowMs: number, ttlMs: number): boolean {
   if (event.metadata.deletionTimestamp !== undefined) return false;

@@ -24,15 +24,15 @@ export interface GarbageCollectorParts {
   readonly table: ResourceTable;
   readonly revisions: Revisions;
   readonly unserved: UnservedDependents;
-  /** Returns the object of an entry if it is parsed already. */
+  /** Returns the object of an entry if it is already parsed; undefined otherwise. */
   readonly parsed: (entry: Entry) => ApiObject | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
 /**
- * An object that waits until the kind of this name is served; when `kind` is undefined, until any further kind is
- * served.
+ * An object that cannot be decided until the kind named `kind` is served. If `kind` is undefined, it waits until any
+ * further kind is served.
  */
 interface Undecided {
   readonly node: Node;
@@ -40,8 +40,8 @@ interface Undecided {
 }
 
 /**
- * Objects handled at the same time, so that their writes are committed together, while other writers still get their
- * share of the commits.
+ * The number of objects that are handled at the same time. It is large enough that their writes share commits, and
+ * small enough that other writers are not held up.
  */
 const handledAtOnce = 100;
 
@@ -54,10 +54,11 @@ const learnedPerStep = 1000;
 const asService = { writer: 'service', fieldManager: 'homeostat', fieldValidation: 'Ignore' } as const;
 
 /**
- * Kubernetes' garbage collection: deletes objects whose owners are all gone. Removes the finalizers of objects that are
- * deleted in the foreground (`foregroundDeletion`) or without their dependents (`orphan`), once the dependents are gone or
- * have lost the reference. An owner whose kind is not served is unknown, and does not count as gone. All state is in
- * the objects, so the work continues after a restart, and several replicas may do it at the same time.
+ * Kubernetes' garbage collection: deletes objects whose owners are all deleted. An object that is deleted in the
+ * foreground has the finalizer `foregroundDeletion`, which is removed once its dependents are deleted. An object that
+ * is deleted without its dependents has the finalizer `orphan`, which is removed once the dependents no longer refer to
+ * it. An owner whose kind is not served does not count as deleted. All state is in the objects, so the work continues
+ * after a restart, and several replicas may do it at the same time.
  */
 export class GarbageCollector {
   readonly #parts: GarbageCollectorParts;
@@ -66,14 +67,16 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /** Kinds whose objects are still being read; nothing is decided until that is done. */
+  /** The kinds whose objects are still being read. No object is decided until all are read. */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
-  /** Objects that wait until an owner that cannot be read is replaced or deleted. */
+  /**
+   * The objects that wait until a stored object that cannot be read, and may be their owner, is replaced or deleted.
+   */
   readonly #behindBroken = new Map<string, Node>();
   /**
-   * Namespace of the owner of the last dangling reference. It is kept, because references to one owner follow each
-   * other.
+   * A cache: the namespace of the owner to which the last wrong reference pointed. References to the same owner often
+   * follow each other.
    */
   #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 
@@ -102,7 +105,7 @@ export class GarbageCollector {
     return this.#learning.size === 0;
   }
 
-  /** The places of the objects with an owner reference to this UID. */
+  /** The resources and keys of the objects with an owner reference to this UID. */
   dependentsOf(uid: string): Iterable<Node> {
     return this.#graph.dependentsOf(uid);
   }
@@ -130,7 +133,9 @@ export class GarbageCollector {
     this.#onLearned(opened);
   }
 
-  /** Adds the objects of a newly served kind to the graph. {@link #onChange} adds those that change meanwhile. */
+  /**
+   * Adds the objects of a newly served kind to the graph. Objects that change meanwhile are added by {@link #onChange}.
+   */
   *#learn(resource: Resource): Steps<void> {
     let learned = 0;
     for (const entry of resource.cache.entries()) {
@@ -155,8 +160,8 @@ export class GarbageCollector {
   }
 
   #onLearned(opened: string): void {
-    // An object that blocked a deletion may be gone, and the newly served kind may have dependents that were unknown
-    // before.
+    // Deletions are checked again: an object that blocked one may have been deleted, and the newly served kind may have
+    // dependents that were unknown.
     for (const node of this.#graph.leaving()) this.#queue.add(node);
     for (const [id, { node, kind }] of this.#undecided) {
       if (kind !== undefined && kind !== opened) continue;
@@ -170,14 +175,17 @@ export class GarbageCollector {
     this.#followed.get(kind)?.unsubscribe();
     this.#followed.delete(kind);
     if (this.#graph.isEmpty && this.#undecided.size === 0) return;
-    // The entries are copied, because commits under way still change the kind, although nothing is subscribed to it any
-    // more.
+    // The entries are copied, because commits in progress still change the kind, although this controller no longer
+    // receives its changes.
     const release = this.#release(resource, [...resource.cache.entries()]);
     if (resource.cache.size <= learnedAtOnce) allSteps(release);
     else this.#beginLearning(runInTurns(release));
   }
 
-  /** Removes the objects of a kind that is no longer served. The kind may be served again before that is done. */
+  /**
+   * Removes the objects of a kind that is no longer served from the graph. The kind may be served again before all are
+   * removed.
+   */
   *#release(resource: Resource, entries: readonly Entry[]): Steps<void> {
     const kind = kindName(resource.model.group, resource.model.kind);
     for (const [at, entry] of entries.entries()) {
@@ -187,8 +195,8 @@ export class GarbageCollector {
       if (this.#undecided.get(id)?.node.resource === resource) this.#undecided.delete(id);
       if (at % learnedPerStep === 0) yield;
     }
-    // While the kind is not served, no event tells that one of its objects is deleted, so their dependents wait until
-    // the kind is served again.
+    // While the kind is not served, no event reports the deletion of its objects. So their dependents wait until the
+    // kind is served again.
     for (const [at, { uid }] of entries.entries()) {
       for (const node of this.#graph.dependentsOf(uid)) {
         if (this.#followed.has(kind)) this.#queue.add(node);
@@ -237,7 +245,7 @@ export class GarbageCollector {
     } catch (error) {
       if (isNotFound(error)) return;
       if (!isConflict(error)) throw error;
-      // Another replica may have changed the object, so it is checked again once this replica knows that change.
+      // Another replica may have changed the object. It is checked again once this replica has the change in memory.
       await this.#parts.revisions.reach(undefined);
       this.#queue.add(node);
     }
@@ -249,7 +257,7 @@ export class GarbageCollector {
     if (isReleased && owners?.some((owner) => this.#graph.isOrphaning(owner.uid)) === true)
       return this.#strip(node, decodeObject(entry.bytes), (owner) => !this.#graph.isOrphaning(owner.uid));
     if (uid !== undefined && staysFor(entry)) return this.#letGo(node, uid);
-    // Most objects that controllers create are parsed already, by informers.
+    // Informers have already parsed most of the objects that controllers create.
     if (deletion === undefined && owners !== undefined)
       return this.#judge(node, this.#parts.parsed(entry) ?? decodeObject(entry.bytes));
   }
@@ -278,7 +286,10 @@ export class GarbageCollector {
     return this.#delete(node, object, waiting.length > 0);
   }
 
-  /** Deletes an object without owners. When an owner waits for it, the owner waits for its dependents, too. */
+  /**
+   * Deletes an object whose owners are deleted. `isAwaited` is true when an owner waits for the object; the owner then
+   * waits for the object's dependents, too.
+   */
   async #delete(node: Node, object: ApiObject, isAwaited: boolean): Promise<void> {
     const { registry, logger } = this.#parts;
     const { uid, resourceVersion } = object.metadata;
@@ -298,8 +309,8 @@ export class GarbageCollector {
         return;
       }
       if (!isConflict(error) || !this.#hasOwnersOf(node, object)) throw error;
-      // The object has changed, but its owners have not. It is deleted whatever its state, because it may change all
-      // the time.
+      // The object has changed, but its owners have not. It is now deleted without a precondition on its state, because
+      // it may change again and again.
       await remove({ uid });
     }
     logger.debug({ object: idOf(node) }, 'an object was deleted, because its owners are gone');
@@ -317,7 +328,7 @@ export class GarbageCollector {
     await this.#change(node, object, { ownerReferences: ownerReferences.filter(isKept) });
   }
 
-  /** Removes the finalizer of an object that waited for its dependents, once it need not wait any longer. */
+  /** Removes the finalizer of an object that is being deleted, unless it still has to wait for its dependents. */
   async #letGo(node: Node, uid: string): Promise<void> {
     if (this.#graph.holds(uid)) return;
     // Other replicas may have created dependents.
@@ -328,8 +339,8 @@ export class GarbageCollector {
     const isDependent = (owner: OwnerReference): boolean =>
       owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
     const isAwaited = await this.#parts.unserved.some(isDependent);
-    // A kind may have been served during the search: it was then skipped as a served kind, but its dependents are not
-    // known yet.
+    // A kind may have become served during the search. The search then skipped it, but the dependents among its objects
+    // are not in the graph yet.
     if (this.#learning.size > 0) return this.#queue.add(node);
     if (isAwaited) {
       this.#undecided.set(idOf(node), { node, kind: undefined });
@@ -353,7 +364,10 @@ export class GarbageCollector {
     return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }
 
-  /** Logs a warning about a wrong owner reference, whose only other symptom is the deletion of the object. */
+  /**
+   * Logs a warning about a reference to an owner in another namespace. Without it, a user would only see that the
+   * object is deleted.
+   */
   #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
     const { table, logger } = this.#parts;
     const owners = this.#kindOf(owner);
@@ -370,12 +384,12 @@ export class GarbageCollector {
   }
 }
 
-/** True for an object that is being deleted and waits for its dependents. */
+/** True for an object that is being deleted, and remains until its dependents are deleted or released. */
 function staysFor(entry: Entry): entry is Entry & { readonly deletion: 'Foreground' | 'Orphan' } {
   return entry.deletion === 'Foreground' || entry.deletion === 'Orphan';
 }
 
-/** Returns the group; the version does not matter for owners, since a kind has the same objects in all versions. */
+/** Returns the group of an owner. Its version does not matter, since a kind has the same objects in all versions. */
 function groupOf({ apiVersion }: OwnerReference): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);

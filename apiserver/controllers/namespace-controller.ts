@@ -26,12 +26,12 @@ export interface NamespaceControllerParts {
   readonly logger: Logger;
 }
 
-/** Objects that are deleted at the same time. */
+/** The number of objects that are deleted at the same time. */
 const deletedAtOnce = 100;
 
 /**
- * Time for which a deleted namespace keeps its objects, so that `kubectl delete -f` of a file with the namespace and
- * its objects finds each of them. Kubernetes' `namespaceDeletionGracePeriod`.
+ * The time for which a deleted namespace keeps its objects. So `kubectl delete -f` of a file with a namespace and its
+ * objects still finds each object. Kubernetes calls it `namespaceDeletionGracePeriod`.
  */
 const graceMs = 5000;
 
@@ -40,14 +40,13 @@ const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: t
 /**
  * Empties namespaces that are being deleted, after a grace period, and then removes their finalizer. All state is in
  * the namespaces, so the work continues after a restart, and several replicas may do it at the same time. A namespace
- * with objects of a
- * kind that is not served stays until the kind is served. Creations require the namespace's claim, so memory has every object
- * of a namespace that is being deleted.
+ * with objects of a kind that is not served remains until the kind is served. Creations require the namespace's claim,
+ * so a namespace that is being deleted has no objects that memory does not know.
  */
 export class NamespaceController {
   readonly #parts: NamespaceControllerParts;
   readonly #unsubscribe = new Map<Resource, () => void>();
-  /** Names of the namespaces that are being deleted; each with a timer during its grace period. */
+  /** The names of the namespaces that are being deleted. Each has a timer during its grace period. */
   readonly #terminating = new Map<string, Timer | undefined>();
   readonly #queue: WorkLoop<string>;
   readonly #accounts: DefaultAccounts;
@@ -82,7 +81,10 @@ export class NamespaceController {
     }
   }
 
-  /** True when nothing is under way. Namespaces in their grace period do not count. */
+  /**
+   * True when no namespace is being emptied, and no account is being created. Namespaces in their grace period do not
+   * count.
+   */
   isIdle(): boolean {
     return this.#queue.isIdle() && this.#accounts.isIdle();
   }
@@ -128,15 +130,15 @@ export class NamespaceController {
   }
 
   /**
-   * Wakes a namespace when one of its objects is deleted, since it may be the last object, and when an object is
-   * created, since it must be deleted, too.
+   * Wakes the namespace of an object. A deleted object may have been the last one, and a created object must be
+   * deleted, too.
    */
   #onObject({ type, entry }: FeedChange): void {
     const { namespace } = entry;
     if (type !== 'MODIFIED' && namespace !== undefined) this.#wake(namespace);
   }
 
-  /** Handles a namespace that is being deleted, once its grace period is over. */
+  /** Adds a namespace to the queue if it is being deleted, and its grace period is over. */
   #wake(name: string): void {
     if (this.#terminating.has(name) && this.#terminating.get(name) === undefined) this.#queue.add(name);
   }
@@ -161,18 +163,18 @@ export class NamespaceController {
   }
 
   async #empty(name: string): Promise<void> {
-    // Another replica may have removed the namespace, and a new namespace of that name may exist.
+    // Another replica may have removed the namespace, and there may be a new namespace of the same name.
     await this.#parts.revisions.reach(undefined);
     if (!this.#terminating.has(name)) return;
     await this.#deleteContents(name);
-    // If objects remain, later changes wake the namespace again: an object loses its finalizers, an object is created
-    // late, or a kind is served.
+    // If objects remain, a later change wakes the namespace again: an object loses its finalizers, a creation in
+    // progress is committed, or a kind is served.
     if (this.#contents(name).length === 0 && !(await this.#isInStore(name))) await this.#finalize(name);
   }
 
   /**
-   * Deletes the objects of a namespace. Objects that stay with their owners are deleted after all others are gone. A
-   * refusal does not stop the other kinds. Rejects with the first failure.
+   * Deletes the objects of a namespace. Objects for which `staysWithOwner` is true are deleted after all others are
+   * removed. If a deletion fails, the other kinds are still deleted. Rejects with the first failure.
    */
   async #deleteContents(name: string): Promise<void> {
     const failures: unknown[] = [];
@@ -203,9 +205,7 @@ export class NamespaceController {
     });
   }
 
-  /**
-   * True when the store has objects of the namespace, of kinds that are not served now. Reads every key.
-   */
+  /** True when the store has objects of the namespace whose kinds are not served. It reads every key of the store. */
   async #isInStore(name: string): Promise<boolean> {
     for await (const rows of this.#parts.store.scan()) {
       if (this.#queue.isStopped) return true;
@@ -242,7 +242,7 @@ function isUndeclared({ deletion }: Entry): boolean {
   return deletion === undefined;
 }
 
-/** Restricts a write to this object, so that a new object of the same name is not changed. */
+/** Returns options that restrict a write to this object, so that a new object of the same name is not changed. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? {} : { preconditions: { uid } };
 }

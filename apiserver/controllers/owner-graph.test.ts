@@ -5,7 +5,7 @@ import { OwnerGraph } from './owner-graph.ts';
 
 const resource = { keyPrefix: '/registry/g/things/', model: { scope: 'Cluster' } } as Resource;
 
-/** An object, deleted in the foreground, that blocks the deletion of others. */
+/** Returns an object that is being deleted in the foreground, and blocks the deletion of its owners. */
 function going(name: string, ...owners: readonly string[]): Entry {
   return {
     key: name,
@@ -37,14 +37,14 @@ describe('OwnerGraph', () => {
     expect(graph.holds('a')).to.equal(false);
   });
 
-  it('makes a cycle of objects wait for objects outside it', () => {
+  it('makes a cycle of objects wait for a dependent outside the cycle', () => {
     const held: Entry = { ...going('c', 'a'), deletion: 'Background' };
     const graph = graphOf(going('a', 'b'), going('b', 'a'), held);
     expect(graph.holds('a')).to.equal(true);
     expect(graph.holds('b')).to.equal(false);
   });
 
-  it('follows references through cycles of other objects', () => {
+  it('makes an object wait for dependents that form a cycle', () => {
     const graph = graphOf(going('a'), going('b', 'a', 'c'), going('c', 'b'));
     expect(graph.holds('a')).to.equal(true);
   });

@@ -2,7 +2,7 @@ import type { Entry } from '../index/entry.ts';
 import { staysWithOwner } from '../builtin/stays-with-owner.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 
-/** An object, by its place. */
+/** An object, identified by its resource and its key. */
 export interface Node {
   readonly resource: Resource;
   readonly key: string;
@@ -13,7 +13,7 @@ interface Dependent extends Node {
   readonly blocks: boolean;
 }
 
-/** An object that is being deleted, and stays until its dependents are gone (Foreground) or released (Orphan). */
+/** An object that is being deleted, and remains until its dependents are deleted (Foreground) or released (Orphan). */
 interface Leaving extends Node {
   readonly policy: 'Foreground' | 'Orphan';
 }
@@ -23,7 +23,10 @@ export function idOf({ resource, key }: Node): string {
   return resource.keyPrefix + key;
 }
 
-/** The owners of the objects of the served kinds, by UID. It holds the places of objects, and not the objects. */
+/**
+ * The objects of the served kinds, by the UIDs of their owners. The graph has only the resources and keys of the
+ * objects.
+ */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Map<string, Dependent>>();
   readonly #leaving = new Map<string, Leaving>();
@@ -82,8 +85,8 @@ export class OwnerGraph {
   }
 
   /**
-   * True when an object with this UID has dependents that must lose the reference to it, or be deleted, before it is
-   * deleted.
+   * True when the object with this UID has dependents that keep it from being removed. They must first lose their
+   * reference to it, or be deleted.
    */
   #hasReleasable(uid: string): boolean {
     for (const { resource } of this.dependentsOf(uid)) if (!staysWithOwner(resource.model)) return true;
@@ -95,7 +98,7 @@ export class OwnerGraph {
     return this.#leaving.get(uid)?.policy === 'Orphan';
   }
 
-  /** Returns true while an object has to wait for its dependents. */
+  /** Returns true while the object with this UID has to wait for its dependents. */
   holds(uid: string): boolean {
     const owner = this.#leaving.get(uid);
     if (owner?.policy === 'Orphan') return this.#hasReleasable(uid);
@@ -123,7 +126,10 @@ export class OwnerGraph {
   }
 }
 
-/** True when an owner may own a dependent: an object outside namespaces cannot be owned by one in a namespace, and is never deleted because of it. */
+/**
+ * True when an owner may own a dependent. An object in a namespace cannot own an object outside namespaces, so neither
+ * is deleted or kept because of the other.
+ */
 function mayOwn(owner: Node, dependent: Node): boolean {
   return owner.resource.model.scope !== 'Namespaced' || dependent.resource.model.scope === 'Namespaced';
 }

@@ -8,13 +8,13 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** The limits for records of runs: a record is kept as long as it is within each of them. */
+/** The limits for records of runs. A record is kept as long as it is within all of them. */
 interface RunRetention {
-  /** Default 24 hours. */
+  /** The age at which a record expires. Default 24 hours. */
   readonly maxAgeMs: number;
-  /** The number of the newest runs of each controller. Default 1,000. */
+  /** The number of records of each controller that are kept, the newest ones. Default 1,000. */
   readonly maxRuns: number;
-  /** Bytes of all records together. Default 64 MiB. */
+  /** The maximum number of bytes of all records together. Default 64 MiB. */
   readonly maxBytes: number;
 }
 
@@ -22,10 +22,10 @@ const defaultRunRetention: RunRetention = { maxAgeMs: 86_400_000, maxRuns: 1000,
 
 const intervalMs = 30_000;
 
-/** The number of deletions in one step; other writes run between two steps. */
+/** The number of deletions in one step. Other writes run between two steps. */
 const deletedAtOnce = 50;
 
-/** A controller that has not run for this time counts as gone, since its plugin was probably removed. */
+/** The time without a run after which a controller counts as removed, since its plugin was probably removed. */
 const stoppedAgeMs = 30 * 86_400_000;
 
 export interface RunExpiryParts {
@@ -37,7 +37,7 @@ export interface RunExpiryParts {
 }
 
 /**
- * Deletes old records of runs, and the objects of controllers that are gone. Several replicas may delete the same
+ * Deletes old records of runs, and the objects that describe removed controllers. Several replicas may delete the same
  * objects.
  */
 export class RunExpiry {
@@ -88,7 +88,7 @@ export class RunExpiry {
   async #work(): Promise<void> {
     await this.#pass();
     this.#run = undefined;
-    // Records expire without a change that would start the next pass, so it is scheduled here.
+    // The next pass is scheduled here, because records expire without a change that would start it.
     if ([...this.#resources.keys()].some(({ cache }) => cache.size > 0)) this.#schedule();
   }
 
@@ -111,7 +111,7 @@ export class RunExpiry {
   }
 }
 
-/** Reads only index values: 20,000 records take some milliseconds. */
+/** Returns the records that have expired. It reads only values of indexes, so 20,000 records take some milliseconds. */
 function expiredRuns(cache: KindCache, { maxAgeMs, maxRuns, maxBytes }: RunRetention, nowMs: number): readonly Entry[] {
   const [times, controllers] = [cache.index('startTime'), cache.index('controller')];
   if (times === undefined || controllers === undefined) return [];

@@ -9,7 +9,10 @@ import { nextTurn } from '../turns/next-turn.ts';
 /** A stuck object. */
 interface StuckObject {
   readonly object: NamedObject;
-  /** `Deleting`, `Failing`, `Parked` (given up until it changes), or `Behind` (its status is about an earlier generation). */
+  /**
+   * `Deleting`, `Failing`, `Parked` (not reconciled again until it changes), or `Behind` (its status is about an
+   * earlier generation).
+   */
   readonly problem: 'Deleting' | 'Failing' | 'Parked' | 'Behind';
   readonly since?: string;
   /** The controller that fails. */
@@ -31,8 +34,8 @@ const maxRead = 10_000;
 const readPerTurn = 200;
 
 /**
- * The objects whose deletion takes long, that fail for long, or whose status does not follow their spec; the oldest
- * problem comes first.
+ * Returns the objects whose deletion takes long, whose reconciliation has failed for long, or whose status is about an
+ * old generation. The oldest problem comes first.
  */
 export async function stuckObjects({
   table,
@@ -45,15 +48,15 @@ export async function stuckObjects({
   const failing = controllers.flatMap((controller) => failingOf(controller, nowMs));
   const deleting = resourcesOf(table).flatMap((resource) => deletingOf(resource, controllers, nowMs));
   const behind = await behindOf(table, controllers, nowMs);
-  // One problem of an object is shown, since it explains the others: a deletion before a failure, and a failure before
-  // an outdated status.
+  // Only one problem of an object is shown, since it explains the others: a deletion before a failure, and a failure
+  // before an outdated status.
   const first = new Map([...behind, ...failing, ...deleting].map((each) => [idOf(each), each]));
   const items = [...first.values()];
   const oldest = items.toSorted((a, b) => (a.since ?? '').localeCompare(b.since ?? ''));
   return { items: oldest.slice(0, maxItems), total: items.length };
 }
 
-/** All versions of a kind count as one kind. */
+/** Returns an id for the object. It has no version, since all versions of a kind have the same objects. */
 function idOf({ object: { apiVersion, kind, namespace = '', name } }: StuckObject): string {
   return [apiVersion.replace(/\/?[^/]*$/, ''), kind, namespace, name].join(' ');
 }
@@ -113,7 +116,10 @@ function deletingOf(
   });
 }
 
-/** Looks only at kinds that a controller reconciles: no other status is expected to follow its spec. */
+/**
+ * Returns the objects whose status is about an old generation. It checks only kinds that a controller reconciles,
+ * because only their status is expected to follow the spec.
+ */
 async function behindOf(
   table: ResourceTable,
   controllers: readonly ControllerObject[],

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 import { UnservedDependents } from './unserved-dependents.ts';
 
 describe('dependents of kinds that are not served', () => {
-  it('fail only for the caller when the database cannot be read while a kind is being removed', async () => {
+  it('cause an error only for the caller, and no unhandled rejection, when the database cannot be read', async () => {
     const closed: ((resource: Resource) => void)[] = [];
     const table = { on: (_event: string, listener: (resource: Resource) => void) => closed.push(listener) };
     let fail = (_error: Error): void => {};
@@ -18,7 +18,7 @@ describe('dependents of kinds that are not served', () => {
       },
     };
     const dependents = new UnservedDependents({
-      // The store has only the methods that are called.
+      // The store has only the methods that this test calls.
       store: store as unknown as Store,
       table: table as unknown as ResourceTable,
       log: new UnservedLog(0),

@@ -10,15 +10,15 @@ export interface UnservedDependentsParts {
   readonly store: Store;
   readonly table: ResourceTable;
   readonly log: UnservedLog;
-  /** The number of a kind whose objects have no owners. */
+  /** The number of a kind that is not searched, because its objects have no owners. */
   readonly hidden: number;
 }
 
 type IsDependent = (owner: OwnerReference) => boolean;
 
 /**
- * Finds dependents among stored objects of kinds that are not served: not yet, no longer, or by other processes only.
- * It reads every key once to find these kinds; after that it reads only their objects.
+ * Finds dependents among stored objects of kinds that this process does not serve: not yet, no longer, or because other
+ * processes serve them. It reads every key once to find these kinds, and after that only their objects.
  */
 export class UnservedDependents {
   readonly #parts: UnservedDependentsParts;
@@ -30,7 +30,7 @@ export class UnservedDependents {
     this.#parts = parts;
     parts.table.on(
       'closed',
-      // A failed read needs no handling here: its own callers get the error, and the next call reads again.
+      // A failed read is ignored here, because its own callers get the error, and the next call reads again.
       ({ kindNumber }) =>
         void this.#kinds?.numbers.then(
           (numbers) => numbers.add(kindNumber),
@@ -39,13 +39,16 @@ export class UnservedDependents {
     );
   }
 
-  /** True when some object has a matching reference. One search serves all calls that were made before it begins. */
+  /**
+   * Resolves with true when some object has a matching reference. One search serves all calls that are made before it
+   * begins.
+   */
   async some(isDependent: IsDependent): Promise<boolean> {
     this.#asked.add(isDependent);
     return (await this.#looks.get()).has(isDependent);
   }
 
-  /** Returns the predicates that match a stored reference. */
+  /** Searches once for all waiting predicates. Returns those that match a stored reference. */
   async #look(): Promise<ReadonlySet<IsDependent>> {
     const { store, table, log, hidden } = this.#parts;
     const asked = this.#asked;
@@ -65,8 +68,8 @@ export class UnservedDependents {
   }
 
   /**
-   * Returns the kinds of the store. It reads them once, and again after changes of the history were missed, since there
-   * may be new kinds then.
+   * Returns the numbers of the kinds in the store. It reads them once, and again after changes were missed, since these
+   * may have added kinds.
    */
   #stored(): Promise<Set<number>> {
     const { losses } = this.#parts.log;
@@ -87,7 +90,7 @@ export class UnservedDependents {
   }
 }
 
-/** Returns the part of a key that names its kind. Called for every key of a database, so it must be fast. */
+/** Returns the part of a key that names its kind. It is called for every key of a database, so it must be fast. */
 function kindPartOf(key: string): string {
   return key.split('/', 4).join('/');
 }
@@ -99,7 +102,10 @@ function ownersOf({ data }: Row): readonly OwnerReference[] {
   return bytes.includes(ownersField) ? readOwners(bytes) : [];
 }
 
-/** Returns the owners of an object. An unreadable object counts as one without owners, so that it delays no deletion. */
+/**
+ * Returns the owners of an object. An object that cannot be read counts as an object without owners, so that it delays
+ * no deletion.
+ */
 function readOwners(bytes: Buffer): readonly OwnerReference[] {
   try {
     const { metadata }: Partial<ApiObject> = decodeObject(bytes);

@@ -71,7 +71,7 @@ describe('WorkLoop', () => {
       },
       many,
     );
-    // 100 items are handled in a step, so 2,000 items take 20 turns.
+    // One turn of the event loop handles 100 items, so 2,000 items take 20 turns.
     for (let at = 0; at < 2000; at += 1) queue.add(`n${at}`);
     while (!queue.isIdle()) {
       await new Promise((resolve) => setImmediate(resolve));

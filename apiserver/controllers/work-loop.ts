@@ -4,7 +4,7 @@ import { nextTurn } from '../turns/next-turn.ts';
 
 export interface WorkLoopParts<T> {
   readonly clock: Clock;
-  /** Returns the id of an item; items with the same id are the same. */
+  /** Returns the id of an item. Items with the same id count as the same item. */
   readonly idOf: (item: T) => string;
   /** Handles an item; rejects when it must be retried later. There is never more than one call at a time for an id. */
   readonly handle: (item: T) => Promise<void>;
@@ -12,14 +12,14 @@ export interface WorkLoopParts<T> {
 }
 
 export interface WorkLoopOptions {
-  /** Number of items that are handled at the same time. Default 1. */
+  /** The number of items that are handled at the same time. Default 1. */
   readonly atOnce?: number;
 }
 
-/** Items handled in one step; requests run in between. */
+/** The number of items that are handled in one turn of the event loop. Requests run between two turns. */
 const handledPerTurn = 100;
 
-/** The wait of a failed item, which doubles with each failure in a row. Other items do not wait for it. */
+/** The delay before a failed item is retried. It doubles with each failure in a row, and does not delay other items. */
 const backoff = { baseMs: 1000, maxMs: 60_000 } as const;
 
 /** Handles the items of a work queue, first in, first out. An item that is added several times is handled once. */
@@ -27,7 +27,7 @@ export class WorkLoop<T> {
   readonly #parts: WorkLoopParts<T>;
   readonly #atOnce: number;
   readonly #queue: WorkQueue;
-  /** Items that wait, by their ids, which are the keys of the queue. */
+  /** The items that wait, by their ids. The queue has the ids. */
   readonly #items = new Map<string, T>();
   #taken = 0;
   #isPumpDue = false;
@@ -50,18 +50,21 @@ export class WorkLoop<T> {
     this.#queue.add(id);
   }
 
-  /** True when nothing is under way, and nothing waits for a retry. */
+  /** True when no item is being handled, is waiting, or will be retried. */
   isIdle(): boolean {
     return this.#items.size === 0 && this.#queue.processing === 0;
   }
 
-  /** Finishes the items under way, and begins no others. */
+  /** Starts no further item, and resolves when the current ones are finished. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#queue.shutdownWithDrain();
   }
 
-  /** Starts the loop at the end of the present turn, because other changes in this turn may add the same item again. */
+  /**
+   * Starts the loop at the end of this turn of the event loop, because other changes in this turn may add the same item
+   * again.
+   */
   #pumpSoon(): void {
     if (this.#isPumpDue) return;
     this.#isPumpDue = true;
@@ -97,7 +100,7 @@ export class WorkLoop<T> {
     } catch (error) {
       if (this.#isStopped) return;
       this.#parts.onFailure(item, error);
-      // The item may have been added again meanwhile, in a newer form, which stays.
+      // If the item was added again meanwhile, the newer form is kept.
       if (!this.#items.has(id)) this.#items.set(id, item);
       this.#queue.addRateLimited(id);
     }

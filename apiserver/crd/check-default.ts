@@ -10,7 +10,7 @@ import type { MeasuredWork } from '../turns/in-turns.ts';
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** More units of work than any turn can do, so that the next step runs in a turn of its own. */
+/** More units of work than one turn of the event loop may do, so that the next step runs in another turn. */
 const wholeTurn = Infinity;
 
 /** Checks the defaults of a definition. */
@@ -20,7 +20,7 @@ export class DefaultCheck {
   readonly #nodes = new SchemaNodes({});
   readonly #sizes = new DefaultSizes();
   /**
-   * The budget for matching patterns, which all defaults of a definition share; it is as large as the budget of one
+   * The budget for the matching of patterns. All defaults of a definition share it; it is as large as the budget of one
    * object.
    */
   readonly #matches: PatternMatches;
@@ -32,8 +32,8 @@ export class DefaultCheck {
   }
 
   /**
-   * Checks that a default is valid by its schema, has no field that would be pruned, and does not grow, with the
-   * defaults of its own fields, to more values than a person would write. Yields the work done.
+   * Checks that a default is valid by its schema, and has no field that would be pruned. Defaults of its own fields are
+   * added to a default; the result must not have more values than a person would write. Yields the work done.
    */
   *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {
     const text = JSON.stringify(schema.default);
@@ -66,8 +66,8 @@ export class DefaultCheck {
 }
 
 /**
- * True for metadata of an embedded resource. It is pruned to a fixed list of names, and a default may have other names,
- * so the pruned names are not reported.
+ * True for metadata of an embedded resource. Its fields are pruned to a fixed list. A default may have other fields, so
+ * they are not reported.
  */
 function isMetadata(path: string): boolean {
   return path.split('.').includes('metadata');

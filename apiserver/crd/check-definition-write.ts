@@ -5,8 +5,8 @@ import type { CustomResourceDefinition } from './definition.ts';
 import { DefinitionViolations } from './definition-violations.ts';
 
 /**
- * Returns all violations of a definition that is created, or replaces `previous`. Violations that the stored definition already
- * has do not count: it was written under older rules. Yields as {@link checkDefinition} does.
+ * Returns all violations of a definition that is created, or that replaces `previous`. Violations that `previous`
+ * already has do not count, because it may have been written under older rules. Yields as {@link checkDefinition} does.
  */
 export function* checkDefinitionWrite(
   next: CustomResourceDefinition,
@@ -27,14 +27,14 @@ function checkName({ metadata, spec }: CustomResourceDefinition): readonly Field
   return violations.found;
 }
 
-/** The annotation with the approval of a kind in a group of Kubernetes. */
+/** The annotation with the approval that a kind in a group of Kubernetes needs. */
 const approvalAnnotation = 'api-approved.kubernetes.io';
 
 function approvalOf({ metadata }: CustomResourceDefinition): string {
   return metadata.annotations?.[approvalAnnotation] ?? '';
 }
 
-/** Checks that a definition in a group of Kubernetes has an annotation with a URL, or a reason. */
+/** Checks that a definition in a group of Kubernetes has the approval annotation, with a URL or a reason. */
 function checkApproval(definition: CustomResourceDefinition): readonly FieldViolation[] {
   const violations = new DefinitionViolations();
   const approval = approvalOf(definition);
@@ -69,14 +69,14 @@ export function checkChange(
   return [...violations.found, ...(approvalOf(next) === approvalOf(previous) ? [] : checkApproval(next))];
 }
 
-/** Checks that no stored version is removed: objects may still be stored in a former storage version. */
+/** Checks that no version in `status.storedVersions` is removed, because objects may still be stored in it. */
 function checkStoredVersions({ spec, status }: CustomResourceDefinition, violations: DefinitionViolations): void {
   const present = new Set(spec.versions.map(({ name }) => name));
   for (const [index, name] of (status?.storedVersions ?? []).entries())
     if (!present.has(name)) violations.invalid(`status.storedVersions[${index}]`, name, 'must appear in spec.versions');
 }
 
-/** Checks, as kube-apiserver does, that authorities that can be parsed are not replaced by some that cannot. */
+/** Checks, as kube-apiserver does, that a certificate bundle that can be parsed is not replaced by one that cannot. */
 function checkAuthorities(
   next: CustomResourceDefinition,
   previous: CustomResourceDefinition,

@@ -33,7 +33,7 @@ function definitionOf(schema: DefinitionSchema, given: Given = {}): CustomResour
   };
 }
 
-/** Returns the mistakes by place; the schema is that of the field `a`. */
+/** Returns the violations in a schema, relative to the field `a` that has it. */
 function wrongIn(a: DefinitionSchema): readonly string[] {
   return wrong(definitionOf({ type: 'object', properties: { a } })).map((each) =>
     each.replace('spec.versions[0].schema.openAPIV3Schema.properties[a].', ''),
@@ -59,7 +59,7 @@ describe('the rules of definitions', () => {
       additionalItems: true,
     };
     for (const [keyword, value] of Object.entries(keywords)) {
-      it(`${keyword}, wherever it stands, also beside a default`, () => {
+      it(`${keyword}, in a field, in items, in additionalProperties and in branches`, () => {
         const odd = { ...text, [keyword]: value };
         const rule = `${keyword}: Forbidden: ${keyword} is not supported`;
         expect(wrongIn({ ...odd, default: 'x' })).to.deep.equal([rule]);
@@ -70,7 +70,7 @@ describe('the rules of definitions', () => {
     }
   });
 
-  it('allow `additionalProperties: true` beside fields, and nothing else, as Kubernetes does', () => {
+  it('allow only `additionalProperties: true` in a schema with fields, as Kubernetes does', () => {
     const withFields = { type: 'object', properties: { b: text } } as const;
     expect(wrongIn({ ...withFields, additionalProperties: true })).to.deep.equal([]);
     for (const additionalProperties of [false, text])
@@ -90,7 +90,7 @@ describe('the rules of definitions', () => {
     ]);
   });
 
-  it('allow types in branches for an integer or a string, in one form only', () => {
+  it('allow types in branches only in the one form that means an integer or a string', () => {
     const isIntOrString = { 'x-kubernetes-int-or-string': true } as const;
     expect(wrongIn({ ...isIntOrString, anyOf: either })).to.deep.equal([]);
     expect(wrongIn({ ...isIntOrString, allOf: [{ anyOf: either }, { pattern: '^[0-9]+%?$' }] })).to.deep.equal([]);
@@ -102,7 +102,7 @@ describe('the rules of definitions', () => {
     expect(wrongIn({ ...text, anyOf: [{ ...text, minLength: 1 }] })).to.deep.equal([`anyOf[0].${rule}`]);
   });
 
-  it('refuse keywords in branches that define what a value is, unless these are empty', () => {
+  it('refuse non-empty keywords in branches that only the outer schema may have', () => {
     const branch = {
       description: '',
       title: '',
@@ -134,7 +134,7 @@ describe('the rules of definitions', () => {
     ]);
   });
 
-  it('refuse a root that may be null, and branches at the root beside a status subresource', () => {
+  it('refuse a root that may be null, and branches at the root if there is a status subresource', () => {
     const root = { type: 'object', properties: { spec: { type: 'object' } } } as const;
     const place = 'spec.versions[0].schema.openAPIV3Schema';
     expect(wrong(definitionOf({ ...root, nullable: true }))).to.deep.equal([

@@ -16,12 +16,12 @@ import type {
 import { SchemaCost } from './schema-cost.ts';
 import { DefinitionViolations } from './definition-violations.ts';
 
-/** The maximum number of versions of one definition; the largest in the wild have five. */
+/** The maximum number of versions of one definition. The largest published definitions have five. */
 const maxVersions = 64;
 
 /**
- * Returns all violations of Kubernetes' rules for definitions, except the rules for the name; and a violation for
- * each part that costs too much. Yields the work done, in units of about 5 µs.
+ * Returns all violations of Kubernetes' rules for definitions, except those for the name, and a violation for each part
+ * whose evaluation would cost too much. Yields the work done, in units of about 5 µs.
  */
 export function* checkDefinition(definition: CustomResourceDefinition): MeasuredWork<readonly FieldViolation[]> {
   const violations = new DefinitionViolations();
@@ -66,7 +66,7 @@ function checkNames(names: DefinitionNames, violations: DefinitionViolations): v
   }
 }
 
-/** Kinds may have upper case, labels may not. */
+/** Checks that a name is a DNS label. The names of kinds may have upper case as well. */
 function checkLabel(field: string, value: string, violations: DefinitionViolations): void {
   const isKind = field.endsWith('ind');
   if (value === '' || value === undefined) return violations.required(field, '');
@@ -142,7 +142,8 @@ function* checkVersion(
 }
 
 /**
- * The keywords that a schema may have beside the status; Kubernetes judges the status by the schema of its own field.
+ * The keywords that a root schema may have if there is a status subresource, because Kubernetes checks a status only by
+ * the schema of the field `status`.
  */
 const rootKeywords: readonly string[] = [
   'description',
@@ -179,7 +180,7 @@ function isUsed(value: unknown): boolean {
   return value !== false && value !== '' && value !== undefined && !(Array.isArray(value) && value.length === 0);
 }
 
-/** Checks the deprecation warning, which becomes a header. */
+/** Checks the deprecation warning, which is sent as a header. */
 function checkDeprecation(field: string, version: DefinitionVersion, violations: DefinitionViolations): void {
   const { deprecated = false, deprecationWarning } = version;
   if (deprecationWarning === undefined) return;
@@ -202,7 +203,7 @@ interface PathRule {
   readonly violations: DefinitionViolations;
 }
 
-/** Checks a path of fields joined by dots, without lists and filters. */
+/** Checks that a path consists of fields joined by dots, without lists and filters. */
 function checkPath(field: string, path: string, { below, violations }: PathRule): void {
   const isSimple = /^(?:\.[A-Za-z_][\w-]{0,62}){2,16}$/.test(path);
   if (!isSimple) violations.invalid(field, path, 'should be a json path of fields without array notation');

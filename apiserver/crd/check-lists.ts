@@ -1,7 +1,10 @@
 import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** Checks what x-kubernetes-list-type, x-kubernetes-list-map-keys and x-kubernetes-map-type require of a schema and its items. */
+/**
+ * Checks the requirements of x-kubernetes-list-type, x-kubernetes-list-map-keys and x-kubernetes-map-type for a schema
+ * and its items.
+ */
 export function checkLists(field: string, schema: DefinitionSchema, violations: DefinitionViolations): void {
   const listType = schema['x-kubernetes-list-type'];
   const keys = schema['x-kubernetes-list-map-keys'];

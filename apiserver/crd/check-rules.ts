@@ -10,32 +10,37 @@ import type { DefinitionVersion } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 import { RuleCosts } from './rule-costs.ts';
 
-/** The maximum number of rules of a definition; the largest in the wild have some 200. */
+/** The maximum number of rules of a definition. The largest published definitions have some 200. */
 const maxRules = 5000;
 
-/** Work of one rule, in units of 5 µs, besides the length of its expressions. */
+/** The work to check one rule, in units of 5 µs, without the part that depends on the length of its expressions. */
 const workPerRule = 40;
 
-/** Characters that are compiled in one unit of work. */
+/** The number of characters that are compiled in one unit of work. */
 const charactersPerUnit = 10;
 
-/** The longest text of a rule that a message repeats. */
+/** The maximum length of a text of a rule that a message repeats. */
 const maxShown = 1024;
 
-/** A schema that may have rules, and where it is. */
+/** A schema that may have rules, and its position. */
 interface Visit {
   readonly schema: JsonSchema;
   readonly field: string;
   readonly isResource: boolean;
-  /** How often the schema may occur in one object; undefined when only the size of a request bounds it. */
+  /**
+   * How many values with the schema one object may have; undefined when only the size of a request limits the number.
+   */
   readonly cardinality: number | undefined;
-  /** The schema above whose items or fields cannot be found again in the object before a write. */
+  /**
+   * An outer schema whose items or fields have no counterpart in the object before a write; undefined when there is
+   * none.
+   */
   readonly uncorrelated: string | undefined;
 }
 
 /**
- * Checks the rules in CEL of a definition whose schemas are valid: their forms, their types by the schema, and their cost. Yields
- * the work done, in units of about 5 µs.
+ * Checks the CEL rules of a definition with valid schemas: the fields of each rule, the types in its expressions, and
+ * its cost. Yields the work done, in units of about 5 µs.
  */
 export function* checkRules(
   versions: readonly DefinitionVersion[],
@@ -62,8 +67,8 @@ export function* checkRules(
 }
 
 /**
- * Returns the place of each version's schema in messages; undefined for a schema that is not checked again. When all
- * versions have the same schema, it is checked once, and Kubernetes calls its place spec.validation.
+ * Returns the path by which messages name each version's schema; undefined for a schema that is not checked. If all
+ * versions have the same schema, only the first is checked, under the path spec.validation, as in Kubernetes.
  */
 function placesOf(versions: readonly DefinitionVersion[]): readonly (string | undefined)[] {
   const texts = versions.map(({ schema }) => JSON.stringify(schema?.openAPIV3Schema));
@@ -121,7 +126,7 @@ interface Transition {
   readonly violations: DefinitionViolations;
 }
 
-/** Checks that the value before the write can be found when the rule reads it. */
+/** Checks that a rule reads `oldSelf` only where the value before the write can be found. */
 function checkTransition(place: string, rule: SchemaRule, { visit, usesOldSelf, violations }: Transition): void {
   const { uncorrelated } = visit;
   if (usesOldSelf && uncorrelated !== undefined)
@@ -195,7 +200,7 @@ function childrenOf(visit: Visit): readonly Visit[] {
   return below;
 }
 
-/** Prints a rule as messages of kube-apiserver do, in the form of Go. */
+/** Prints a rule as a Go struct, as messages of kube-apiserver do. */
 function showRule({ rule, message, messageExpression, reason, fieldPath, optionalOldSelf }: SchemaRule): string {
   const parts = [
     `Rule:${quoted(rule)}`,

@@ -1,7 +1,7 @@
 import type { DefinitionSchema, DefinitionVersion } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** The maximum number of selectable fields, as in Kubernetes; each is an index. */
+/** The maximum number of selectable fields, as in Kubernetes. Each has an index. */
 const maxSelectable = 8;
 
 /** Checks that each selectable field is a string, integer or boolean of the schema, outside of lists, and occurs once. */

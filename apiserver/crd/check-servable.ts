@@ -4,7 +4,10 @@ import { isServed } from './definition.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 import { modelOfDefinition } from './model-of-definition.ts';
 
-/** Returns the parts of a valid definition that no model can have, such as a group that belongs to the service. */
+/**
+ * Returns violations for parts of a valid definition that no model can have, such as a group that belongs to the server
+ * itself.
+ */
 export function checkServable(definition: CustomResourceDefinition, serviceDomain: string): readonly FieldViolation[] {
   if (!isServed(definition.spec)) return [];
   const model = modelOfDefinition(definition);

@@ -10,8 +10,8 @@ import type { DefinitionViolations } from './definition-violations.ts';
 const types: readonly string[] = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 
 /**
- * Keywords that are not allowed below allOf, anyOf, oneOf and not: they describe the value itself, which only the outer
- * schema may do.
+ * Keywords that are not allowed below allOf, anyOf, oneOf and not. They describe the value itself, and only the outer
+ * schema may do this.
  */
 const structuralKeywords = [
   ['description', 'empty'],
@@ -28,7 +28,7 @@ const structuralKeywords = [
   ['x-kubernetes-validations', 'empty'],
 ] as const;
 
-/** The schemas that need a type. */
+/** The positions of schemas that need a type, as messages name them. */
 const needsType = {
   root: 'at the root',
   field: 'for specified object fields',
@@ -36,7 +36,7 @@ const needsType = {
   branch: '',
 } as const;
 
-/** Keywords of OpenAPI that schemas of definitions do not have. */
+/** Keywords of OpenAPI that schemas of definitions may not have. */
 const unsupportedKeywords = [
   'id',
   '$schema',
@@ -47,7 +47,7 @@ const unsupportedKeywords = [
   'additionalItems',
 ] as const;
 
-/** The place of a schema. */
+/** The position of a schema in the definition. */
 interface Place {
   readonly field: string;
   readonly depth: number;
@@ -91,13 +91,13 @@ export function* checkStructuralSchema(
 class SchemaCheck {
   readonly #violations: DefinitionViolations;
   readonly #cost: SchemaCost;
-  /** True once a schema has a keyword that changes the meaning of the rest. */
+  /** True once a schema has an unsupported keyword, which may change the meaning of all others. */
   #isUnsupported = false;
-  /** Fields whose schemas have branches. */
+  /** The fields whose schemas have branches. */
   readonly #composed: Visit[] = [];
   readonly #defaults: (readonly [field: string, schema: DefinitionSchema])[] = [];
   /**
-   * The schemas that are not visited yet; a list instead of recursion, since a client's schema may be arbitrarily deep
+   * The schemas that are not visited yet. This list replaces recursion, since a client's schema may be arbitrarily deep
    * and wide.
    */
   readonly #open: Visit[] = [];
@@ -120,8 +120,8 @@ class SchemaCheck {
       yield visit.branches.count;
     }
     if (this.#isUnsupported) return;
-    // Defaults are checked after the patterns, because they are matched against them. Inner defaults come first,
-    // because outer ones include them.
+    // Defaults are checked after the patterns, because the check matches defaults against patterns. Inner defaults are
+    // checked first, because outer defaults include them.
     const check = new DefaultCheck(new ShapeBuilder({}), this.#cost.patterns);
     for (const [field, schema] of this.#defaults.reverse()) yield* check.check(field, schema, this.#violations);
   }
@@ -161,9 +161,9 @@ class SchemaCheck {
   }
 
   /**
-   * Beside fields, Kubernetes allows only `true`, which does not restrict the other fields
-   * (`ValidateCustomResourceDefinitionOpenAPISchema`). Without fields, Kubernetes accepts `false` too, although its
-   * documentation forbids it; this server refuses it.
+   * Checks `additionalProperties`. In a schema with fields, only `true` is allowed, as in Kubernetes
+   * (`ValidateCustomResourceDefinitionOpenAPISchema`); it does not restrict the other fields. In a schema without
+   * fields, this server refuses `false`. Kubernetes accepts it, although its documentation forbids it.
    */
   #checkAdditional({ additionalProperties, properties }: DefinitionSchema, field: string): void {
     if (additionalProperties === undefined || additionalProperties === true) return;
@@ -263,19 +263,22 @@ function hasBranches({ allOf, anyOf, oneOf, not }: DefinitionSchema): boolean {
   return [allOf, anyOf, oneOf, not].some((part) => part !== undefined);
 }
 
-/** A keyword without an effect, such as `nullable: false`, is allowed everywhere. */
+/** Returns false for a keyword without an effect, such as `nullable: false`, which is allowed everywhere. */
 function isGiven(value: unknown, empty: (typeof structuralKeywords)[number][1]): boolean {
   if (value === undefined) return false;
   if (empty === 'empty') return value !== '' && !(Array.isArray(value) && value.length === 0);
   return empty === 'undefined' || value === true;
 }
 
-/** The one list of branches that may have types. Kubernetes recognizes it by its form. */
+/** True for the only list of branches that may have types. Kubernetes recognizes it by its exact form. */
 function isIntOrString(branches: DefinitionSchema['anyOf']): boolean {
   return JSON.stringify(branches) === '[{"type":"integer"},{"type":"string"}]';
 }
 
-/** True outside of branches, and in the first one of an allOf outside of branches. */
+/**
+ * True for a schema that may contain {@link isIntOrString} branches: one outside of branches, or the first branch of an
+ * allOf that is itself outside of branches.
+ */
 function mayHaveTypes({ level, isFirstOfAll = false }: Place): boolean {
   return level !== 'branch' || isFirstOfAll;
 }

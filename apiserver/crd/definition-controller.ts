@@ -25,30 +25,30 @@ export interface DefinitionControllerParts {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns the conversion of a definition that has a webhook for it. Default: there are no webhooks. */
+  /** Returns the conversion for a definition with a conversion webhook. Default: there are no webhooks. */
   readonly converterOf?: (definition: CustomResourceDefinition) => ConvertTo | undefined;
 }
 
 const asService = { writer: 'service', fieldManager: 'homeostat', isOwnUpkeep: true } as const;
 
-/** Objects that are deleted at the same time. */
+/** The number of objects that are deleted at the same time. */
 const deletedAtOnce = 100;
 
 /**
  * Serves the kinds of CustomResourceDefinitions, sets the status of the definitions, and deletes the objects of a
- * definition that is being deleted. Each server of a database does so, and all servers write the same values.
+ * definition that is being deleted. Each server on a database does this, and all servers write the same values.
  */
 export class DefinitionController {
   readonly #parts: DefinitionControllerParts;
   readonly #served: ServedDefinitions;
   readonly #queue: WorkLoop<string>;
-  /** Names of the definitions that wait for a name of another kind. */
+  /** The names of the definitions that wait until another kind no longer has one of their names. */
   readonly #conflicting = new Set<string>();
-  /** Names of the definitions whose kinds must be read again. */
+  /** The names of the definitions whose kinds must be read again. */
   readonly #rereading = new Set<string>();
   /** The reasons why kinds wait for the conversion of their objects, by the definition's name. */
   readonly #unconverted = new Map<string, string>();
-  /** Unsubscribes from kinds whose last objects are being deleted, by the definition's name. */
+  /** Functions that unsubscribe from kinds whose last objects are being deleted, by the definition's name. */
   readonly #leaving = new Map<string, () => void>();
   readonly #unsubscribe: (() => void)[] = [];
   #definitions: Resource | undefined;
@@ -66,7 +66,7 @@ export class DefinitionController {
     });
   }
 
-  /** Serves the stored definitions, first those that were served before. Writes nothing. */
+  /** Serves the stored definitions, first those that were served before. It writes no object. */
   async open(): Promise<void> {
     const { schemes, table } = this.#parts;
     schemes.register(definitionModel);
@@ -84,7 +84,7 @@ export class DefinitionController {
     this.#started = true;
     const { feed } = this.#opened();
     this.#unsubscribe.push(feed.subscribe(({ entry }) => this.#enqueue(entry.key)));
-    // The names of a deleted definition are free now, so the definitions that wait for a name are tried again.
+    // After a definition is deleted, its names are free, so the definitions that wait for a name are tried again.
     this.#unsubscribe.push(schemes.on('unregistered', () => this.#conflicting.forEach((name) => this.#enqueue(name))));
     table.on('unconverted', this.#onUnconverted);
     this.#unsubscribe.push(() => table.off('unconverted', this.#onUnconverted));
@@ -102,7 +102,10 @@ export class DefinitionController {
     return this.#queue.isIdle();
   }
 
-  /** Returns why the definition of a formerly served kind cannot be served at present. */
+  /**
+   * Returns the reason why a formerly served kind is currently not served; undefined when its definition is not the
+   * reason.
+   */
   awaited({ group, plural }: StoredKind): string | undefined {
     const name = `${plural}.${group}`;
     if (this.#definitions?.cache.broken.has(name) === true)
@@ -144,12 +147,12 @@ export class DefinitionController {
   async #reconcile(name: string): Promise<void> {
     const entry = this.#opened().cache.get(name);
     if (entry === undefined) return this.#forget(name);
-    // Each definition begins in a turn of its own, so that several definitions do not block the event loop together.
+    // Each definition is handled in a separate turn, so that several definitions do not block the event loop together.
     await nextTurn('background');
     const definition = decodeObject<CustomResourceDefinition>(entry.bytes);
     if (definition.metadata.deletionTimestamp !== undefined) return this.#retire(definition);
     const { finalizers = [] } = definition.metadata;
-    // The watch reports this write, and the definition is handled again.
+    // This write is reported by the watch, so the definition is handled again.
     if (!finalizers.includes(cleanupFinalizer))
       return this.#setFinalizers(definition, [...finalizers, cleanupFinalizer]);
     if (this.#rereading.delete(name)) this.#served.withdraw(name);
@@ -158,7 +161,7 @@ export class DefinitionController {
     this.#unconverted.delete(name);
     if (outcome.kind === 'unconverted') {
       this.#unconverted.set(name, outcome.message);
-      // Other replicas may serve the kind, so its status stays, and this replica tries again later.
+      // Other replicas may serve the kind, so its status remains, and this replica tries again later.
       throw new Error(outcome.message);
     }
     if (outcome.kind === 'conflict') this.#conflicting.add(name);
@@ -176,9 +179,9 @@ export class DefinitionController {
   }
 
   /**
-   * Deletes the objects, then the kind, then removes the definition's finalizer. Runs again when the last object is
-   * gone, and when an object is created meanwhile. Creations require the definition's claim, so memory has every
-   * object.
+   * Deletes the objects of a definition, then the kind, and then removes the definition's finalizer. It runs again when
+   * the last object is removed, and when an object is created meanwhile. Creations require the definition's claim, so
+   * memory knows every object.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
@@ -225,11 +228,11 @@ export class DefinitionController {
     await this.#parts.registry.patch(this.#opened(), { name }, { type: 'merge', patch }, asService);
   }
 
-  /** Sets the status; writes nothing when it is unchanged, as for most definitions after a restart. */
+  /** Writes the status, unless it is unchanged, as it is for most definitions after a restart. */
   async #setStatus(definition: CustomResourceDefinition, status: DefinitionStatus): Promise<void> {
     if (deepEqual(definition.status, status)) return;
     const { apiVersion, kind, metadata } = definition;
-    // A status write ignores the rest of the object, so it is left out.
+    // The rest of the object is left out, because a status write ignores it.
     await this.#parts.registry.update(
       this.#opened(),
       keyOf(definition),
@@ -247,7 +250,7 @@ function hasObjects({ cache }: Resource): boolean {
   return cache.size + cache.broken.size > 0;
 }
 
-/** Restricts a write to this object, so that a new object of the same name is not changed. */
+/** Returns options that restrict a write to this object, so that a new object of the same name is not changed. */
 function optionsOf({ uid }: Entry): WriteOptions {
   return uid === undefined ? asService : { ...asService, preconditions: { uid } };
 }

@@ -8,12 +8,12 @@ import { checkServable } from './check-servable.ts';
 import { definitionModel } from './definition-model.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
-/** Units of work in one step: 10 ms. */
+/** The units of work in one step, which takes about 10 ms. */
 const workPerStep = 2000;
 
 /**
- * Returns the check of definitions when they are written: by Kubernetes' rules and by their cost. Returns undefined for
- * every other kind.
+ * Returns, for the kind of definitions, the check that runs when they are written: of Kubernetes' rules, and of their
+ * cost. Returns undefined for every other kind.
  */
 export function definitionJudge(serviceDomain: string): (model: ModelDescriptor) => KindJudge | undefined {
   const { group, kind } = definitionModel;
@@ -26,10 +26,10 @@ function* judgeDefinition(
   object: ApiObject,
   stored: ApiObject | undefined,
 ): MeasuredWork<readonly FieldViolation[]> {
-  // The cast is safe, because the schema of the kind has validated the object before.
+  // The cast is safe, because the object has already been validated by the schema of its kind.
   const next = object as CustomResourceDefinition;
   const previous = stored as CustomResourceDefinition | undefined;
-  // Only the status or the metadata is written.
+  // The spec is unchanged: this write changes only the status or the metadata.
   if (previous !== undefined && deepEqual(next.spec, previous.spec)) return checkChange(next, previous);
   const violations = yield* checkDefinitionWrite(next, previous);
   return violations.length > 0 ? violations : checkServable(next, serviceDomain);

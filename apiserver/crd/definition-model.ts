@@ -22,7 +22,9 @@ function list(properties: object, required: readonly string[] = []): object {
   return { type: 'array', items: fields(properties, required) };
 }
 
-/** The keywords that a schema may have. The model checks the types of their values; the rules of definitions check their meaning. */
+/**
+ * The keywords that a schema may have. This model checks the types of their values, and checkDefinition their meaning.
+ */
 const schemaProps = fields({
   title: text,
   description: text,
@@ -54,8 +56,8 @@ const schemaProps = fields({
   oneOf: schemas,
   not: schema,
   externalDocs: free,
-  // The following keywords are declared only so that definitions with them are refused; otherwise the keywords would be
-  // dropped.
+  // The following keywords are declared only so that definitions with them are refused. If they were not declared, they
+  // would be pruned.
   id: text,
   $schema: text,
   $ref: text,
@@ -143,7 +145,7 @@ const status = fields({
   storedVersions: texts,
 });
 
-/** The kind CustomResourceDefinition. A DefinitionJudge has the rules that its schema cannot express. */
+/** The kind CustomResourceDefinition. definition-judge.ts checks the rules that its schema cannot express. */
 export const definitionModel: ModelDescriptor<CustomResourceDefinition> = defineModel({
   gvk: 'apiextensions.k8s.io/v1/CustomResourceDefinition',
   plural: 'customresourcedefinitions',

@@ -4,7 +4,7 @@ import type { CustomResourceDefinition, DefinitionNames, DefinitionStatus } from
 import type { ServingOutcome as Outcome } from './served-definitions.ts';
 
 /**
- * An outcome that is the same on all replicas, and does not change by itself, so that it can be written to the status.
+ * An outcome that can be written to the status, because it is the same on all replicas, and does not change by itself.
  */
 type ServingOutcome = Exclude<Outcome, { readonly kind: 'unconverted' }>;
 

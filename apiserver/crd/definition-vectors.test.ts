@@ -7,12 +7,12 @@ import { checkDefinitionWrite } from './check-definition-write.ts';
 import type { CustomResourceDefinition, DefinitionSchema } from './definition.ts';
 import { DefinitionViolations } from './definition-violations.ts';
 
-// Intended differences from Kubernetes. A case listed here that does not differ fails.
+// The reasons for intended differences from Kubernetes. If a case is listed as different, and is not, its test fails.
 const reasons = {
   status:
     'a creation cannot set the status, which is dropped; names get defaults here, which Kubernetes fills in earlier',
-  more: 'Kubernetes does not look for types once something else is wrong',
-  place: 'a mistake of the stored definition may stay where it is; Kubernetes then allows it anywhere',
+  more: 'Kubernetes does not check types once it has found another mistake',
+  place: 'a mistake of the stored definition may remain where it is; Kubernetes then allows the same mistake anywhere',
   internal: 'fields that only older versions of the API have are unknown here, and pruned',
 } as const;
 
@@ -44,8 +44,9 @@ function load<T>(name: string): readonly T[] {
 }
 
 /**
- * The recording names fields of Kubernetes' internal type. That type has the parts that are equal in all versions only
- * once: in spec.validation and spec.selectableFields.
+ * Returns the violations with the paths of Kubernetes' internal type, which the recording uses. If all versions have
+ * the same schema or selectable fields, the internal type has them only once, in spec.validation and
+ * spec.selectableFields.
  */
 function places(violations: readonly (Violation | FieldViolation)[]): readonly string[] {
   const all = violations.map(({ reason, field }) => {
@@ -58,14 +59,14 @@ function places(violations: readonly (Violation | FieldViolation)[]): readonly s
   return [...new Set(all)].sort();
 }
 
-/** Adds the lists that the schema of the kind requires. */
+/** Adds the list of versions if it is absent, because the schema of the kind requires it. */
 function complete(definition: CustomResourceDefinition): CustomResourceDefinition {
   return { ...definition, spec: { ...definition.spec, versions: definition.spec.versions ?? [] } };
 }
 
 function expectUnless(deviation: Deviation | undefined, check: () => void): void {
   if (deviation === undefined) return check();
-  expect(check, `listed as deviating (${reasons[deviation]}), and does not`).to.throw();
+  expect(check, `listed as deviating (${reasons[deviation]}), but does not deviate`).to.throw();
 }
 
 describe('definition vectors', () => {
@@ -84,7 +85,7 @@ describe('definition vectors', () => {
   const updates = load<Update>('crd-validation-update');
   const selectable = load<Case>('selectable-fields').filter(({ crd }) => crd !== undefined);
 
-  it('names only existing cases as deviations', () => {
+  it('lists only existing cases as deviations', () => {
     expect([...creations, ...updates, ...selectable].map(({ name }) => name)).to.include.members(
       Object.keys(deviations),
     );
@@ -127,14 +128,14 @@ describe('definition vectors', () => {
     }
   });
 
-  describe('structural-schema: fields in branches are also specified outside them', () => {
+  describe('structural-schema: fields in branches must also be specified outside of branches', () => {
     interface Structural {
       readonly name: string;
       readonly schema: DefinitionSchema;
       readonly options: { readonly AllowValidationPropertiesWithAdditionalProperties?: boolean };
       readonly error: string;
     }
-    // The cases with this option are left out: it is about rules in CEL below allOf, which this server does not allow.
+    // The cases with this option are left out. It allows CEL rules below allOf, and this server does not allow them.
     const cases = load<Structural>('structural-schema').filter(
       ({ options }) => options.AllowValidationPropertiesWithAdditionalProperties !== true,
     );

@@ -3,10 +3,10 @@ import type { FieldViolation } from '@homeostat/controller-runtime/api';
 
 type Reason = NonNullable<FieldViolation['reason']>;
 
-/** The maximum number of violations that are collected; a response shows 100. */
+/** The maximum number of violations that are collected. A response shows at most 100. */
 const maxFound = 1000;
 
-/** Collects the violations of a definition, in Kubernetes' words. */
+/** Collects the violations of a definition, in the words of Kubernetes. */
 export class DefinitionViolations {
   readonly found: FieldViolation[] = [];
 
@@ -40,7 +40,7 @@ export class DefinitionViolations {
     this.#add('FieldValueNotSupported', field, `Unsupported value: ${quoteValue(value)}: supported values: ${list}`);
   }
 
-  /** Adds a violation that has its message already. */
+  /** Adds a violation whose message is complete. */
   add(violation: FieldViolation): void {
     if (!this.isFull) this.found.push(violation);
   }

@@ -7,7 +7,7 @@ import type {
 } from '@homeostat/controller-runtime/api';
 import type { WebhookClientConfig } from '../builtin/objects/webhook-objects.ts';
 
-/** A schema in a definition: JSON Schema of OpenAPI v3, structural, checked when the definition is written. */
+/** A schema in a definition: a structural schema of OpenAPI v3. It is checked when the definition is written. */
 export type DefinitionSchema = JsonSchema;
 
 export interface DefinitionNames {
@@ -27,7 +27,7 @@ export interface DefinitionVersion {
   /** True for exactly one version. */
   readonly storage: boolean;
   readonly deprecated?: boolean;
-  /** The warning in responses of a deprecated version. Default: Kubernetes' sentence. */
+  /** The warning in responses of a deprecated version. Default: the sentence that Kubernetes uses. */
   readonly deprecationWarning?: string;
   readonly schema?: { readonly openAPIV3Schema?: DefinitionSchema };
   readonly subresources?: {
@@ -57,17 +57,17 @@ export interface DefinitionSpec {
 export interface DefinitionStatus {
   readonly conditions?: readonly Condition[];
   readonly acceptedNames?: DefinitionNames;
-  /** Versions that objects may be stored in. */
+  /** The versions in which objects may be stored. */
   readonly storedVersions?: readonly string[];
 }
 
-/** A kind that is declared over the API, while the server runs (`apiextensions.k8s.io/v1`). */
+/** A definition of a kind, which clients create over the API while the server runs (`apiextensions.k8s.io/v1`). */
 export interface CustomResourceDefinition extends ApiObject {
   readonly spec: DefinitionSpec;
   readonly status?: DefinitionStatus;
 }
 
-/** The finalizer that keeps a definition until its objects are gone. */
+/** The finalizer that keeps a definition until its objects are removed. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io';
 
 /** True when a version is served. */

@@ -32,7 +32,7 @@ function causesOf(schema: DefinitionSchema, object: object): readonly (string | 
 }
 
 describe('the model of a definition', () => {
-  it('has the definition’s rules for names', () => {
+  it('checks names by the rules of the definition', () => {
     const schema: DefinitionSchema = {
       type: 'object',
       properties: { metadata: { type: 'object', properties: { name: { type: 'string', maxLength: 3 } } } },
@@ -46,7 +46,7 @@ describe('the model of a definition', () => {
     expect(causesOf({ type: 'object', required: [], properties: { size } }, { size: 3 })).to.deep.equal([]);
   });
 
-  it('allows dots in names, and has a default for everything that the definition omits', () => {
+  it('allows dots in names, and has a default for each field that the definition omits', () => {
     const model = modelOf(versionOf({ type: 'object' }));
     expect(model).to.include({ nameFormat: 'subdomain', singular: 'widget', scope: 'Cluster', schemaName: 'Widget' });
     expect([model.subresources, model.printerColumns, model.indexes]).to.deep.equal([[], [], []]);

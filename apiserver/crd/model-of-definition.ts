@@ -11,16 +11,16 @@ import type { CustomResourceDefinition, DefinitionSchema, DefinitionVersion } fr
 const string: JsonSchema = { type: 'string' };
 
 /**
- * Returns the model of a valid definition: the version that objects are stored in, with the other served versions. Registration
- * checks its names. The model shares the schemas of the definition, which may be frozen with it.
+ * Returns the model of a valid definition: the storage version, and the other served versions. Registration checks the
+ * model's names. The model shares the schemas with the definition; they may be frozen together with the model.
  */
 export function modelOfDefinition(definition: CustomResourceDefinition, convert?: ConvertTo): ModelDescriptor {
   const { versions } = definition.spec;
   const storage = versions.find((version) => version.storage);
   if (storage === undefined) throw new TypeError('a valid definition has a version for storage');
   const model = modelOfVersion(definition, storage);
-  // Objects may still be stored in a version that is no longer served. Only a webhook can convert them, so with a
-  // webhook the model includes these versions, too.
+  // Objects may still be stored in a version that is no longer served. Only a webhook can convert them. So if there is
+  // a webhook, the model includes these versions, too.
   const others = versions.filter((version) => (version.served || convert !== undefined) && version !== storage);
   return {
     ...model,
@@ -31,7 +31,7 @@ export function modelOfDefinition(definition: CustomResourceDefinition, convert?
   };
 }
 
-/** Returns an object in another version, or throws when its webhook has to be called first. */
+/** Returns an object in another version. Throws when the conversion webhook has to be called first. */
 export type ConvertTo = (object: ApiObject, apiVersion: string) => ApiObject;
 
 interface VersionParts {
@@ -122,21 +122,18 @@ function rootSchema(schema: DefinitionSchema): JsonSchema {
   return { ...schema, properties: { ...schema.properties, apiVersion: string, kind: string, metadata } };
 }
 
-/**
- * Returns a text of everything that two models must have in common, so that one can replace the other while the kind is
- * served.
- */
+/** Returns a text that is equal for two models if one can replace the other while the kind is served. */
 export function identityOfModel(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
   const names = [model, ...versions.map((each) => each.model)].map(({ version, served }) => [version, served]);
-  // A model with a webhook cannot replace one without: informers follow a kind in another way when a webhook converts
-  // it.
+  // A model with a webhook cannot replace a model without one, because informers follow a kind in another way when a
+  // webhook converts it.
   const isConverted = versions.some(({ toStorage }) => toStorage !== undefined);
   return JSON.stringify([group, names, kind, plural, singular, scope, types, isConverted]);
 }
 
-/** Returns type and format of a field; both are undefined when the schema has no such field. */
+/** Returns the type and the format of a field; both are undefined when the schema does not have the field. */
 function typeAt(schema: JsonSchema | undefined, [first, ...rest]: readonly string[]): readonly unknown[] {
   if (first !== undefined) return typeAt(schema?.properties?.[first], rest);
   return [schema?.type, schema?.format];

@@ -1,12 +1,15 @@
 import type { DefinitionViolations } from './definition-violations.ts';
 
-/** The maximum cost of one expression, by Kubernetes' estimate: with the largest values that the schema allows. */
+/**
+ * The maximum cost of one expression. As in Kubernetes, the cost is estimated for the largest values that the schema
+ * allows.
+ */
 const expressionLimit = 10_000_000;
 
 /** The maximum cost of all expressions of a schema together. */
 const totalLimit = 100_000_000;
 
-/** Rules that cost less are not named when the total is too high. */
+/** The cost from which a rule is named when the total is too high. */
 const namedFrom = totalLimit / 100;
 
 /** The maximum number of rules that are named when the total is too high. */

@@ -4,32 +4,39 @@ import type { DefinitionSchema } from './definition.ts';
 import type { DefinitionViolations } from './definition-violations.ts';
 
 /**
- * The deepest nesting, since the validation of values recurses. An object has 64 levels at most, and so has a
- * definition.
+ * The maximum depth of nested schemas, since the validation of values is recursive. In practice the depth is lower: an
+ * object, and so a definition, has at most 64 levels.
  */
 const maxDepth = 100;
 
-/** The maximum number of schemas of a definition, all versions together; the largest in the wild have some 10,000. */
+/**
+ * The maximum number of schemas in all versions of a definition together. The largest published definitions have some
+ * 10,000.
+ */
 const maxSchemas = 100_000;
 
 /**
- * The maximum number of properties of one schema: the validation of an object visits all of them, which takes 20 ms.
+ * The maximum number of properties of one schema. The validation of an object visits all of them, which takes 20 ms for
+ * this number.
  */
 const maxProperties = 5000;
 
 /**
- * The maximum number of schemas in allOf, anyOf, oneOf and not that apply to one value, since each of them checks each
- * value.
+ * The maximum number of schemas in allOf, anyOf, oneOf and not that apply to one value, since each of them is
+ * evaluated.
  */
 const maxBranches = 2000;
 
 /**
- * The maximum number of states of one pattern: 20 ms to compile. The longest repetition that RE2 allows, `.{1,1000}`,
- * has 2,000.
+ * The maximum number of states of one pattern, which takes 20 ms to compile. The longest repetition that RE2 allows,
+ * `.{1,1000}`, has 2,000.
  */
 const maxPatternStates = 5000;
 
-/** The maximum number of states of the different patterns of a definition: half a second to compile, in slices. */
+/**
+ * The maximum number of states of all different patterns of a definition. They take half a second to compile, in
+ * several steps.
+ */
 const maxStates = 100_000;
 
 interface Visit {
@@ -39,15 +46,18 @@ interface Visit {
   readonly branches: { count: number };
 }
 
-/** Counts what the schemas of one definition cost the writes of its objects. */
+/**
+ * Counts the parts of the schemas of one definition that make writes of its objects slow, and compares them with the
+ * limits.
+ */
 export class SchemaCost {
   readonly patterns: LinearPatterns = new LinearPatterns();
-  /** The error of each pattern; undefined for a valid one. */
+  /** The error of each pattern; undefined for a valid pattern. */
   readonly #rules = new Map<string, string | undefined>();
   #schemas = 0;
   #states = 0;
 
-  /** Counts a schema. Returns false, and adds a violation that names the place, once there are too many. */
+  /** Counts a schema. When a limit is exceeded, adds a violation with the path of the schema, and returns false. */
   addSchema({ schema, field, depth, branches }: Visit, violations: DefinitionViolations): boolean {
     this.#schemas += 1;
     branches.count += branchesOf(schema);
@@ -66,7 +76,7 @@ export class SchemaCost {
     return undefined;
   }
 
-  /** Compiles a pattern, unless it is too large; returns the work that it took. */
+  /** Compiles a pattern, unless it is too large. Returns the work done. */
   checkPattern(field: string, pattern: unknown, violations: DefinitionViolations): number {
     if (typeof pattern !== 'string') return 0;
     const isNew = !this.#rules.has(pattern);

@@ -14,13 +14,13 @@ import type { CustomResourceDefinition } from './definition.ts';
 import { identityOfModel, modelOfDefinition } from './model-of-definition.ts';
 import type { ConvertTo } from './model-of-definition.ts';
 
-/** The result of serving a definition. */
+/** The result of the attempt to serve the kind of a definition. */
 export type ServingOutcome =
   | { readonly kind: 'served' }
   /** Another kind has one of the names; `reason` is one CamelCase word. */
   | { readonly kind: 'conflict'; readonly reason: string; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string }
-  /** Stored objects cannot be converted to the storage version at present: the webhook may convert them later. */
+  /** Stored objects cannot be converted to the storage version now. The webhook may convert them later. */
   | { readonly kind: 'unconverted'; readonly message: string };
 
 interface Served {
@@ -32,7 +32,7 @@ interface Served {
 export interface ServedDefinitionsParts {
   readonly schemes: SchemeManager;
   readonly table: ResourceTable;
-  /** Returns the conversion of a definition that has a webhook for it. Default: there are no webhooks. */
+  /** Returns the conversion for a definition with a conversion webhook. Default: there are no webhooks. */
   readonly converterOf?: (definition: CustomResourceDefinition) => ConvertTo | undefined;
 }
 
@@ -46,8 +46,8 @@ export class ServedDefinitions {
   }
 
   /**
-   * Serves the present state of a definition. When only its schema has changed, watches and objects are not affected.
-   * Rejects only when the database fails; no content of a definition makes it reject.
+   * Serves the kind of a definition in its current state. When only the schema has changed, watches and objects are not
+   * affected. Rejects only when the database fails, whatever the definition contains.
    */
   async serve(definition: CustomResourceDefinition): Promise<ServingOutcome> {
     const { name, uid, generation } = definition.metadata;
@@ -60,7 +60,10 @@ export class ServedDefinitions {
     return this.#register(definition);
   }
 
-  /** Returns the kind of a definition that is being deleted, whose objects must be deleted first; undefined when another kind has its names. */
+  /**
+   * Returns the kind of a definition that is being deleted, so that the kind's objects can be deleted first. undefined
+   * when another kind has its names.
+   */
   async openForCleanup(definition: CustomResourceDefinition): Promise<Resource | undefined> {
     const { name } = definition.metadata;
     if (!this.#served.has(name)) await this.#register(withStorageServed(definition));
@@ -68,7 +71,7 @@ export class ServedDefinitions {
     return this.opened(name);
   }
 
-  /** Returns the kind that is served for the definition of this name. */
+  /** Returns the kind that is served for the definition with this name; undefined when there is none. */
   opened(name: string): Resource | undefined {
     const known = this.#served.get(name);
     return known === undefined ? undefined : this.#parts.table.get(known.model);
@@ -120,16 +123,19 @@ export class ServedDefinitions {
   }
 }
 
-/** Leaves out the singular, so that objects can be deleted even when another kind has taken it. */
+/**
+ * Returns the definition without its singular name, so that objects can be deleted even when another kind has this
+ * name.
+ */
 function withoutSingular(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;
   return { ...definition, spec: { ...spec, names: { ...spec.names, singular: spec.names.plural } } };
 }
 
-/** Values that are frozen in one turn of the event loop: 2 ms. */
+/** The number of values that are frozen in one turn of the event loop, which takes 2 ms. */
 const frozenPerTurn = 20_000;
 
-/** Freezes a model in several turns: the model of a large definition holds 100,000 values. */
+/** Freezes a model in several turns of the event loop, because the model of a large definition has 100,000 values. */
 function frozen(model: ModelDescriptor): Promise<ModelDescriptor> {
   return inTurns(freezeInSteps(model), frozenPerTurn);
 }
@@ -151,21 +157,24 @@ async function writable(model: ModelDescriptor): Promise<void> {
   for (const version of versionsOfKind(model)) await compileSchema(version, 'client').whenReady?.();
 }
 
-/** Marks the storage version as served: a kind without a served version has objects, too. */
+/**
+ * Returns the definition with its storage version marked as served, because a kind without a served version may have
+ * objects, too.
+ */
 function withStorageServed(definition: CustomResourceDefinition): CustomResourceDefinition {
   const { spec } = definition;
   const versions = spec.versions.map((version) => ({ ...version, served: version.served || version.storage }));
   return { ...definition, spec: { ...spec, versions } };
 }
 
-/** Prefix of owners; no plugin can have a name with a colon. */
+/** The prefix of owners that are definitions. No plugin can have this name, because it has a colon. */
 const ownerPrefix = 'crd:';
 
 function ownerOf(name: string): string {
   return ownerPrefix + name;
 }
 
-/** The name of the definition that owns a kind; undefined when a plugin or the service owns it. */
+/** Returns the name of the definition that owns a kind; undefined when a plugin or the server itself owns it. */
 export function definitionOfOwner(owner: string): string | undefined {
   return owner.startsWith(ownerPrefix) ? owner.slice(ownerPrefix.length) : undefined;
 }

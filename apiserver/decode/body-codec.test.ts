@@ -46,7 +46,7 @@ describe('BodyCodec', () => {
     return body();
   }
 
-  it('drops waiting requests when their client disconnects, and does not start one whose client has disconnected', async () => {
+  it('drops a waiting request when its client disconnects, and refuses one whose client has already disconnected', async () => {
     const reader = Object.assign(new EventEmitter(), { closed: false });
     const bytes = Buffer.from(JSON.stringify(objectOf(600_000)));
     const first = Promise.resolve(decoder.decode(bytes, 'yaml'));
@@ -62,7 +62,7 @@ describe('BodyCodec', () => {
   });
 
   for (const bytes of [1_000, 20_000, 100_000, 600_000]) {
-    it(`returns the value of a body of ${bytes} bytes, a new one for each call`, async () => {
+    it(`returns the value of a body of ${bytes} bytes, as a new copy at each call`, async () => {
       const value = objectOf(bytes);
       const text = JSON.stringify(value);
       for (const format of ['json', 'yaml', 'applied'] as const) {

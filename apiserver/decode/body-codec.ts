@@ -10,7 +10,7 @@ import type { YamlPart } from './format-yaml.ts';
 /** Returns the value of a body, a new copy at each call. */
 export interface BodySource {
   (): unknown;
-  /** True when reading the body takes milliseconds; the request is then handled in steps. */
+  /** True when it takes milliseconds to read the body. The request is then handled in steps. */
   readonly isLarge?: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface BodySource {
 export type WorkerRequest =
   { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
 
-/** The worker's result: the body as JSON (undefined when the JSON is unchanged), the YAML, or the refusal. */
+/** The worker's result: the body as JSON (undefined when the body itself is this JSON), the YAML, or an error. */
 export type WorkerAnswer =
   | { readonly text: Uint8Array | undefined }
   | {
@@ -29,10 +29,10 @@ export type WorkerAnswer =
       };
     };
 
-/** The minimum number of bytes of a large body. */
+/** The number of bytes from which a body counts as large. */
 export const largeBody: number = 64 * 1024;
 
-/** The largest JSON that is parsed on the event loop, which takes up to 10 ms; the worker handles larger bodies. */
+/** The largest JSON that is parsed on the event loop, which takes up to 10 ms. The worker parses larger bodies. */
 const maxJsonHere = 256 * 1024;
 
 /**
@@ -44,14 +44,15 @@ const maxOtherHere = 16 * 1024;
 /** The largest JSON that is written as YAML on the event loop, which takes up to 5 ms. */
 const maxYamlHere = 16 * 1024;
 
-/** The largest heap of the worker. YAML of 3 MiB takes up to 400 MB. */
+/** The maximum heap of the worker, in MB. YAML of 3 MiB takes up to 400 MB. */
 const defaultHeapMb = 768;
 
-/** Time after which an idle worker is ended, to release its memory. */
+/** The time after which an idle worker is ended, to release its memory. */
 const idleMs = 10_000;
 
 /**
- * The response to a request. Once the response is closed, bodies of its request that wait for the worker are dropped.
+ * The state of the response to a request. Once the response is closed, the request's body is dropped if it still waits
+ * for the worker.
  */
 export interface ResponseState {
   readonly closed: boolean;
@@ -66,8 +67,8 @@ interface Job {
 }
 
 /**
- * Decodes bodies and writes YAML. Large ones are handled by a worker thread, one at a time, so that the event loop stays free
- * for other requests. The worker starts when it is first needed.
+ * Decodes bodies, and writes YAML. A worker thread handles large texts, one at a time, so that they do not block the
+ * event loop. The worker starts when it is first needed.
  */
 export class BodyCodec {
   /** Counts the bodies that are read for this codec. */
@@ -89,9 +90,9 @@ export class BodyCodec {
   }
 
   /**
-   * Decodes a body within the limits of objects. `reader` is the response that waits for it.
-   * @throws ApiError BadRequest, RequestEntityTooLarge: for a small body, when the source is called. BadRequest also
-   * when the reader disconnects before the worker begins.
+   * Decodes a body within the limits of objects. `reader` is the response that waits for the body.
+   * @throws ApiError BadRequest or RequestEntityTooLarge. For a small body, they are thrown when the source is called.
+   * BadRequest also when the reader disconnects before the worker begins.
    */
   decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): BodySource | Promise<BodySource> {
     if (bytes.length > (format === 'json' ? maxJsonHere : maxOtherHere))
@@ -120,7 +121,7 @@ export class BodyCodec {
     });
   }
 
-  /** Ends the worker; requests under way are refused (503). */
+  /** Ends the worker. Its requests are refused (503). */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#clock.clearTimeout(this.#idle);
@@ -139,8 +140,8 @@ export class BodyCodec {
   }
 
   /**
-   * Sends a request to the worker on behalf of a reader. When the reader disconnects first, the waiting request is
-   * dropped, with its bytes.
+   * Sends a request to the worker for a reader. If the reader disconnects while the request waits, the request and its
+   * bytes are dropped.
    */
   async #askFor(reader: ResponseState | undefined, request: WorkerRequest): Promise<WorkerAnswer> {
     if (reader === undefined) return this.#ask(request);
@@ -174,8 +175,7 @@ export class BodyCodec {
     try {
       const worker = (this.#worker ??= this.#start());
       this.#currentWorker = worker;
-      // A copy, which can be transferred to the worker. It is made only now, so that requests that wait do not hold a
-      // copy.
+      // This copy can be transferred to the worker. It is made only now, so that waiting requests have no copy.
       const bytes = new Uint8Array(request.bytes);
       worker.postMessage({ ...request, bytes }, [bytes.buffer]);
     } catch (cause) {

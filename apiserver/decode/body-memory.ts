@@ -8,22 +8,21 @@ export interface Exchange {
 }
 
 /**
- * The minimum number of bytes of a counted body: smaller ones of all connections of a process take at most about 160
- * MB.
+ * The number of bytes from which a body is counted. All smaller bodies of a process together take at most about 160 MB.
  */
 const leastCounted = 16 * 1024;
 
 /**
- * The maximum number of bytes of all bodies in flight. The text of a body, and its value until the write is done,
- * take up to ten times as much.
+ * The maximum number of bytes of all bodies of current requests. The memory is up to ten times as much, because it
+ * includes the text of a body, and its value until the write is done.
  */
 const defaultMaxBytes = 64 * 1024 * 1024;
 
 const refusal = 'the bodies of requests that are under way take too much memory, please try again later';
 
 /**
- * The memory of request bodies, from their arrival until the requests are over. All bodies share one limit; those of
- * one client may take half of it.
+ * Counts the memory of request bodies, from their arrival until the requests end. All bodies share one limit; the
+ * bodies of one client may take half of it.
  */
 export class BodyMemory {
   readonly #memory: SharedMemory<IncomingMessage>;
@@ -33,18 +32,18 @@ export class BodyMemory {
   }
 
   /**
-   * Sets the client of a request, such as the block of its address. Without a client, only the limit for all bodies
-   * applies.
+   * Sets the client of a request, such as its block of IP addresses. For a request without a client, only the limit for
+   * all bodies applies.
    */
   nameClient(request: IncomingMessage, client: string): void {
     this.#memory.nameClient(request, client);
   }
 
   /**
-   * Counts the bytes of a request's body, which replace those that were counted for it before. They stay counted until
-   * the request is {@link release released}. A request for which {@link counts} is false is not counted.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when all bodies together exceed the limit, or those of the
-   * same client exceed half of it
+   * Sets the number of bytes that are counted for a request's body. It replaces the former number, and counts until the
+   * request is {@link release released}. A request for which {@link counts} is false is not counted.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when all bodies together exceed the limit, or the bodies of
+   * the same client exceed half of it
    */
   hold(request: IncomingMessage, bytes: number): void {
     if (!this.counts(request) || (bytes < leastCounted && this.#memory.of(request) === undefined)) return;
@@ -55,7 +54,10 @@ export class BodyMemory {
     this.#memory.release(request);
   }
 
-  /** False for a request without a body, or with one that is too small to be counted: it needs no release. */
+  /**
+   * False for a request without a body, or with a body that is too small to be counted. Such a request need not be
+   * released.
+   */
   counts({ headers }: IncomingMessage): boolean {
     const length = headers['content-length'];
     if (length === undefined) return headers['transfer-encoding'] !== undefined;

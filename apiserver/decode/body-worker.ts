@@ -9,7 +9,7 @@ function answerTo(request: WorkerRequest): WorkerAnswer {
   if ('yaml' in request) return { text: bytesOf(formatYaml(bytes.toString('utf8'), request.yaml)) };
   try {
     const value = decodeBody(bytes, request.format);
-    // Valid JSON is not sent back: the caller has its bytes.
+    // Valid JSON is not sent back, because the caller has its bytes.
     return { text: request.format === 'json' ? undefined : bytesOf(JSON.stringify(value)) };
   } catch (error) {
     if (!isApiError(error)) throw error;
@@ -18,7 +18,7 @@ function answerTo(request: WorkerRequest): WorkerAnswer {
   }
 }
 
-/** Returns the bytes in a buffer of their own, which can be transferred. */
+/** Returns the bytes of a text in a separate buffer, which can be transferred. */
 function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text));
 }

@@ -9,7 +9,7 @@ import { describeJsonProblem } from './json-problem.ts';
 import { hasLoneSurrogate } from './json-value.ts';
 import { parseYaml } from './yaml-body.ts';
 
-/** The format of a body: `applied` is YAML, which includes JSON; a message is protobuf. */
+/** The format of a body. `applied` means YAML, which includes JSON; a Message means protobuf. */
 export type BodyFormat = 'json' | 'yaml' | 'applied' | Message;
 
 /** Returns the value of a body, within the limits of objects. @throws ApiError BadRequest, RequestEntityTooLarge */
@@ -26,14 +26,14 @@ export function textOf(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-/** Parses JSON or YAML. It tries JSON first: most clients send it, and it is faster to read. */
+/** Parses JSON or YAML. It tries JSON first, because most clients send JSON, and JSON is faster to parse. */
 function parseApplied(text: string): unknown {
   if (!text.trimStart().startsWith('{')) return parseWholeYaml(text);
   try {
     return parseJson(text, objectLimits);
   } catch (error) {
     if (error instanceof ApiError && error.reason === 'RequestEntityTooLarge') throw error;
-    // Either the text is YAML in braces, or it has a mistake, whose place the YAML parser reports.
+    // Either the text is YAML in braces, or it has a mistake, whose position the YAML parser reports.
     return parseWholeYaml(text);
   }
 }
@@ -53,12 +53,12 @@ const colon = 58;
 const comma = 44;
 
 /**
- * Parses a JSON body more strictly than JSON.parse: no duplicate fields, no `__proto__`, no lone surrogates (UTF-8
- * cannot hold them), no numbers beyond a double. It costs 1.6 µs more than JSON.parse for 1 KB: it counts the colons of
- * the text and the fields of the value, and only when the counts differ does a slow reader read the body again, to find
- * the place.
- * @throws ApiError BadRequest that names line and column, or the field; the body is never repeated.
- * RequestEntityTooLarge for more fields or items than the limits have, before anything is parsed.
+ * Parses a JSON body more strictly than JSON.parse. It refuses duplicate fields, `__proto__`, lone surrogates (which
+ * UTF-8 cannot encode), and numbers too large for a double. It compares the number of colons in the text with the
+ * number of fields in the value, which takes 1.6 µs per KB. Only when they differ, a slow reader reads the body again
+ * to find the mistake.
+ * @throws ApiError BadRequest that names line and column, or the field, and never quotes the body.
+ * RequestEntityTooLarge for more fields or items than the limits allow, before the text is parsed.
  */
 export function parseJson(text: string, limits: BodyLimits): unknown {
   const colons = text.length <= uncountedLength ? countColons(text, limits.maxDepth) : countAll(text, limits);
@@ -77,7 +77,10 @@ function refuse(text: string, cause?: unknown): ApiError {
   return new ApiError('BadRequest', describeJsonProblem(text), { cause });
 }
 
-/** Counts the colons outside of strings. Checks the depth, too, since a deep text costs memory as soon as it is parsed. */
+/**
+ * Counts the colons outside of strings. It also checks the depth, since a deeply nested text takes much memory as soon
+ * as it is parsed.
+ */
 function countColons(text: string, maxDepth: number): number {
   let colons = 0;
   let depth = 0;
@@ -85,7 +88,8 @@ function countColons(text: string, maxDepth: number): number {
     const code = text.charCodeAt(at);
     if (code === quote) at = endOfString(text, at);
     else if (code === colon) colons += 1;
-    // The code of { is that of [ + 32, and so for } and ]: one comparison finds both.
+    // The code of { is the code of [ plus 32, and the code of } is that of ] plus 32. So one comparison finds both
+    // brackets.
     else if ((code | 32) === 123) {
       depth += 1;
       if (depth > maxDepth) throw tooDeep(maxDepth);
@@ -95,7 +99,7 @@ function countColons(text: string, maxDepth: number): number {
 }
 
 /**
- * Counts the colons like {@link countColons}, and checks the number of nodes: one for each comma, and one more for each
+ * Counts the colons like {@link countColons}. It also checks the number of nodes: one for each comma, and one for each
  * object and list.
  */
 function countAll(text: string, limits: BodyLimits): number {
@@ -125,7 +129,10 @@ function tooDeep(maxDepth: number): ApiError {
   return new ApiError('BadRequest', `the body nests deeper than ${maxDepth} levels`);
 }
 
-/** Returns the end of the string that begins at `start`; an index past the text when it has no end. */
+/**
+ * Returns the index of the end of the string that begins at `start`. If the string has no end, the index is beyond the
+ * text.
+ */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end > 0 && text.charCodeAt(end - 1) === backslash && isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -138,7 +145,9 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 0;
 }
 
-/** Counts the fields at all levels; returns NaN, which equals nothing, for a value that may not be stored. */
+/**
+ * Counts the fields at all levels. Returns NaN, which is not equal to any number, for a value that may not be stored.
+ */
 function countFields(value: unknown): number {
   let count = 0;
   if (Array.isArray(value)) {

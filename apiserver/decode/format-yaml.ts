@@ -1,6 +1,6 @@
 import { dump } from 'js-yaml';
 
-/** The part to write: a whole document, or the lines below its field `items`. */
+/** The part of a document to write: the whole document, or only the lines below its field `items`. */
 export type YamlPart = 'document' | 'items';
 
 const itemsField = 'items:\n';

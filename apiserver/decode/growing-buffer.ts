@@ -1,8 +1,8 @@
 const firstBytes = 1024;
 
 /**
- * Collects chunks in one piece of memory. Otherwise a client that sends each byte in its own chunk would cost a
- * hundred times the bytes that it sends.
+ * Collects chunks in one piece of memory. If each chunk were kept, a client that sends each byte in a separate chunk
+ * would take a hundred times the memory of its bytes.
  */
 export class GrowingBuffer {
   readonly #maxBytes: number;
@@ -10,7 +10,10 @@ export class GrowingBuffer {
   #memory: Buffer = Buffer.alloc(0);
   #length = 0;
 
-  /** Callers add at most `maxBytes`. `onGrow` is called with the new size before memory is allocated, and may throw. */
+  /**
+   * Creates an empty buffer, to which callers add at most `maxBytes`. `onGrow` is called with the new size before
+   * memory is allocated, and may throw.
+   */
   constructor(maxBytes: number, onGrow: (bytes: number) => void) {
     this.#maxBytes = maxBytes;
     this.#onGrow = onGrow;
@@ -20,7 +23,7 @@ export class GrowingBuffer {
     return this.#length;
   }
 
-  /** Adds a chunk; `expected` is the number of all bytes, when it is known. */
+  /** Adds a chunk. `expected` is the total number of bytes, if it is known. */
   add(chunk: Uint8Array, expected: number = 0): void {
     const needed = this.#length + chunk.length;
     if (needed > this.#memory.length) this.#grow(Math.max(needed, expected, firstBytes, 2 * this.#memory.length));

@@ -24,7 +24,7 @@ describe('parseJson', () => {
     [500, ' [slow]'],
   ] as const) {
     it(`returns every JSON value${tier}`, () => {
-      // JSON has no -0: it is written as 0.
+      // -0 is left out, because JSON.stringify writes it as 0.
       const values = fc
         .jsonValue({ stringUnit: 'binary', depthSize: 'medium' })
         .map((value) => JSON.parse(JSON.stringify(value)) as unknown);

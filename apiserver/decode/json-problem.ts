@@ -2,19 +2,20 @@ import { formatPath } from '../schema/judge/field-path.ts';
 import type { PathSegment } from '../schema/judge/field-path.ts';
 import { isIllFormed } from './json-value.ts';
 
-// Each matches only at the place where the reader is (flag y), so that a long text is never searched.
+// Each pattern matches only at the reader's position (flag y), so that a long text is never searched.
 const whiteSpace = /[ \t\n\r]*/y;
 const plainCharacters = /[ !#-[\]-\uffff]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
 
-/** An error that ends the reading; its message is the result. */
+/** An error that ends the reader. Its message is the result. */
 class Problem extends Error {}
 
 /**
- * Describes the mistake in a JSON text: the place of the first violation of the grammar, or the path of the first field that is
- * a duplicate, is named `__proto__`, or holds a value that cannot be stored. The caller must have checked the depth.
+ * Describes the mistake in a JSON text. It names the position of the first violation of the grammar, or the path of the
+ * first wrong field: a duplicate field, one named `__proto__`, or one with a value that cannot be stored. The caller
+ * must have checked the depth.
  */
 export function describeJsonProblem(text: string): string {
   try {
@@ -117,7 +118,7 @@ class ProblemReader {
     if (!Number.isFinite(Number(found))) throw new Problem(`${this.#place()} holds a number that is too large`);
   }
 
-  /** Consumes and returns the match of the pattern at this place; undefined when there is none. */
+  /** Returns the match of a pattern at the current position, and advances behind it; undefined when there is none. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.#text)?.[0];

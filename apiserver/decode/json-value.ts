@@ -1,9 +1,9 @@
-/** True for text that UTF-8 cannot hold. */
+/** True for a text that UTF-8 cannot encode. */
 export function isIllFormed(text: string): boolean {
   return !text.isWellFormed();
 }
 
-/** True for a JSON value that contains a text or a name that UTF-8 cannot hold. */
+/** True for a JSON value that contains a text or a name that UTF-8 cannot encode. */
 export function hasLoneSurrogate(value: unknown): boolean {
   if (typeof value === 'string') return isIllFormed(value);
   if (typeof value !== 'object' || value === null) return false;

@@ -4,7 +4,10 @@ export class LineIndex {
   readonly #starts: readonly number[];
   readonly #firstLine: number;
 
-  /** `firstLine` is the number of the text's own first line, for a piece of a larger text. */
+  /**
+   * Creates an index of a text. If the text is a piece of a larger text, `firstLine` is the number of its first line
+   * there.
+   */
   constructor(text: string, firstLine = 1) {
     this.#starts = [0, ...Array.from(text.matchAll(/\r\n|\r|\n/g), (match) => match.index + match[0].length)];
     this.#firstLine = firstLine;

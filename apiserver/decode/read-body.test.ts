@@ -21,7 +21,7 @@ describe('giveTogether', () => {
     for (let number = from; number < to; number += 1) giveTogether(() => given.push(number), Buffer.alloc(1));
   }
 
-  it('gives bodies to their readers at the end of the turn, 16 in each turn, in the order of their arrival', async () => {
+  it('gives bodies to their readers at the end of each turn, at most 16 in one turn, in the order of their arrival', async () => {
     arrive(0, 40);
     expect(given).to.deep.equal([]);
     const counts: number[] = [];
@@ -33,7 +33,7 @@ describe('giveTogether', () => {
     expect(given).to.deep.equal(Array.from({ length: 40 }, (_, number) => number));
   });
 
-  it('gives a body to its reader after the others that wait when it arrives, and a later body in its own turn', async () => {
+  it('gives a body to its reader after all that arrived before, and waits for no later body', async () => {
     arrive(0, 20);
     await nextTurn();
     arrive(20, 22);
@@ -53,7 +53,7 @@ describe('ServedRequest', () => {
     server.close();
   });
 
-  /** Starts a server, and a request with a body of this length. */
+  /** Starts a server, and a request to it whose Content-Length is `length`. */
   async function post(
     handle: (served: ServedRequest, response: ServerResponse) => void,
     length: number,
@@ -77,7 +77,7 @@ describe('ServedRequest', () => {
     return text;
   }
 
-  it('receives its body part by part, and Node then has nothing left to read', async () => {
+  it('receives its body part by part, and is then completely read for Node', async () => {
     const taken: ServedRequest[] = [];
     const sent = await post((served, response) => {
       taken.push(served);
@@ -92,7 +92,7 @@ describe('ServedRequest', () => {
     ]);
   });
 
-  it('also receives the parts that arrived before', async () => {
+  it('receives the parts that arrived before the body was wanted', async () => {
     let arrived: [ServedRequest, ServerResponse] | undefined;
     const sent = await post((served, response) => (arrived = [served, response]), 3);
     sent.end('abc');
@@ -101,7 +101,7 @@ describe('ServedRequest', () => {
     expect(await answerOf(sent)).to.equal('abc');
   });
 
-  it('ends an empty body at once', async () => {
+  it('returns an empty body immediately', async () => {
     const sent = await post(echo, 0);
     sent.end();
     expect(await answerOf(sent)).to.equal('');

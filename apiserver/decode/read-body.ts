@@ -15,15 +15,15 @@ export const maxBodyBytes: number = 3 * 1024 * 1024;
  */
 const maxDiscardedBytes = 16 * 1024 * 1024;
 
-/** The maximum number of bytes that one compressed byte can become. */
+/** The maximum number of bytes into which one compressed byte can inflate. */
 const mostInflation = 1032;
 
 const decoders = { gzip: promisify(gunzip), deflate: promisify(inflate) };
 
-/** A body that arrives. Either `resolve` or `reject` is called, once. */
+/** A body that is arriving. Either `resolve` or `reject` is called, and only once. */
 interface ArrivingBody {
   readonly memory: BodyMemory;
-  /** Content-Length, if there is one. */
+  /** The value of Content-Length, if the request has it. */
   readonly length: number | undefined;
   readonly resolve: (bytes: Buffer) => void;
   readonly reject: (error: ApiError) => void;
@@ -32,8 +32,8 @@ interface ArrivingBody {
 }
 
 /**
- * A request of this server. It takes the parts of its body directly, as they arrive. A body that is read through the
- * buffer and the events of a stream needs several turns of the microtasks, which cost as much as parsing the body.
+ * A request to this server. It receives the parts of its body directly, as they arrive. To read a body through the
+ * buffer and the events of a stream takes several turns of the microtask queue, which cost as much as parsing the body.
  */
 export class ServedRequest extends IncomingMessage {
   #arriving: ArrivingBody | undefined;
@@ -50,7 +50,8 @@ export class ServedRequest extends IncomingMessage {
   }
 
   /**
-   * Resolves with the body as it was sent. Rejects when the response closes first, since no client waits for the body then.
+   * Resolves with the body as it was sent. Rejects when the response closes first, since the client has then
+   * disconnected.
    * @throws ApiError 413 over the limit, 503 when the memory of bodies is full
    */
   receive(res: ServerResponse, memory: BodyMemory): Promise<Buffer> {
@@ -66,7 +67,8 @@ export class ServedRequest extends IncomingMessage {
       } catch (error) {
         return this.#fail(error);
       }
-      // The listener stays: removing it would cost 1 % of a creation, and it does nothing once the body is over.
+      // The listener is never removed. To remove it would take 1 % of the time of a creation, and it does nothing once
+      // the body is complete.
       res.on('close', () => {
         if (this.#arriving !== undefined) this.#fail(gone());
       });
@@ -76,14 +78,14 @@ export class ServedRequest extends IncomingMessage {
     });
   }
 
-  /** Called by Node with each part of the body, and with null at its end. */
+  /** Receives a part of the body, or null at its end. Node calls it. */
   override push(chunk: unknown, encoding?: BufferEncoding): boolean {
     const arriving = this.#arriving;
     if (arriving === undefined) return super.push(chunk, encoding);
     if (chunk instanceof Buffer) this.#add(arriving, chunk);
     if (chunk !== null) return true;
     this.#isTaken = true;
-    // Without this mark, Node would read the rest of the request, of which there is none.
+    // Without this mark, Node would try to read the rest of the request, but there is no rest.
     Reflect.set(this, '_consumed', true);
     this.#end();
     return false;
@@ -114,7 +116,7 @@ export class ServedRequest extends IncomingMessage {
     else giveTogether(resolve, bytes);
   }
 
-  /** Refuses a body that has not arrived yet; its rest goes through the stream. */
+  /** Refuses a body that is still arriving. Its rest is read from the stream, and dropped. */
   #fail(cause: unknown): void {
     if (this.#arriving === undefined) return;
     const { reject } = this.#arriving;
@@ -155,8 +157,8 @@ async function readCompressed(req: ServedRequest, { res, memory, encoding }: Com
 }
 
 /**
- * Reads the rest of a body and drops it, up to a limit: as long as a rest is unread, the connection cannot serve its
- * next request.
+ * Reads the rest of a body and drops it, up to a limit. Until the rest is read, the connection cannot serve its next
+ * request.
  */
 export function discardRest(request: IncomingMessage): void {
   let discarded = 0;
@@ -171,10 +173,16 @@ function gone(): Error {
   return new Error('the connection was closed, or the response was sent');
 }
 
-/** Larger bodies go to their readers when they have arrived: handling 16 of them in one turn would take too long. */
+/**
+ * The largest body that counts as small. Larger bodies are given to their readers as soon as they are complete, because
+ * 16 of them in one turn would take too long.
+ */
 const largestTogether = 16 * 1024;
 
-/** The number of small bodies that go to their readers in one turn: about a millisecond. */
+/**
+ * The number of small bodies that are given to their readers in one turn of the event loop, which takes about a
+ * millisecond.
+ */
 const mostTogether = 16;
 
 interface ArrivedBody {
@@ -183,16 +191,16 @@ interface ArrivedBody {
 }
 
 /**
- * The small bodies that have arrived, in their order. There is one list for all servers of a process, since they share
- * one event loop.
+ * The small bodies that have arrived, in the order of their arrival. There is one list for all servers of a process,
+ * since they share one event loop.
  */
 const arrived: ArrivedBody[] = [];
 
 /**
- * Gives a body to its reader at the end of the turn of the event loop, together with the others of the turn. So the
- * same code runs for several requests one after the other, while it and its data are in the processor's caches. A
- * create on 64 connections took 0.85 to 0.89 of the main thread's time that it takes when each body is given as it
- * arrives (the two were measured in turns).
+ * Gives a body to its reader at the end of the turn of the event loop, together with the other bodies of the turn. So
+ * the same code runs for several requests in a row, while the code and its data are in the processor's caches. With 64
+ * connections, this reduces the main thread's time for a creation to 0.85 to 0.89 of the time when each body is given
+ * as it arrives (measured alternately).
  */
 export function giveTogether(resolve: ArrivedBody['resolve'], bytes: Buffer): void {
   if (arrived.push({ resolve, bytes }) === 1) setImmediate(giveArrived);
@@ -205,7 +213,7 @@ function giveArrived(): void {
 
 const noBytes = Buffer.alloc(0);
 
-/** Decompresses a body. The limit for the output limits the work, too; beyond it the client gets a 413. */
+/** Decompresses a body. The limit for the output limits the work, too. Beyond it the client receives a 413. */
 async function decode(sent: Buffer, decoder: (typeof decoders)['gzip']): Promise<Buffer> {
   try {
     return await decoder(sent, { maxOutputLength: maxBodyBytes });

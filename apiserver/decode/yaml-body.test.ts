@@ -79,7 +79,7 @@ describe('parseYaml', () => {
     expect(parseYaml('---\na: 1\n---\n', limits)).to.deep.equal({ a: 1 });
   });
 
-  it('gives each alias its own copy', () => {
+  it('returns a separate copy for each alias', () => {
     const value = parseYaml('a: &x {b: 1}\nc: *x', limits) as Record<string, object>;
     expect(value).to.deep.equal({ a: { b: 1 }, c: { b: 1 } });
     expect(value['a']).not.to.equal(value['c']);
@@ -119,7 +119,7 @@ describe('parseYamlDocuments', () => {
     expect(parseYamlDocuments('---\n', limits)).to.deep.equal([]);
   });
 
-  it('counts lines with any line ending', () => {
+  it('counts lines with each kind of line ending', () => {
     expect(parseYamlDocuments('a: 1\r\n---\r\nb: 2', limits).map(({ line }) => line)).to.deep.equal([1, 3]);
   });
 });

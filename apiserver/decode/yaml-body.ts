@@ -16,23 +16,24 @@ import { startOf } from './yaml-places.ts';
 import { copyAsJson } from './yaml-value.ts';
 
 /**
- * The maximum number of aliases in one document. People write a few; thousands are an attempt to make a small text
- * large.
+ * The maximum number of aliases in one document. People write a few; with thousands, an attacker tries to make a large
+ * value from a small text.
  */
 const maxAliases = 100;
 
 /** One document of a stream. */
 export interface YamlDocument {
-  /** Number of the document, from 1; documents without content count. */
+  /** The number of the document, from 1. Documents without content count, too. */
   readonly document: number;
-  /** Line on which its content begins, from 1. */
+  /** The number of the line on which its content begins, from 1. */
   readonly line: number;
   readonly value: unknown;
 }
 
 type Fields = Record<string, unknown>;
 
-// Like the library's own tag, but refuses names that are not strings, which the library would turn into strings.
+// This tag is like the library's own, but refuses names that are not strings. The library would convert them to
+// strings.
 const strictMapping = defineMappingTag<Fields>('tag:yaml.org,2002:map', {
   create: () => ({}),
   addPair: addField,
@@ -42,7 +43,7 @@ const strictMapping = defineMappingTag<Fields>('tag:yaml.org,2002:map', {
   identify: () => false,
 });
 
-/** Integers with a leading 0 are octal, as in Kubernetes: `0755` is 493. */
+/** The tag of integers. Integers with a leading 0 are octal, as in Kubernetes: `0755` is 493. */
 const octalTag = defineScalarTag(intCoreTag.tagName, {
   ...intCoreTag,
   resolve: (source, ...more) =>
@@ -52,9 +53,9 @@ const octalTag = defineScalarTag(intCoreTag.tagName, {
 const schema = CORE_SCHEMA.withTags(strictMapping, octalTag);
 
 /**
- * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string; but `0755` is octal) to a
- * value that JSON can hold. It refuses several documents, duplicate names and names that are not strings, cycles, NaN and infinity,
- * more than 100 aliases, and documents that aliases make too large.
+ * Parses a body of one YAML document (core schema of YAML 1.2: no dates, and `yes` is a string; but `0755` is octal) to
+ * a value that JSON can represent. It refuses several documents, duplicate names and names that are not strings,
+ * cycles, NaN and infinity, more than 100 aliases, and documents that aliases make too large.
  * @throws ApiError BadRequest that names line and column, or the field; it quotes only names of tags and aliases from
  * the body.
  */
@@ -82,12 +83,18 @@ export function parseYamlDocuments(text: string, limits: BodyLimits): readonly Y
   });
 }
 
-/** First step: parses the syntax. @throws ApiError BadRequest, whose cause is a YAMLException with the place. */
+/**
+ * The first step of parsing: parses the syntax. @throws ApiError BadRequest, whose cause is a YAMLException with the
+ * place.
+ */
 export function parseYamlEvents(text: string, limits: BodyLimits): Event[] {
   return refuseOnError(() => parseEvents(text, { maxDepth: limits.maxDepth }));
 }
 
-/** Second step: returns a value for each document, still with aliases. @throws as {@link parseYamlEvents}. */
+/**
+ * The second step of parsing: returns a value for each document, in which aliases are not copied yet. @throws as {@link
+ * parseYamlEvents}.
+ */
 export function constructYaml(text: string, events: Event[]): readonly unknown[] {
   return refuseOnError(() => constructFromEvents(events, { source: text, schema, maxAliases }));
 }

@@ -64,12 +64,12 @@ spec:
     ['spec.empty.x', 20],
     ['missing', 2],
   ] as const) {
-    it(`returns the nearest existing parent of "${field}", which is absent`, () => {
+    it(`returns the line of the nearest existing parent of "${field}", which is absent`, () => {
       expect(one(yaml).lineOf(field)).to.equal(line);
     });
   }
 
-  it('counts lines over all documents, with any line ending', () => {
+  it('counts lines over all documents, with each kind of line ending', () => {
     const read = readYamlDocuments('a: 1\r\n---\r\n# x\r\nb:\r\n  c: 2\r\n', limits) as readonly LocatedYamlDocument[];
     expect(read.map(({ document, line }) => [document, line])).to.deep.equal([
       [1, 1],
@@ -108,13 +108,13 @@ spec:
     ]);
   });
 
-  it('finds nothing in an empty text', () => {
+  it('returns no documents for an empty text', () => {
     for (const text of ['', '# a comment\n', '---\n---\n']) expect(readYamlDocuments(text, limits)).to.deep.equal([]);
   });
 });
 
 describe('LineIndex', () => {
-  it('returns line numbers of offsets, starting at the number of the first line', () => {
+  it('returns the line number of an offset, counted from the given number of the first line', () => {
     const lines = new LineIndex('ab\r\nc\rd\n\ne', 10);
     const expected = [10, 10, 10, 10, 11, 11, 12, 12, 13, 14];
     expect(expected.map((_, offset) => lines.lineAt(offset))).to.deep.equal(expected);

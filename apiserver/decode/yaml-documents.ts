@@ -8,9 +8,12 @@ import type { YamlDocument } from './yaml-body.ts';
 import { YamlPlaces } from './yaml-places.ts';
 import { copyAsJson } from './yaml-value.ts';
 
-/** A document with the places of its fields. */
+/** A document with the lines of its fields. */
 export interface LocatedYamlDocument extends YamlDocument {
-  /** Returns the line of a field such as `spec.items[1].b`; for an absent one, the line of the nearest field around it. */
+  /**
+   * Returns the line of a field such as `spec.items[1].b`. For an absent field, returns the line of the nearest field
+   * around it.
+   */
   readonly lineOf: (field: string) => number;
 }
 
@@ -20,13 +23,13 @@ export interface YamlMistake {
   readonly document: number;
   /** The line in the file, from 1. */
   readonly line: number;
-  /** Description of the mistake, without the place. */
+  /** The description of the mistake, without its position. */
   readonly message: string;
 }
 
 /**
- * Reads a stream of YAML documents by the rules of a request's body, each by itself, so that a mistake in one does
- * not hide the others. Documents without content are left out.
+ * Reads a stream of YAML documents by the rules for the body of a request. Each document is read separately, so that a
+ * mistake in one does not hide the others. Documents without content are left out.
  */
 export function readYamlDocuments(text: string, limits: BodyLimits): readonly (LocatedYamlDocument | YamlMistake)[] {
   const whole = readPart({ text, firstLine: 1, firstDocument: 1 }, limits);
@@ -48,13 +51,13 @@ interface Part {
 
 interface PartRead {
   readonly read: readonly (LocatedYamlDocument | YamlMistake)[];
-  /** Number of documents in the part, including those without content. */
+  /** The number of documents in the part, including those without content. */
   readonly count: number;
-  /** True when the syntax is wrong, so that its documents are unknown. */
+  /** True when the syntax of the part is wrong, so that its documents are unknown. */
   readonly isBroken: boolean;
 }
 
-/** Splits a text into parts: a line that begins with `---` begins a document, wherever it is. */
+/** Splits a text into parts. Each line that begins with `---` begins a new part, even inside of a value. */
 function partsOf(text: string): readonly Part[] {
   const lines = new LineIndex(text);
   const starts = Array.from(text.matchAll(/^---(?=\s|$)/gm), ({ index }) => index).filter((start) => start > 0);
@@ -114,7 +117,9 @@ function splitDocuments(events: readonly Event[]): readonly Event[][] {
   return documents;
 }
 
-/** Returns the mistake of an error. A syntax error has a place, a value that JSON cannot hold has a field. */
+/**
+ * Converts an error to a mistake. A syntax error has a position, and a value that JSON cannot represent has a field.
+ */
 function mistakeOf(
   error: unknown,
   firstLine: number,

@@ -1,37 +1,38 @@
 import { EVENT_ID, getScalarValue } from 'js-yaml';
 import type { Event } from 'js-yaml';
 
-/** A field, and its place in the text. */
+/** A field, and its position in the text. */
 interface Place {
   readonly path: string;
   readonly offset: number;
 }
 
-/** Finds the places of the fields of one YAML document. */
+/** Finds the positions of the fields of one YAML document. */
 export class YamlPlaces {
   readonly #text: string;
   readonly #events: readonly Event[];
 
   /**
-   * `events` are the events of one document, beginning with that of the document itself; their offsets are into `text`.
+   * Creates a finder for one document. `events` are the parser's events of the document, beginning with that of the
+   * document itself. Their offsets refer to `text`.
    */
   constructor(text: string, events: readonly Event[]) {
     this.#text = text;
     this.#events = events;
   }
 
-  /** Offset at which the document's content begins; undefined when it has none. */
+  /** The offset at which the document's content begins; undefined when it has no content. */
   get start(): number | undefined {
     return startOf(this.#events[1]);
   }
 
   /**
-   * Returns the offset of a field (`spec.items[1].b`): where its name begins, or the content of an item. For a field
-   * that is absent, or comes from an alias, returns the offset of the nearest field around it; undefined when there
-   * is none.
+   * Returns the offset at which a field such as `spec.items[1].b` begins: of its name, or of its content for an item of
+   * a list. For a field that is absent, or comes from an alias, returns the offset of the nearest field around it;
+   * undefined when there is none.
    */
   offsetOf(field: string): number | undefined {
-    // Keys of maps can be written as `labels["a.b/c"]`, too.
+    // Messages may write keys of maps as `labels["a.b/c"]`.
     const wanted = field.replace(
       /\["((?:[^"\\]|\\.)*)"\]/g,
       (_match, key: string) => `.${key.replace(/\\(.)/g, '$1')}`,
@@ -40,8 +41,8 @@ export class YamlPlaces {
   }
 
   /**
-   * Finds the deepest field below a node that is the wanted field or contains it. A name may have dots, so several may
-   * fit.
+   * Finds the deepest field below a node that is the wanted field or contains it. Names may contain dots, so several
+   * paths may match.
    */
   #closest(node: number, path: string, wanted: string): Place | undefined {
     let best: Place | undefined;
@@ -102,7 +103,7 @@ function isAtOrAround(path: string, wanted: string): boolean {
   return next === undefined || next === '.' || next === '[';
 }
 
-/** Returns the offset at which a node begins; undefined for one without content. */
+/** Returns the offset at which a node begins; undefined for a node without content. */
 export function startOf(event: Event | undefined): number | undefined {
   if (event?.type === EVENT_ID.SCALAR) return event.valueStart < 0 ? undefined : event.valueStart;
   if (event?.type === EVENT_ID.MAPPING || event?.type === EVENT_ID.SEQUENCE) return event.start;

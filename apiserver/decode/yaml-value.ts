@@ -4,14 +4,15 @@ import type { PathSegment } from '../schema/judge/field-path.ts';
 import { isIllFormed } from './json-value.ts';
 
 /**
- * The maximum number of characters and values that a document may hold with its aliases written out: the limit of a
- * body, 3 MiB.
+ * The maximum number of characters and values of a document after its aliases are copied: 3 MiB, like the limit of a
+ * body.
  */
 const maxSize = 3 * 1024 * 1024;
 
 /**
- * Copies the value of a YAML parser, with a separate copy for each alias, since objects are changed in place later.
- * @throws ApiError BadRequest for values that JSON cannot hold, for cycles, and past the limits.
+ * Copies the value that a YAML parser returned. Each alias is copied separately, since objects are changed in place
+ * later.
+ * @throws ApiError BadRequest for values that JSON cannot represent, for cycles, and beyond the limits.
  */
 export function copyAsJson(value: unknown, maxDepth: number): unknown {
   return new JsonCopier(maxDepth).copy(value);

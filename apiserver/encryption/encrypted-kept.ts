@@ -3,8 +3,8 @@ import type { KeptData, KeptStore, NumberedKind } from '../store/store.ts';
 import type { Encryption } from './encryption.ts';
 
 /**
- * The data that the store keeps about the objects of each kind, encrypted as the objects are. `read` adds a `problem`
- * to a part that cannot be decrypted, or is not encrypted as the present configuration requires.
+ * Encrypts and decrypts the data that the store keeps about the objects of each kind, in the same way as the objects.
+ * `read` adds a `problem` to data that cannot be decrypted, or is not encrypted as the current configuration requires.
  */
 export class EncryptedKept implements KeptStore {
   readonly #stored: KeptStore;
@@ -35,7 +35,7 @@ export class EncryptedKept implements KeptStore {
   }
 }
 
-/** Returns a key that no object has. */
+/** Returns the place to which encrypted data is bound: a key that no object has. */
 function placeOf(kind: NumberedKind, { last }: Pick<KeptData, 'last'>): string {
   return `${keyPrefixOf(kind)} kept ${last}`;
 }

@@ -15,10 +15,13 @@ import type {
 import { EncryptedKept } from './encrypted-kept.ts';
 import type { Encryption, KindEncryption } from './encryption.ts';
 
-/** Finds the keys, once the database is open and before anything is read from it. */
+/** Finds the encryption keys. It is called once the database is open, and before any object is read. */
 export type OpenEncryption = (store: Pick<Store, 'names' | 'numberOf'>) => Promise<Encryption>;
 
-/** A row that has to be written again. Its data is decrypted, unless the row has a `problem`. */
+/**
+ * A row that has to be written again, because its encryption is outdated. Its data is decrypted, unless the row has a
+ * `problem`.
+ */
 export interface OutdatedRow extends Row {
   /** The number of the row's kind. */
   readonly kind: number;
@@ -27,12 +30,12 @@ export interface OutdatedRow extends Row {
 const plainText: KindEncryption = { key: undefined, readsPlain: true };
 
 /**
- * A store whose objects are encrypted on their way to another store, and decrypted on their way back: the present
- * objects, their log, and the states before changes. A row that cannot be decrypted is returned in its stored form,
- * with the reason (`problem`).
+ * A store that encrypts objects when it writes them to another store, and decrypts them when it reads them: the current
+ * objects, the changes in the log, and the states before changes. A row that cannot be decrypted is returned in its
+ * stored form, with the reason (`problem`).
  */
 export class EncryptedStore implements Store {
-  /** The store without decryption: it returns the stored bytes. */
+  /** The store without decryption, which returns the bytes as they are stored. */
   readonly stored: Store;
   readonly #openEncryption: OpenEncryption;
   #encryption: Encryption | undefined;
@@ -75,7 +78,7 @@ export class EncryptedStore implements Store {
   }
 
   commit(batch: readonly Operation[]): Promise<Committed> {
-    // Most batches have nothing to encrypt, and are passed on as they are.
+    // Most batches have no object to encrypt, and are passed on unchanged.
     for (const { kind, key } of batch) {
       if (this.#ofNumber(kind, key).key === undefined) continue;
       return this.stored.commit(batch.map((operation) => this.#sealed(operation)));
@@ -92,15 +95,15 @@ export class EncryptedStore implements Store {
     return this.#opened().of(kind).key !== undefined;
   }
 
-  /** Returns a row of {@link stored} as {@link scan} does. */
+  /** Returns a row of {@link stored} in decrypted form, as {@link scan} does. */
   readable(row: Row): Row {
     return this.#readable(row, this.#ofKey(row.key));
   }
 
   /**
-   * Yields the rows that a write would store differently now (they have another key, or are in plain text), in pages by
-   * key. Deletes the kept data and the snapshots of their kinds, which have the same outdated form: a kind that is not
-   * served would otherwise keep them for ever.
+   * Yields the rows whose encryption is outdated, in pages in the order of keys: a write would encrypt them with
+   * another key, or they are in plain text. Deletes the kept data and the snapshots of their kinds, which are outdated
+   * in the same way; those of kinds that are not served would otherwise remain for ever.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     const dropped = new Set<number>();
@@ -190,11 +193,11 @@ export class EncryptedStore implements Store {
     return found;
   }
 
-  /** Rows come by key, so most are of the same kind as the one before. */
+  /** Returns the encryption of a key's kind. It caches the last kind, because rows are read in the order of keys. */
   #ofKey(key: string): KindEncryption {
     if (key.startsWith(this.#lastPrefix)) return this.#last;
     const kind = kindOfKey(key);
-    // The mark of an import is not an object.
+    // The mark of an unfinished import is not an object, and has no kind.
     if (kind === undefined) return plainText;
     this.#lastPrefix = keyPrefixOf(kind);
     this.#last = this.#opened().of(kind);
@@ -208,7 +211,7 @@ export class EncryptedStore implements Store {
     return { ...operation, data: this.#opened().seal(encryption, key, data) };
   }
 
-  /** Returns the row itself when there is nothing to decrypt. */
+  /** Returns a decrypted row; the row itself when it is not encrypted. */
   #readable<T extends Pick<Row, 'key' | 'data'>>(row: T, encryption: KindEncryption): T {
     const { key, data } = row;
     const unsealed = this.#opened().unseal(encryption, key, data);

@@ -10,7 +10,7 @@ import type { EncryptionKey } from './sealed-bytes.ts';
 const apiVersion = 'apiserver.config.k8s.io/v1';
 const kind = 'EncryptionConfiguration';
 
-/** The variables of the environment, in which keys may be. */
+/** The environment variables, which may contain keys. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** An encryption configuration that cannot be used. The message names file and line, and quotes no key. */
@@ -19,8 +19,9 @@ export class EncryptionConfigError extends Error {
 }
 
 /**
- * Parses a file of kind EncryptionConfiguration, as Kubernetes has it, with the providers `aesgcm` and `identity`. A key has a
- * `secret`, 32 bytes in base64, or names a variable that holds them: `secretFromEnv`. `path` is used in messages.
+ * Parses a file of kind EncryptionConfiguration, as Kubernetes has it, with the providers `aesgcm` and `identity`. A
+ * key has a `secret`, 32 bytes in base64, or `secretFromEnv`, the name of an environment variable with these bytes.
+ * `path` is used in messages.
  * @throws EncryptionConfigError
  */
 export function parseEncryptionConfig(text: string, path: string, environment: Environment): Encryption {
@@ -104,7 +105,7 @@ class ConfigReader {
   }
 }
 
-/** Never quotes the text, which may be a key with a typing mistake. */
+/** Returns the key in a text. Its error never quotes the text, which may be a key with a typing mistake. */
 function keyOf(
   fields: SettingsFields,
   name: string,
@@ -116,7 +117,10 @@ function keyOf(
   throw fields.mistake(name, `${subject}must be ${form}`);
 }
 
-/** `secrets`, `persons.people.example.com`, `*.people.example.com`, `*.` or `*.*`. */
+/**
+ * Checks that a resource is written like `secrets`, `persons.people.example.com`, `*.people.example.com`, `*.` or
+ * `*.*`.
+ */
 function checkResource(fields: SettingsFields, resource: string, index: number): void {
   const isResource = /^(\*|[a-z0-9-]+)(\.(\*|[a-z0-9.-]*))?$/.test(resource) && resource !== '*';
   if (isResource && !/^[^*].*\*$/.test(resource)) return;

@@ -6,36 +6,36 @@ import type { EncryptionKey } from './sealed-bytes.ts';
 /** One way to store bytes: encrypted with a key, or in plain text. */
 export type Provider = { readonly key: EncryptionKey } | { readonly key: undefined };
 
-/** How the objects of some kinds are stored. The first provider is used for writes; all are used for reads. */
+/** How the objects of some kinds are stored. Writes use the first provider; reads use all of them. */
 export interface EncryptionEntry {
-  /** `secrets`, `persons.people.example.com`, `*.<group>`, `*.` for the core group, or `*.*`. */
+  /** The kinds: `secrets`, `persons.people.example.com`, `*.<group>`, `*.` for the core group, or `*.*`. */
   readonly resources: readonly string[];
   readonly providers: readonly Provider[];
 }
 
 /** How the objects of one kind are stored. */
 export interface KindEncryption {
-  /** Encrypts written objects; undefined when they are stored in plain text. */
+  /** The key that encrypts written objects; undefined when they are stored in plain text. */
   readonly key: EncryptionKey | undefined;
   /** True when objects that are stored in plain text can be read. */
   readonly readsPlain: boolean;
 }
 
-/** Decrypted bytes, or the reason why there are none. */
+/** The decrypted bytes, or the reason why they cannot be decrypted. */
 export type Unsealed = { readonly data: Uint8Array } | { readonly data?: undefined; readonly problem: string };
 
 const plainText: KindEncryption = { key: undefined, readsPlain: true };
 
 /**
- * Knows which kinds are encrypted and with which keys. The vault is always encrypted: with the first key, unless an
- * entry names the vault.
+ * Determines which kinds are encrypted, and with which keys. The vault is always encrypted: with the first key, unless
+ * an entry names the vault.
  */
 export class Encryption {
   readonly #entries: readonly EncryptionEntry[];
   readonly #keys: ReadonlyMap<string, EncryptionKey>;
   readonly #vault: KindEncryption;
 
-  /** @throws Error when no provider has a key. */
+  /** Creates the encryption of a configuration. @throws Error when no provider has a key. */
   constructor(entries: readonly EncryptionEntry[]) {
     this.#entries = entries;
     const keys = entries.flatMap(({ providers }) => providers.flatMap(({ key }) => key ?? []));
@@ -56,7 +56,10 @@ export class Encryption {
     return this.#keys.has(name);
   }
 
-  /** Returns how a kind is stored: by the first entry that names it, otherwise in plain text. */
+  /**
+   * Returns how a kind is stored, by the first entry that names the kind. Without such an entry, it is stored in plain
+   * text.
+   */
   of(kind: StoredKind): KindEncryption {
     if (kind.group === vaultKind.group && kind.plural === vaultKind.plural) return this.#vault;
     const entry = this.#entries.find(({ resources }) => resources.some((resource) => isNamed(kind, resource)));
@@ -65,17 +68,22 @@ export class Encryption {
     return { key: first?.key, readsPlain: entry.providers.some(({ key }) => key === undefined) };
   }
 
-  /** True when the stored bytes differ in key or form from the present result of {@link seal}. */
+  /**
+   * True when {@link seal} would now encrypt the data with another key, or would encrypt data that is in plain text, or
+   * the reverse.
+   */
   isOutdated({ key }: KindEncryption, data: Uint8Array): boolean {
     return isSealed(data) ? sealingKeyOf(data) !== key?.name : key !== undefined;
   }
 
-  /** Returns the bytes to store. Bytes that an import has encrypted already stay unchanged. */
+  /** Returns the bytes to store. Bytes that are already encrypted come from an import, and remain unchanged. */
   seal({ key }: KindEncryption, place: string, data: Uint8Array): Uint8Array {
     return key === undefined || isSealed(data) ? data : seal(key, place, data);
   }
 
-  /** Returns the bytes that {@link seal} encrypted with any of the keys, or why they cannot be read. */
+  /**
+   * Decrypts bytes that {@link seal} encrypted with any of the keys. Returns the reason if they cannot be decrypted.
+   */
   unseal({ readsPlain }: KindEncryption, place: string, data: Uint8Array): Unsealed {
     if (!isSealed(data)) {
       if (readsPlain) return { data };

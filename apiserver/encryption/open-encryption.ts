@@ -12,14 +12,14 @@ import type { Environment } from './encryption-config.ts';
 import { keyBytes } from './sealed-bytes.ts';
 
 /**
- * The database keeps a numbered list of names. The names of keys have this prefix there: every key that has ever
- * encrypted something in the database.
+ * The prefix of the names of keys in the database, which has a numbered list of names. The list has each key that has
+ * ever encrypted an object of the database.
  */
 const keyNamePrefix = 'encryption-key:';
 
 /**
- * Returns the encryption of the configuration at a path; without a path, returns `otherwise`. Rejects with
- * EncryptionConfigError, naming the file and the line.
+ * Returns the encryption of the configuration file at a path; without a path, returns `otherwise`. Rejects with an
+ * EncryptionConfigError that names the file and the line.
  */
 export async function encryptionOf(path: string | undefined, otherwise: OpenEncryption): Promise<OpenEncryption> {
   if (path === undefined) return otherwise;
@@ -33,9 +33,9 @@ export async function encryptionOf(path: string | undefined, otherwise: OpenEncr
 }
 
 /**
- * Reads the encryption configuration in the file `encryption.key` beside the database, or makes the file with a new
- * key at the first start. Rejects with EncryptionConfigError when the database was encrypted with keys that the file
- * does not have.
+ * Reads the encryption configuration in the file `encryption.key` beside the database. At the first start, creates the
+ * file with a new key. Rejects with EncryptionConfigError when the database was encrypted with keys that the file does
+ * not have.
  */
 export function defaultEncryption(database: string): OpenEncryption {
   const path = defaultKeyFile(database);
@@ -53,17 +53,17 @@ export function defaultEncryption(database: string): OpenEncryption {
   };
 }
 
-/** The facts about a file that an import needs. */
+/** The properties of an exported file that an import needs to know. */
 export interface ExportedForm {
-  /** The names of the keys that encrypted objects of the file. */
+  /** The names of the keys with which objects of the file are encrypted. */
   readonly keys: readonly string[];
-  /** The kinds that have objects in plain text. */
+  /** The kinds whose objects are in plain text in the file. */
   readonly plainKinds: readonly StoredKind[];
 }
 
 /**
- * Finds the keys for an import: those of `encryption.key` beside the database. When the export has no Secrets in plain
- * text, no key is needed, and none is created: the key of the exported database will be copied.
+ * Finds the keys for an import, in the file `encryption.key` beside the database. If the export has no Secrets in plain
+ * text, no key is created: its Secrets are encrypted already, and the key of the exported database will be copied.
  */
 export function importEncryption(database: string, { keys, plainKinds }: ExportedForm): OpenEncryption {
   const needsKey = plainKinds.some((kind) => withoutKeys.isOutdated(withoutKeys.of(kind), new Uint8Array()));
@@ -74,7 +74,7 @@ export function importEncryption(database: string, { keys, plainKinds }: Exporte
   };
 }
 
-/** Names the same resources as the default configuration, with a key that never encrypts anything. */
+/** An encryption of the same resources as the default configuration. Its key never encrypts any bytes. */
 const withoutKeys = new Encryption([
   { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },
 ]);
@@ -125,7 +125,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** Returns false when there is a file already. */
+/** Creates the key file. Returns false when the file already exists. */
 async function createKeyFile(path: string): Promise<boolean> {
   try {
     await mkdir(dirname(path), { recursive: true });
@@ -165,14 +165,14 @@ async function knownKeys(store: Names): Promise<readonly string[]> {
   return names.map((name) => name.slice(keyNamePrefix.length)).sort();
 }
 
-/** Stores in the database the names of the keys that encrypt its objects from now on. */
+/** Stores the names of the keys that encrypt objects from now on in the database. */
 async function noteKeys(store: Names, names: readonly string[]): Promise<void> {
   for (const name of names) await store.numberOf(keyNamePrefix + name);
 }
 
 /**
- * Two servers may start on the same new database with different keys; the key of the first server stays, and the second
- * server is refused.
+ * Rejects when another server has stored the name of another key first. Two servers may start on the same new database
+ * with different keys: the key of the first server remains, and the second server is refused.
  */
 async function refuseSecondKey(store: Names, encryption: Encryption, path: string): Promise<void> {
   const known = await knownKeys(store);

@@ -3,15 +3,15 @@ import type { KeyObject } from 'node:crypto';
 
 /** A key of AES-256-GCM. */
 export interface EncryptionKey {
-  /** The prefix of the bytes that the key encrypts. */
+  /** The name of the key. Bytes that it encrypts begin with this name, after a marker. */
   readonly name: string;
   readonly secret: KeyObject;
 }
 
-/** The length of a key. */
+/** The length of a key, in bytes. */
 export const keyBytes = 32;
 
-/** The form of a key's name. */
+/** Matches the names that keys may have. */
 export const keyNamePattern: RegExp = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 const algorithm = 'aes-256-gcm';
@@ -19,13 +19,13 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * The beginning of all encrypted bytes, and the beginning of those of this algorithm, as Kubernetes writes them. No
+ * The beginning of all encrypted bytes, and the beginning of bytes that this algorithm encrypted, as in Kubernetes. No
  * JSON begins with these bytes.
  */
 const anyMarker = Buffer.from('k8s:enc:');
 const marker = Buffer.from('k8s:enc:aesgcm:v1:');
 
-/** The longest name of a key, and the colon after it. */
+/** The maximum length of the marker, the name of the key, and the colon after it. */
 const maxHeaderBytes = marker.length + 64;
 
 /** True when bytes are encrypted, by any algorithm. */
@@ -42,8 +42,8 @@ export function sealingKeyOf(data: Uint8Array): string | undefined {
 }
 
 /**
- * Encrypts bytes with a fresh nonce. `place` is authenticated with them, so that they cannot be decrypted in another
- * place.
+ * Encrypts bytes with a new nonce. `place`, such as the key of the object, is authenticated as well, so that the bytes
+ * cannot be decrypted for another place.
  */
 export function seal({ name, secret }: EncryptionKey, place: string, plain: Uint8Array): Buffer {
   const nonce = randomBytes(nonceBytes);
@@ -54,7 +54,8 @@ export function seal({ name, secret }: EncryptionKey, place: string, plain: Uint
 }
 
 /**
- * Decrypts the result of {@link seal}; undefined when the key or the place is another one, or the bytes have changed.
+ * Decrypts the result of {@link seal}. Returns undefined when the bytes were changed, or were encrypted with another
+ * key or for another place.
  */
 export function unseal({ name, secret }: EncryptionKey, place: string, sealed: Uint8Array): Buffer | undefined {
   const start = marker.length + name.length + 1;
@@ -68,7 +69,7 @@ export function unseal({ name, secret }: EncryptionKey, place: string, sealed: U
   try {
     return Buffer.concat([decipher.update(sealed.subarray(start + nonceBytes, end)), decipher.final()]);
   } catch {
-    // The library's own error is dropped: it says only that the tag differs.
+    // The error of the library is dropped, because it says only that the authentication tag differs.
     return undefined;
   }
 }

@@ -1,5 +1,5 @@
-// The API for authors of endpoints. It does not load the server: the types of requests are only described here, and the
-// server makes the requests.
+// The API for authors of endpoints. It does not load the server, because it has only the types of requests; the server
+// creates the requests.
 export { accept, contentType, predicate } from './routes/predicates.ts';
 export type { Mismatch, RequestPredicate } from './routes/predicates.ts';
 export {

@@ -3,30 +3,30 @@ import type { Metrics } from '@homeostat/controller-runtime/telemetry';
 import { Contention, PriorityLevel } from './priority-level.ts';
 import type { SeatLimits } from './priority-level.ts';
 
-/** The levels: requests of one level never wait for those of another. */
+/** The name of a level. Requests of one level never wait for requests of another level. */
 export type LevelName = 'system' | 'people' | 'bulk' | 'endpoints';
 
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
- * The seats of each level. A seat is a request in progress. While several identities share the server, more seats would
- * not make it faster, and each request waits for all others: 32 requests take a few milliseconds. One identity may have
- * 4 seats: then, beside a user who sends without end, a user with 4 requests in flight waits for at most three times
- * the work of those requests. An identity that is alone gets more seats, since commits of many writes are cheaper, and
- * writes that wait for webhooks take long.
+ * The seats of each level. A seat is the right to have one request in progress. While several identities share the
+ * server, it has few seats: more would not make it faster, and a request waits for all others in progress. 32 requests
+ * take a few milliseconds. One identity may then have 4 seats. So if one user sends requests without end, another user
+ * with 4 requests in progress waits for at most three times the work of these requests. An identity that is alone gets
+ * more seats, since commits of many writes are cheaper, and writes that wait for webhooks take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
-  // Leases wait for no other request: a controller that cannot renew its lease in time loses it.
+  // Requests for Leases wait for no other request, because a controller that cannot renew its Lease in time loses it.
   system: { shared: { inAll: unlimited, ofOne: 64 }, alone: { inAll: unlimited, ofOne: 64 } },
   people: { shared: { inAll: 32, ofOne: 4 }, alone: { inAll: 512, ofOne: 512 } },
   bulk: { shared: { inAll: 8, ofOne: 4 }, alone: { inAll: 64, ofOne: 64 } },
-  // Endpoints of plugins may take long, as streams do, so they must not share seats with anything else.
+  // Requests to endpoints of plugins may take long, for example streams, so they share no seats with other requests.
   endpoints: { shared: { inAll: unlimited, ofOne: 1000 }, alone: { inAll: unlimited, ofOne: 10_000 } },
 };
 
 /**
- * The maximum seats of one request: as many as an identity may have while it shares the server, so that it can get
- * them.
+ * The maximum number of seats of one request. An identity may have as many while it shares the server, so such a
+ * request can start.
  */
 export const maxCost = 4;
 
@@ -36,7 +36,7 @@ const smallList = 500;
 /** The number of objects for each seat of a longer list. */
 const objectsOfSeat = 1000;
 
-/** The facts about a request that fairness uses. */
+/** The level of a request, and the number of seats that it takes. */
 export interface Work {
   readonly level: LevelName;
   readonly cost: number;
@@ -45,8 +45,8 @@ export interface Work {
 const light: Work = { level: 'people', cost: 1 };
 
 /**
- * Returns the level and the seats of a request that reads this many objects; `isLimited` when the client set that
- * number.
+ * Returns the level and the seats of a request that reads this number of objects. `isLimited` is true when the client
+ * set the number by a limit.
  */
 export function workOfReading(objects: number, isLimited: boolean): Work {
   if (objects <= smallList) return light;
@@ -54,7 +54,7 @@ export function workOfReading(objects: number, isLimited: boolean): Work {
   return { level: isLimited ? 'people' : 'bulk', cost };
 }
 
-/** The levels of a server. */
+/** All levels of a server, and the metrics about their seats and queues. */
 export class Fairness {
   readonly contention: Contention;
   readonly levels: Readonly<Record<LevelName, PriorityLevel>>;
@@ -84,7 +84,7 @@ export class Fairness {
     metrics.sample({ ...queued, type: 'gauge' }, () => levels.map((level) => [[level.name], level.queued]));
     const refused = {
       name: 'apiserver_flowcontrol_rejected_requests_total',
-      help: 'Requests that got 429, because too many of their user waited or they waited for too long.',
+      help: 'Requests that were refused (429), because too many requests of their user waited, or they waited for too long.',
       labels,
     };
     metrics.sample({ ...refused, type: 'counter' }, () => levels.map((level) => [[level.name], level.refused]));

@@ -5,12 +5,12 @@ import type { Flow, SeatLimits } from './priority-level.ts';
 
 const open = { closed: false };
 
-/** A level with requests that run until the test ends them. */
+/** A level, and requests in it that run until the test ends them. */
 class Bench {
   readonly clock = new FakeClock();
   readonly contention = new Contention(this.clock);
   readonly level: PriorityLevel;
-  /** The identities of running requests, in the order in which they got their seats. */
+  /** The running requests, in the order in which they got their seats. */
   readonly running: { readonly flow: Flow; readonly cost: number }[] = [];
   readonly refused: string[] = [];
 
@@ -26,7 +26,7 @@ class Bench {
     await settled();
   }
 
-  /** Ends the request that has run for longest, and returns the identity that got its seat. */
+  /** Ends the request that has run for the longest time, and returns the identity that got its seat. */
   async end(): Promise<string | undefined> {
     const ended = this.running.shift();
     const before = this.running.length;
@@ -53,7 +53,7 @@ function settled(): Promise<void> {
 }
 
 describe('a priority level', () => {
-  it('gives all seats to the only identity, and then queues its requests', async () => {
+  it('gives all seats to an identity that is alone, and queues its further requests', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 3 }, { inAll: 8, ofOne: 8 });
     await bench.send('a', 20);
     expect([bench.names(), bench.level.queued]).to.deep.equal(['aaaaaaaa', 12]);
@@ -64,13 +64,13 @@ describe('a priority level', () => {
     const bench = new Bench({ inAll: 4, ofOne: 3 });
     await bench.send('a', 2000);
     await bench.send('b', 4);
-    // An identity may have three of the four seats, so b gets the fourth at once.
+    // An identity may have three of the four seats, so b gets the fourth one immediately.
     expect(bench.names()).to.equal('aaab');
     expect(await bench.end()).to.equal('b');
     expect(bench.names()).to.equal('aabb');
   });
 
-  it('shares seats equally while several identities have enough to do', async () => {
+  it('shares seats equally while several identities have waiting requests', async () => {
     const bench = new Bench({ inAll: 6, ofOne: 4 });
     await bench.send('a', 100);
     await bench.send('b', 100);
@@ -83,7 +83,7 @@ describe('a priority level', () => {
     for (const identity of ['a', 'b', 'c']) expect(served.get(identity), identity).to.be.within(28, 32);
   });
 
-  it('makes later requests wait behind one that needs more seats, so that it is not starved', async () => {
+  it('makes later requests wait behind a request that needs several seats, so that it gets them', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 4 });
     await bench.send('a', 4);
     await bench.send('b', 1, { cost: 3 });
@@ -93,11 +93,11 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal(undefined);
     expect(await bench.end()).to.equal('b');
     expect(bench.names()).to.equal('ab');
-    // Of the identities without seats, a has waited longest.
+    // The next seat is for a, which has waited longest among the identities without seats.
     expect(await bench.end()).to.equal('a');
   });
 
-  it('continues to share for ten seconds after the last request of another identity', async () => {
+  it('limits the seats of an identity until ten seconds after the last request of another identity', async () => {
     const bench = new Bench({ inAll: 2, ofOne: 1 }, { inAll: 8, ofOne: 8 });
     await bench.send('b', 1);
     await bench.send('a', 4);
@@ -107,7 +107,7 @@ describe('a priority level', () => {
     expect(bench.names()).to.equal('aaaa');
   });
 
-  it('refuses a request whose identity has a full queue, and accepts those of other identities', async () => {
+  it('refuses a request when the queue of its identity is full, and accepts requests of other identities', async () => {
     const bench = new Bench({ inAll: 2, ofOne: 1 });
     await bench.send('b', 1);
     await bench.send('a', 4098);
@@ -117,7 +117,7 @@ describe('a priority level', () => {
     expect(bench.level.refused).to.equal(1);
   });
 
-  it('makes room for a new request by dropping one from the longest queue when all queues together are full', async () => {
+  it('refuses the last request of the longest queue when a new request arrives and all queues together are full', async () => {
     const bench = new Bench({ inAll: 1, ofOne: 1 });
     await bench.send('x', 1);
     await bench.send('a', 4096);
@@ -142,7 +142,7 @@ describe('a priority level', () => {
     expect(bench.level.queued).to.equal(0);
   });
 
-  it('keeps no memory of thousands of idle identities', async () => {
+  it('has no seats in use and no queue after thousands of identities have sent a request', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 4 });
     for (let index = 0; index < 2000; index += 1) {
       await bench.send(`user ${index}`, 1);

@@ -1,10 +1,12 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
-/** Time after the last request of another identity for which the server counts as shared. */
+/** How long after the last request of another identity the server still counts as shared. */
 const sharedMs = 10_000;
 
-/** Knows whether several identities send requests at the moment. Costs nothing while only one identity does. */
+/**
+ * Determines whether several identities currently send requests. It sets no timers while only one identity sends them.
+ */
 export class Contention {
   readonly #clock: Clock;
   #last: string | undefined;
@@ -45,20 +47,18 @@ export interface PriorityLevelParts {
   readonly clock: Clock;
 }
 
-/** The maximum number of waiting requests of one identity; further ones get 429. */
+/** The maximum number of waiting requests of one identity. Further requests are refused (429). */
 const maxQueuedOfOne = 4096;
 
-/**
- * The maximum number of all waiting requests; beyond it, the last request of the identity with most of them gets 429.
- */
+/** The maximum number of all waiting requests. Beyond it, the last request of the longest queue is refused (429). */
 const maxQueuedInAll = 10_000;
 
-/** A request that waits longer gets 429. */
+/** How long a request may wait. A request that waits longer is refused (429). */
 const maxWaitMs = 15_000;
 
 const sweepMs = 1000;
 
-/** Returns true when the client of a waiting request has disconnected. */
+/** The client of a waiting request. `closed` is true when it has disconnected. */
 export interface WaitingClient {
   readonly closed: boolean;
 }
@@ -88,20 +88,20 @@ export class Flow {
 const maxIdleFlows = 256;
 
 /**
- * Shares seats among identities: the waiting identity with the fewest seats gets a free seat, and among equals the one
- * that has waited longest. The requests of one identity keep their order. So a client that sends more than
- * its share waits only for its own requests.
+ * Shares seats among identities. A free seat goes to the waiting identity with the fewest seats, and among equals to
+ * the one that has waited longest. The requests of one identity keep their order. So a client that sends more than its
+ * share waits only for its own requests.
  */
 export class PriorityLevel {
   readonly name: string;
   readonly #parts: PriorityLevelParts;
   readonly #flows = new Map<string, Flow>();
-  /** Flows with a queue, in the order in which they were last served. */
+  /** The flows with waiting requests, in the order in which they last got a seat. */
   readonly #waiting = new Set<Flow>();
   #inUse = 0;
   #queued = 0;
   #refused = 0;
-  /** True while a request waits for more seats than are free: no other one may take them. */
+  /** True while a request waits for more seats than are free. No other request may take the free seats. */
   #isReserved = false;
   #sweep: Timer | undefined;
 
@@ -124,8 +124,9 @@ export class PriorityLevel {
   }
 
   /**
-   * Takes seats for a request at once, or when it is its turn. Call {@link leave} with the flow and the same cost when the
-   * request has ended. Rejects, or throws, ApiError TooManyRequests when too many requests of the identity wait.
+   * Takes seats for a request, immediately or after it has waited for them. Call {@link leave} with the flow and the
+   * same cost when the request has ended. Rejects, or throws, ApiError TooManyRequests when too many requests of the
+   * identity wait.
    */
   enter(identity: string, cost: number, reader: WaitingClient): Flow | Promise<Flow> {
     let flow = this.#flows.get(identity);
@@ -139,7 +140,7 @@ export class PriorityLevel {
     return flow;
   }
 
-  /** Gives back the seats of a request. */
+  /** Frees the seats of a request. */
   leave(flow: Flow, cost: number): void {
     flow.inUse -= cost;
     this.#inUse -= cost;
@@ -235,7 +236,7 @@ export class PriorityLevel {
     this.#sweep.unref?.();
   }
 
-  /** Removes requests that wait for too long, or whose client has gone. */
+  /** Refuses requests that have waited for too long, or whose client has disconnected. */
   #sweepQueues(): void {
     const nowMs = this.#parts.clock.monotonicMs();
     for (const flow of this.#waiting) {

@@ -53,7 +53,7 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly backups: BackupHandler;
   readonly reencryption: ReencryptHandler;
   readonly table: ResourceTable;
-  /** Returns the 503 for a kind that is not served at the moment; undefined for a kind that does not exist. */
+  /** Returns the error (503) for a kind that is currently not served; undefined for a kind that does not exist. */
   readonly refusalOf: (kind: Pick<ResourcePath, 'group' | 'plural'>) => ApiError | undefined;
   readonly models: () => readonly ModelDescriptor[];
   readonly assets: AssetTable;
@@ -61,12 +61,12 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
   readonly ready: readonly HealthCheck[];
   readonly debug: readonly DebugPage[];
   readonly hostNames: readonly string[];
-  /** Domain of the service's own kinds. */
+  /** The domain of the server's own kinds. */
   readonly serviceDomain: string;
   readonly authenticator: Authenticator;
   readonly people: People;
   readonly accountIssuer: AccountIssuer;
-  /** Without it, requests are not audited. */
+  /** The audit log. If it is absent, requests are not audited. */
   readonly audit?: AuditTrail | undefined;
   readonly uuid: () => string;
   readonly metrics: Metrics;
@@ -74,8 +74,8 @@ export interface AppParts extends EndpointParts, FairShareParts, AroundParts {
 }
 
 /**
- * Returns the handler of all requests. Its parts, in their order: the work around each request, guards (authentication,
- * authorization), objects, and all other routes.
+ * Returns the handler of all requests. Its parts are, in this order: the work around each request, guards
+ * (authentication, authorization), requests for objects, and all other routes.
  */
 export function createApp(parts: AppParts): ReturnType<LeanKoa['listener']> {
   const app = new LeanKoa();
@@ -100,15 +100,18 @@ export function createApp(parts: AppParts): ReturnType<LeanKoa['listener']> {
   app.use(docsRoutes(parts.serviceDomain));
   app.use(assetRoutes(parts.assets));
   app.use((context) => Promise.reject(absenceOf(context.path, parts)));
-  // Errors that koa itself reports, for example when a client that watches disconnects, or a connection breaks while
-  // a response is written.
+  // These are errors that koa itself reports, for example when a client that watches disconnects, or a connection
+  // breaks while a response is written.
   app.on('error', (error: unknown) => parts.logger.debug({ err: error }, 'connection ended'));
   const routes = resourceRoutes(parts, inOrder(app.middleware));
   const guard = guardRequests({ ...parts, ...guarded, auditor, refusals }, routes);
   return app.listener(aroundRequests(parts, auditor, guard));
 }
 
-/** The hot path: one lookup in a table instead of a route for each kind. */
+/**
+ * Handles requests for objects. It makes one lookup in a table, instead of having a route for each kind, because most
+ * requests take this path.
+ */
 function resourceRoutes(parts: AppParts, others: Handle): (context: Context) => Promise<void> | void {
   return function routeResource(context) {
     const path = resourcePathOf(context);
@@ -130,7 +133,7 @@ function resourceRoutes(parts: AppParts, others: Handle): (context: Context) => 
   };
 }
 
-/** True for the path of a kind, ready or not. */
+/** True for the path of a kind, even if the kind is not ready. */
 function isKind({ table, reviews, apiServices }: AppParts, path: ResourcePath): boolean {
   try {
     return (
@@ -141,13 +144,19 @@ function isKind({ table, reviews, apiServices }: AppParts, path: ResourcePath): 
   }
 }
 
-/** 503 for the path of a kind that plugins or definitions will serve again, otherwise 404. */
+/**
+ * Returns the error for a path that is not served: 503 for a kind that plugins or definitions will serve again,
+ * otherwise 404.
+ */
 function absenceOf(path: string, { refusalOf }: AppParts): ApiError {
   const kind = parseResourcePath(path);
   return (kind && refusalOf(kind)) ?? pathNotFound();
 }
 
-/** Lists and watches of a Namespaced kind may span all namespaces; every other request names one. */
+/**
+ * True for requests that must name a namespace. Only lists and watches of a Namespaced kind may be about all
+ * namespaces.
+ */
 function needsNamespace(context: Context, name: string | undefined): boolean {
   return name !== undefined || context.method === 'POST';
 }
@@ -185,7 +194,7 @@ function healthRoutes({ live, ready, connections, authenticator }: AppParts): Mi
     name: 'shutdown',
     check: () => (connections.isStopping ? 'the server is shutting down' : undefined),
   };
-  // Ready checks are added and removed while the server runs, so the list is read at each request.
+  // The list is read at each request, because ready checks are added and removed while the server runs.
   const checks: Readonly<Record<string, () => readonly HealthCheck[]>> = {
     '/livez': () => live,
     '/healthz': () => live,
@@ -212,7 +221,10 @@ function healthRoutes({ live, ready, connections, authenticator }: AppParts): Mi
   };
 }
 
-/** True for a request with a valid credential. False while the database is away and the credential cannot be checked. */
+/**
+ * True for a request with a valid credential. False while the database does not respond, so that the credential cannot
+ * be checked.
+ */
 async function isKnown(authenticator: Authenticator, { req }: Context): Promise<boolean> {
   try {
     const user = await authenticator.ofRequest(req);

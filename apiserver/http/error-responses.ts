@@ -5,15 +5,15 @@ import { wantsProblem } from './request/accept.ts';
 import { shortPath } from './request/refusal-log.ts';
 
 /**
- * Turns an error into a Status (or RFC 9457) response. An error that is not an ApiError is a bug: it is logged with the
- * request's id, and the response does not show its text.
+ * Converts an error to a response with a Status (or in the format of RFC 9457). An error that is not an ApiError is a
+ * bug: it is logged with the request's id, and the response does not show its text.
  */
 export function answerError(context: Context, error: unknown, logger: Logger): void {
   try {
     writeError(context, asApiError(error, context, logger));
   } catch (cause) {
-    // The error is of a plugin's own class named ApiError and is not a valid Status: it lacks a code, or its details
-    // are not JSON.
+    // The error has a plugin's own class named ApiError, and cannot be written as a Status: it has no code, or its
+    // details are not JSON.
     writeError(context, internalError(cause, context, logger));
   }
 }
@@ -37,7 +37,7 @@ function isOutOfDescriptors(error: unknown): boolean {
   return code === 'EMFILE' || code === 'ENFILE';
 }
 
-/** The path of the request; empty for a target that is not a URL, so that the error is still reported. */
+/** Returns the path of the request; '' if the request target is not a URL, so that the error can still be reported. */
 function pathOf(context: Context): string {
   try {
     return context.path;
@@ -58,12 +58,13 @@ function writeError(context: Context, error: ApiError): void {
   if (unreadReasons.has(error.reason)) closeOnceRead(context);
 }
 
-/** Reasons for which a body may be refused before it has arrived. */
+/** The reasons for which a request may be refused before its body has arrived. */
 const unreadReasons: ReadonlySet<StatusReason> = new Set(['RequestEntityTooLarge', 'ServiceUnavailable']);
 
 /**
- * Closes the connection once the body is read. The client may still be sending it and have asked for the connection to
- * be closed: node would close it right after the response, which resets the connection and loses the response.
+ * Closes the connection once the body is read. If the client has asked for the connection to be closed, Node would
+ * close it right after the response. If the client is still sending the body, this would reset the connection, and the
+ * client would lose the response.
  */
 function closeOnceRead({ req, res }: Context): void {
   if (res.shouldKeepAlive || req.complete) return;
@@ -72,7 +73,7 @@ function closeOnceRead({ req, res }: Context): void {
   req.once('end', () => (res.closed ? close() : res.once('close', close)));
 }
 
-/** The error as RFC 9457; `causes` and `reason` are extension members. */
+/** Returns the error in the format of RFC 9457, with the extension members `causes` and `reason`. */
 function problemOf(error: ApiError, context: Context): Record<string, unknown> {
   return {
     type: 'about:blank',

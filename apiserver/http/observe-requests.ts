@@ -7,7 +7,7 @@ import { requireRead } from './response/cacheable-answer.ts';
 import { withoutTrailingSlash } from './pages/health.ts';
 import { requestVerb } from './request/resource-path.ts';
 
-/** The upper bounds of the buckets in seconds: the bounds of Kubernetes, and more of them for short times. */
+/** The upper bounds of the buckets, in seconds: the bounds of Kubernetes, and further ones for short times. */
 const buckets = [
   0.0005, 0.001, 0.0025, 0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30,
   45, 60,
@@ -15,7 +15,7 @@ const buckets = [
 
 const subresources: readonly string[] = ['status', 'scale', 'finalize'];
 
-/** The labels of a request; for a request that names no kind, only the verb. */
+/** The labels of a request. A request that names no kind has only the verb. */
 interface Asked {
   readonly verb: string;
   readonly group: string;
@@ -28,7 +28,7 @@ interface Series extends Asked {
   readonly codes: Map<number, Counter>;
 }
 
-/** A request that is under way. */
+/** A request in progress. */
 export interface Observed {
   readonly sinceMs: number;
   readonly inflight: { value: number };
@@ -41,7 +41,7 @@ export class RequestObserver {
   readonly #duration: Family<Histogram>;
   readonly #inflight: Readonly<Record<'readOnly' | 'mutating', { value: number }>>;
   readonly #series = new Map<string, Series>();
-  /** The series of the last request. */
+  /** A cache: the series of the last request. */
   #last: Series | undefined;
 
   constructor(metrics: Metrics, clock: Clock) {
@@ -59,18 +59,19 @@ export class RequestObserver {
     this.#inflight = { readOnly: kinds.of('readOnly'), mutating: kinds.of('mutating') };
   }
 
-  /** Called when a request has arrived; {@link end} must follow. */
+  /** Notes that a request has arrived. A call of {@link end} must follow. */
   begin({ method }: Context): Observed {
     const inflight = this.#inflight[method === 'GET' || method === 'HEAD' ? 'readOnly' : 'mutating'];
     inflight.value += 1;
     return { sinceMs: this.#clock.monotonicMs(), inflight };
   }
 
-  /** Called when the response is known. */
+  /** Counts a request, and records its duration. It is called when the response is known. */
   end(context: Context, { sinceMs, inflight }: Observed, failure: Failure | undefined): void {
     inflight.value -= 1;
     const asked = askedOf(context);
-    // Requests of one kind follow each other, and a key for the map costs as much as all else here.
+    // Requests for the same kind often follow each other, and to create a key for the map takes as long as the rest of
+    // this function.
     const last = this.#last;
     const isSame =
       asked.verb === last?.verb &&
@@ -110,7 +111,7 @@ interface MetricsParts {
   readonly gatherMetrics: (own: string) => string | Promise<string>;
 }
 
-/** `GET /metrics`, for Prometheus; `gatherMetrics` may add the metrics of other processes. */
+/** Handles `GET /metrics`, for Prometheus. `gatherMetrics` may add the metrics of other processes. */
 export function metricsRoute({ metrics, gatherMetrics }: MetricsParts): Middleware {
   const answer = async (context: Context): Promise<void> => {
     requireRead(context);
@@ -133,18 +134,21 @@ function askedOf(context: Context): Asked {
   return { verb, group, resource: plural, subresource: subresources.includes(subresource) ? subresource : '' };
 }
 
-/** The error that the handler of a request has thrown. */
+/** The error that the handler of a request threw. */
 export interface Failure {
   readonly error: unknown;
 }
 
-/** The status code of the response, which is not written yet when the request failed. */
+/**
+ * Returns the status code of the response. When the request failed, the response is not written yet, and the code is
+ * that of the error.
+ */
 function statusOf(context: Context, failure: Failure | undefined): number {
   if (failure === undefined || context.headerSent) return context.status;
   return isApiError(failure.error) ? failure.error.code : 500;
 }
 
-/** Adds the attributes that are known after routing and after the response. */
+/** Adds the attributes of a span that are known only after routing, and after the response. */
 export function describeSpan(span: Span, context: Context, failure: Failure | undefined): void {
   const statusCode = statusOf(context, failure);
   const { verb, resource } = askedOf(context);

@@ -5,7 +5,7 @@ import { administrator } from './user-info.ts';
 
 const minTokenLength = 16;
 
-/** The Authorization header has to fit into the 16 KiB of all headers. */
+/** The maximum length of a token, because its header has to fit into the 16 KiB of all headers. */
 const maxTokenLength = 1024;
 
 /**

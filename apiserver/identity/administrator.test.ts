@@ -5,7 +5,7 @@ import { Administrator } from './administrator.ts';
 import { BearerToken } from './bearer-token.ts';
 import type { AdministratorFile } from './administrator.ts';
 
-/** A vault in memory, which replicas share. */
+/** Returns a vault in memory, which replicas in a test share. */
 function memoryVault(): Vault {
   const values = new Map<string, unknown>();
   return {
@@ -76,7 +76,7 @@ describe('the administrator', () => {
     expect([isIn(administrator, before), isIn(administrator, after)]).to.deep.equal([false, true]);
   });
 
-  it('has the token that is written into the file, on all replicas immediately', async () => {
+  it('has the token that is written into the file, which all replicas accept immediately', async () => {
     const one = new FileInMemory();
     const first = await open(one, true);
     const two = new FileInMemory('another-token-of-mine');
@@ -85,7 +85,7 @@ describe('the administrator', () => {
       expect([isIn(replica, one), isIn(replica, two)]).to.deep.equal([false, true]);
   });
 
-  it('is the same on a replica without the file, which creates no token', async () => {
+  it('has the same token on a replica without the file, which creates no token', async () => {
     const one = new FileInMemory();
     await open(one, true);
     const two = new FileInMemory();
@@ -93,7 +93,7 @@ describe('the administrator', () => {
     expect([two.token, isIn(second, one)]).to.deep.equal([undefined, true]);
   });
 
-  it('has one token when replicas start at once', async () => {
+  it('has one token when several replicas start at the same time', async () => {
     const files = [new FileInMemory(), new FileInMemory(), new FileInMemory()];
     const replicas = await Promise.all(files.map(async (file) => open(file, true)));
     const [made, ...others] = files.filter(({ token }) => token !== undefined);
@@ -101,7 +101,7 @@ describe('the administrator', () => {
     for (const replica of replicas) expect(isIn(replica, made ?? new FileInMemory())).to.equal(true);
   });
 
-  it('cannot have a former token again: a file that contains one is refused', async () => {
+  it('cannot have a former token again: a file with a former token is refused', async () => {
     const old = new FileInMemory();
     await open(old, true);
     await open(new FileInMemory('another-token-of-mine'), true);
@@ -110,7 +110,7 @@ describe('the administrator', () => {
     expect((error as Error).message).to.not.include(old.token);
   });
 
-  it('leaves no digest when the file cannot be written', async () => {
+  it('has no digest in the vault when the file cannot be written', async () => {
     const file = new FileInMemory();
     file.write = () => Promise.reject(new Error('the disk is full'));
     const error = await open(file).catch((thrown: unknown) => thrown);

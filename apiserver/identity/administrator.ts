@@ -7,10 +7,12 @@ import { administrator } from './user-info.ts';
 import type { UserInfo } from './user-info.ts';
 import { readVault } from '../vault/read-vault.ts';
 
-/** The file in which a machine keeps the administrator's token. */
+/** The file with the administrator's token on a machine. */
 export interface AdministratorFile {
   readonly path: string;
-  /** Returns the token; undefined if there is no file. @throws Error when the file cannot be used */
+  /**
+   * Returns the token; undefined if there is no file. @throws Error when the file cannot be read or has no valid token
+   */
   read(): string | undefined;
   /** Makes the file. */
   write(token: string): Promise<void>;
@@ -27,25 +29,25 @@ export interface AdministratorParts {
 /** The digests of tokens in the database, in hexadecimal. */
 interface KnownTokens {
   readonly current: string;
-  /** Former tokens, the latest last. They never become valid again. */
+  /** The digests of former tokens, the latest last. These tokens never become valid again. */
   readonly former: readonly string[];
 }
 
 const entryName = 'administrator/token';
 
-/** Former tokens that are remembered. */
+/** The maximum number of former tokens whose digests are kept. */
 const maxFormer = 500;
 
-/** 256 random bits cannot be guessed, so they need no slow hash. */
+/** The length of a token: 256 random bits. They cannot be guessed, so they need no slow hash. */
 const tokenBytes = 32;
 
 /**
- * Finds the administrator of the database by the token whose digest is in the vault; so all replicas accept the same one.
- * The token itself is in a file.
+ * Authenticates the administrator of a database by a token. The vault has the digest of the token, so all replicas
+ * accept the same token. The token itself is in a file.
  */
 export class Administrator implements TokenAuthenticator {
   readonly #parts: AdministratorParts;
-  /** The value of the vault whose digest is in {@link #current}. */
+  /** The value of the vault from which the digest in {@link #current} was decoded. */
   #known: KnownTokens | undefined;
   readonly #current = Buffer.alloc(digestBytes);
 
@@ -63,8 +65,9 @@ export class Administrator implements TokenAuthenticator {
   };
 
   /**
-   * Makes the token in the file the valid one. If there is no file, it makes one, but not on a shared database that
-   * has an administrator, since another machine has the file. Rejects when the file holds a former token.
+   * Makes the token in the file the valid one. If there is no file, creates one with a new token; but not for a shared
+   * database that already has a token, since another machine then has the file. Rejects when the file has a former
+   * token.
    */
   async open(): Promise<void> {
     const { file, vault, isShared, logger } = this.#parts;
@@ -90,8 +93,8 @@ async function adopt(own: string, known: KnownTokens | undefined, { file, vault 
 }
 
 /**
- * The file is written after the token has become the valid one: when several replicas start at once, only one of them
- * makes it.
+ * Creates a token and its file. The file is written only after the token has become the valid one, because when several
+ * replicas start at the same time, only one of them creates the token.
  */
 async function makeToken(known: KnownTokens | undefined, { file, vault, isShared }: AdministratorParts): Promise<void> {
   const token = randomBytes(tokenBytes).toString('base64url');

@@ -6,40 +6,43 @@ import type { Kept } from './sent-headers.ts';
 import type { Lookup, TokenAuthenticator } from './token-authenticator.ts';
 import type { UserInfo } from './user-info.ts';
 
-/** Finds the user of a request by its connection: a client certificate. */
+/** Finds the user of a request by the client certificate of its connection. */
 export interface ConnectionAuthenticator {
   ofRequest(request: IncomingMessage): UserInfo | undefined;
-  /** True for a request with such a credential, valid or not: it does not count as a request without a credential. */
+  /**
+   * True for a request with such a credential, even if it is not valid, so that the request does not count as one
+   * without a credential.
+   */
   hasCredential(request: IncomingMessage): boolean;
 }
 
-/** Finds the user of a request without an Authorization header: by a session's cookie. */
+/** Finds the user of a request without an Authorization header, by the cookie of a session. */
 export interface SessionFinder {
   readonly ofRequest: Lookup<IncomingMessage>;
-  /** True for a request with the cookie of a session, which may have ended. */
+  /** True for a request with the cookie of a session, even if the session has ended. */
   hasCredential(request: IncomingMessage): boolean;
 }
 
-/** The ways in which a server finds users. */
+/** The authenticators of a server, and the users of requests without a credential. */
 export interface AuthenticatorParts {
-  /** Called before all others. Without it, client certificates are not accepted. */
+  /** The authenticator that is called before all others. Without it, client certificates are not accepted. */
   readonly certificates?: ConnectionAuthenticator | undefined;
-  /** Called in order. */
+  /** The authenticators for bearer tokens. They are called in this order. */
   readonly tokens: readonly TokenAuthenticator[];
-  /** Called only for requests without an Authorization header. Without it, there are no sessions. */
+  /** The authenticator for requests without an Authorization header. Without it, there are no sessions. */
   readonly sessions?: SessionFinder;
   /** The audience of tokens for this server. */
   readonly audience: string;
-  /** The user of requests without a credential. By default, these requests get 401. */
+  /** The user of requests without a credential. By default, these requests are refused (401). */
   readonly fallback?: UserInfo;
-  /** The user of all requests, whatever their credentials; for an open server. */
+  /** The user of all requests, whatever their credentials, on a server without authentication. */
   readonly everybody?: UserInfo;
 }
 
 /**
- * Finds the user of each request. The order is that of Kubernetes: client certificate, bearer token, session. A
- * request with an Authorization header that no authenticator accepts has no user, even if a request without the
- * header would have one.
+ * Finds the user of each request. It tries the credentials in the order of Kubernetes: client certificate, bearer
+ * token, session. A request with an Authorization header that no authenticator accepts has no user, even if it would
+ * have one without the header.
  */
 export class Authenticator {
   readonly #parts: AuthenticatorParts;
@@ -49,7 +52,7 @@ export class Authenticator {
     this.#parts = parts;
   }
 
-  /** Returns undefined when the request must get 401. */
+  /** Returns the user of a request; undefined when the request must be refused (401). */
   ofRequest(request: IncomingMessage): Found {
     const { certificates, sessions, everybody } = this.#parts;
     if (everybody !== undefined) return everybody;
@@ -62,8 +65,8 @@ export class Authenticator {
   }
 
   /**
-   * `holder` is the user of a certificate, and takes precedence over the user of the token. A header without a token is
-   * refused even so.
+   * Returns the user of an Authorization header. If there is a client certificate, its user, `holder`, takes precedence
+   * over the user of the token. A header without a token is refused even then.
    */
   #ofHeader(socket: Socket, header: string, holder: UserInfo | undefined): Found {
     const kept = this.#headers.keptOf(socket, header);
@@ -73,7 +76,7 @@ export class Authenticator {
     return this.#ofOwnToken(token, (by) => this.#headers.keep(socket, header, { token, by }));
   }
 
-  /** Asks the authenticator that has accepted the token before, which usually accepts it again. */
+  /** Calls the authenticator that accepted the token before, because it usually accepts the token again. */
   #ofKept({ token, by }: Kept): Found {
     const found = by.ofToken(token);
     return found === undefined || found instanceof Promise ? this.#ofOwnToken(token) : found;
@@ -91,7 +94,10 @@ export class Authenticator {
     return this.#parts.audience;
   }
 
-  /** Returns undefined for a token that no authenticator accepts, for this server or for another audience. */
+  /**
+   * Returns the user of a token for an audience, by default this server; undefined for a token that no authenticator
+   * accepts.
+   */
   ofToken(text: string, audience: string = this.#parts.audience): Found {
     const { tokens } = this.#parts;
     const token = new BearerToken(text);
@@ -99,7 +105,9 @@ export class Authenticator {
     return firstOf(tokens.length, (index) => tokens[index]?.ofTokenFor?.(token, audience));
   }
 
-  /** `onAccepted` is called with the authenticator that accepts the token. */
+  /**
+   * Returns the user of a token for this server. `onAccepted` is called with the authenticator that accepts the token.
+   */
   #ofOwnToken(token: BearerToken, onAccepted: (by: TokenAuthenticator) => void = ignore): Found {
     const { tokens } = this.#parts;
     return firstOf(tokens.length, (index) => {
@@ -119,7 +127,8 @@ function ignore(): void {}
 type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 
 /**
- * Calls one authenticator after the other. Synchronous as long as the authenticators are: most credentials need no I/O.
+ * Calls one authenticator after the other, until one returns a user. It is synchronous as long as the authenticators
+ * are, because most credentials need no I/O.
  */
 function firstOf(count: number, ask: (index: number) => Found, from = 0): Found {
   for (let index = from; index < count; index += 1) {

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 /** Bytes of a SHA-256. */
 export const digestBytes: number = 32;
 
-/** A bearer token as a client sent it, with its SHA-256: tokens are compared by their digests only. */
+/** A bearer token as a client sent it, with its SHA-256, because tokens are compared only by their digests. */
 export class BearerToken {
   readonly text: string;
   /** The digest as a text of 32 characters, for the key of a map. */

@@ -1,8 +1,6 @@
 import type { UserInfo } from './user-info.ts';
 
-/**
- * The data that the server must remember while a person logs in at the issuer's page. All of it is secret.
- */
+/** The data that the server must keep while a person logs in at the issuer's page. All of it is secret. */
 export interface LoginSecrets {
   readonly state: string;
   readonly nonce: string;
@@ -18,19 +16,22 @@ export interface BegunLogin {
 
 /** The parameters that the issuer's page has sent back through the browser. */
 export interface ReturnedLogin {
-  /** The path of the callback, as the issuer knows it. */
+  /** The URI to which the issuer sent the browser back, as it is registered there. */
   readonly redirectUri: string;
   readonly querystring: string;
   readonly secrets: LoginSecrets;
 }
 
-/** A foreign issuer at which people log in with a browser. */
+/** An external identity provider at which people log in with a browser. */
 export interface LoginProvider {
-  /** A part of the paths of the login. */
+  /** The name of the provider in the paths of the login. */
   readonly name: string;
-  /** The name on the login page. */
+  /** The name that the login page shows. */
   readonly displayName: string;
-  /** Distinguishes settings from others of the same name: sessions that began with other settings are void. */
+  /**
+   * An id of the provider's settings. A session that began with other settings of a provider with the same name is
+   * invalid.
+   */
   readonly settingsId: string;
   /** @throws LoginFailure */
   begin(redirectUri: string): Promise<BegunLogin>;
@@ -39,12 +40,15 @@ export interface LoginProvider {
 }
 
 /**
- * The reason why a login failed: the issuer refused it; the browser sent wrong parameters; the claims give no user; or the issuer
- * cannot be reached, or used.
+ * The reason why a login failed: the issuer refused it; the browser sent wrong parameters; the claims of the token
+ * result in no user; or the issuer cannot be reached, or responds incorrectly.
  */
 export type LoginFailureReason = 'refused' | 'invalid' | 'no user' | 'unavailable';
 
-/** A login that did not succeed. The message is for the log: it has no secret, and nothing that the browser has sent. */
+/**
+ * The error of a login that did not succeed. The message is for the log; it contains no secret, and no text that the
+ * browser sent.
+ */
 export class LoginFailure extends Error {
   override readonly name = 'LoginFailure';
   readonly reason: LoginFailureReason;

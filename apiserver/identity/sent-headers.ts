@@ -2,10 +2,13 @@ import type { Socket } from 'node:net';
 import { BearerToken } from './bearer-token.ts';
 import type { TokenAuthenticator } from './token-authenticator.ts';
 
-/** Longer headers are not kept, which bounds the memory of a connection. Tokens of service accounts have 1,000 characters. */
+/**
+ * The maximum length of a header that is kept, which limits the memory of a connection. Tokens of service accounts have
+ * about 1,000 characters.
+ */
 const maxKeptLength = 2048;
 
-/** The data that is kept about a header. */
+/** The token of a kept header, and its authenticator. */
 export interface Kept {
   readonly token: BearerToken;
   /** The authenticator that accepted the token. */
@@ -24,24 +27,28 @@ const kept: unique symbol = Symbol('the last accepted Authorization header');
 
 declare module 'node:net' {
   interface Socket {
-    /** A property, because a lookup in a weak map takes several times as long. */
+    /**
+     * The last accepted header of the connection. It is a property, because a lookup in a WeakMap takes several times
+     * as long.
+     */
     [kept]?: KeptHeader;
   }
 }
 
 /**
- * Keeps the tokens of Authorization headers. The last accepted header of a connection is kept until the connection
- * ends, so that the header needs no new digest when it comes again (1 µs of the 21 µs that a get takes). The token is
- * kept, and never its user: whether the token is valid is decided at each request. A proxy may share a connection among
- * clients, so the time of the comparison depends on the lengths alone, and not on how much of another client's header
- * was guessed: it has no branch on the characters, and compares four of them at a time.
+ * Caches the tokens of Authorization headers. It keeps the last accepted header of a connection until the connection
+ * ends, so that the same header needs no new digest in the next request (1 µs of the 21 µs that a get takes). It keeps
+ * the token and not its user, so the validity of the token is checked at each request. A proxy may share a connection
+ * among clients. So the time to compare two headers depends only on their lengths, and does not reveal how much of
+ * another client's header was guessed. The comparison has no branch on the characters, and compares four of them at a
+ * time.
  */
 export class SentHeaders {
   /** The memory that all connections share for the comparison. */
   readonly #words = new Int32Array(maxKeptLength / 4);
   readonly #bytes = Buffer.from(this.#words.buffer);
 
-  /** Returns what was kept of the connection's last accepted header, if this is the same header. */
+  /** Returns the token of the connection's last accepted header, with its authenticator, if this is the same header. */
   keptOf(socket: Socket, header: string): Kept | undefined {
     const found = socket[kept];
     if (found?.length !== header.length) return undefined;
@@ -53,7 +60,7 @@ export class SentHeaders {
     return difference === 0 ? found : undefined;
   }
 
-  /** Called when an authenticator accepted the token of a header. */
+  /** Keeps a header whose token an authenticator has accepted. */
   keep(socket: Socket, header: string, accepted: Kept): void {
     const { length } = header;
     if (length > maxKeptLength) return;
@@ -63,7 +70,7 @@ export class SentHeaders {
   }
 }
 
-/** Returns undefined for a header that is not one of a bearer token. */
+/** Returns the bearer token in a header; undefined for a header of another form. */
 export function tokenIn(header: string): BearerToken | undefined {
   const text = bearerForm.exec(header)?.[1];
   return text === undefined ? undefined : new BearerToken(text);

@@ -1,22 +1,22 @@
 /** A user, as reviews and audit entries show it. Kubernetes' `UserInfo` (authentication.k8s.io/v1). */
 export interface UserInfo {
   readonly username: string;
-  /** Distinguishes two users who had the same name at different times. */
+  /** An id that distinguishes users who had the same name at different times. */
   readonly uid?: string;
   readonly groups: readonly string[];
   readonly extra?: Readonly<Record<string, readonly string[]>>;
   /**
-   * Returns false once the credential of this request has expired or was revoked: watches and streams that it opened
-   * then end. Called every two seconds, so it must be cheap. Absent for credentials that do not end. Reviews do not
-   * show it.
+   * Returns false once the credential of the request has expired or was revoked. The watch or stream of the request
+   * then ends. It is called every two seconds, so it must be fast. Absent for credentials that do not expire. Reviews
+   * do not show it.
    */
   readonly isValid?: () => boolean;
 }
 
-/** The group whose members may do everything. No role can take this from them. */
+/** The group whose members may do everything, whatever roles they have. */
 export const mastersGroup = 'system:masters';
 
-/** The group of every user whose identity is known. */
+/** The group of which every authenticated user is a member. */
 export const authenticatedGroup = 'system:authenticated';
 
 /** The user of every request to a server in the mode `open`. */
@@ -38,8 +38,8 @@ export function authenticated(user: UserInfo): UserInfo {
 }
 
 /**
- * Returns true for a text that may name a user or a group: characters that are not visible would let one name look like
- * another, in the audit log and in bindings.
+ * Returns true for a text that may be the name of a user or a group. Invisible characters are not allowed, because with
+ * them one name could look like another in the audit log and in bindings.
  */
 export function isVisibleName(text: string): boolean {
   return text.length > 0 && !/\p{C}/u.test(text);

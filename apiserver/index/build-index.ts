@@ -19,22 +19,22 @@ const valuesPerStep = 8192;
 export interface IndexShape {
   /** The position of the values in `Entry.values`. */
   readonly position: number;
-  /** Returns the values under which an object is in the index; distinct, in code point order. */
+  /** Returns the values under which the index has an object. They are distinct, and in the order of code points. */
   readonly itemsOf: (values: readonly string[]) => readonly string[];
   readonly itemValues: ItemValues;
 }
 
-/** Entries as they were at one moment, with their rows and with the order of their names. */
+/** Entries as they were at one time, with their rows in the table and the order of their names. */
 export interface NamedEntries {
   readonly places: EntryPlaces;
   readonly rows: Int32Array;
-  /** The order of names, as positions in `places` and in `rows`. */
+  /** Positions in `places` and in `rows`, in the order of names. */
   readonly byName: readonly number[];
 }
 
 const noBlock = new Block(0);
 
-/** The entries of a table as they are at the time of the call, sorted in steps. */
+/** Returns the entries of a table, as they are at the time of the call. They are sorted in steps. */
 export function inNameOrder(table: EntryTable): Steps<NamedEntries> {
   const rows = table.rows();
   return sortedByName(table.placesOf(rows), rows);
@@ -58,7 +58,7 @@ interface Items {
   readonly values: readonly string[];
 }
 
-/** Builds the index of these entries, without the rows that have changed meanwhile. */
+/** Builds an index of these entries. Rows that have changed meanwhile are left out. */
 export function* buildIndex(
   table: EntryTable,
   entries: NamedEntries,
@@ -68,7 +68,8 @@ export function* buildIndex(
   const ranks = yield* ranksOf(values);
   const sorted = yield* sortedByRank(numbers, ranks);
   const index = new SortedIndex(table, shape.itemValues);
-  // The rest is one step, since the index has to follow every change from here on. It takes 10 ms for a million rows.
+  // The rest is a single step, since from here on every change has to update the index. It takes 10 ms for a million
+  // rows.
   const kept = changed.size === 0 ? sorted : sorted.filter((item) => !changed.has(inBounds(rows[item])));
   const isStored = shape.itemValues === 'stored';
   index.load(
@@ -98,7 +99,7 @@ function* itemsOf(
   return { rows, numbers, values: [...known.keys()] };
 }
 
-/** The rank of each value among all of them. */
+/** Returns the rank of each value in the order of all values. */
 function* ranksOf(values: readonly string[]): Steps<Int32Array> {
   const order = yield* sortedTexts({
     length: values.length,
@@ -111,7 +112,7 @@ function* ranksOf(values: readonly string[]): Steps<Int32Array> {
   return ranks;
 }
 
-/** Sorts the items by their values. Items with equal values stay in their order. */
+/** Returns the items sorted by their values. Items with equal values keep their order. */
 function* sortedByRank(numbers: readonly number[], ranks: Int32Array): Steps<Int32Array> {
   const next = new Int32Array(ranks.length + 1);
   for (const [item, number] of numbers.entries()) {

@@ -22,7 +22,7 @@ const revisions = (changes: readonly FeedChange[]): number[] => changes.map((cha
 describe('ChangeFeed', () => {
   oneStepPerTurn();
 
-  it('returns the changes after a revision, across gaps', () => {
+  it('returns the changes after a revision, also when revisions are missing between them', () => {
     const feed = createFeed();
     for (const revision of [12, 15, 20]) feed.append(added(revision));
     expect(revisions(feed.since(10))).to.deep.equal([12, 15, 20]);
@@ -33,7 +33,7 @@ describe('ChangeFeed', () => {
     expect(feed.revision).to.equal(20);
   });
 
-  it('throws Expired for a revision whose next changes are dropped', () => {
+  it('throws Expired for a revision whose next changes were dropped', () => {
     const feed = createFeed();
     for (const revision of [12, 15, 20]) feed.append(added(revision));
     feed.trim(15);
@@ -45,7 +45,7 @@ describe('ChangeFeed', () => {
     expect(() => createFeed().since(9)).to.throw('too old resource version: 9 (10)');
   });
 
-  it('lists the former states in the window, each once, and returns how many bytes a trim frees', () => {
+  it('returns each former state in the window once, and how many bytes a trim frees', () => {
     const feed = createFeed();
     const states = [11, 12, 13, 14].map((revision) => entryOf(cache, createPerson({ name: 'ann' }), revision));
     const [first, second, third, gone] = states as [StoredEntry, StoredEntry, StoredEntry, StoredEntry];
@@ -70,7 +70,7 @@ describe('ChangeFeed', () => {
     expect(() => feed.since(14)).to.throw('too old resource version: 14 (15)');
   });
 
-  it('keeps the window and its bytes through any number of appends and trims', () => {
+  it('has the right changes and number of bytes after any appends and trims', () => {
     const feed = createFeed();
     let expected: FeedChange[] = [];
     for (let revision = 11; revision < 1011; revision++) {
@@ -106,7 +106,7 @@ describe('ChangeFeed', () => {
     expect(seen).to.deep.equal(['first 11', 'second 11', 'second 12']);
   });
 
-  it('reports a listener that throws, and continues to call it and the others', () => {
+  it('reports a listener that throws, and continues to call it and the other listeners', () => {
     const errors: unknown[] = [];
     const feed = createFeed(errors);
     const seen: number[] = [];
@@ -120,7 +120,7 @@ describe('ChangeFeed', () => {
     expect(errors.map(String)).to.deep.equal(['Error: at 11', 'Error: at 12']);
   });
 
-  it('delivers changes to all listeners in one order when a listener causes a change, and calls a new subscriber once per change', () => {
+  it('delivers changes to all listeners in the same order when a listener causes a change, and calls a new subscriber once for each change', () => {
     const feed = createFeed();
     const late: number[] = [];
     const seen: number[] = [];
@@ -137,7 +137,7 @@ describe('ChangeFeed', () => {
     expect(late).to.deep.equal([11, 12, 13]);
   });
 
-  it('reports many differences in several turns, before the changes that follow', async () => {
+  it('delivers many differences in several turns of the event loop, before the changes that follow', async () => {
     const feed = createFeed();
     const seen: number[] = [];
     let most = 0;

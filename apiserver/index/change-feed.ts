@@ -10,7 +10,7 @@ export type FeedChange =
   | {
       readonly type: 'MODIFIED' | 'DELETED';
       readonly revision: number;
-      /** The new state. For DELETED, it is the last state, with the revision of the deletion. */
+      /** The new state. For DELETED, the last state, with the revision of the deletion. */
       readonly entry: Entry;
       /** The state before the change. */
       readonly previous: Entry;
@@ -18,7 +18,7 @@ export type FeedChange =
 
 export interface ChangeFeedParts {
   /**
-   * Changes up to this revision are unknown. It is the revision at which the kind was loaded, or an earlier one if the
+   * The revision up to which changes are unknown: the one at which the kind was loaded, or an earlier one if the
    * changes since then are appended next.
    */
   readonly floor: number;
@@ -28,7 +28,7 @@ export interface ChangeFeedParts {
 
 interface Subscriber {
   readonly listener: (change: FeedChange) => void;
-  /** The listener has received everything up to this revision from {@link ChangeFeed.since}. */
+  /** The revision up to which the listener has received all changes from {@link ChangeFeed.since}. */
   readonly after: number;
 }
 
@@ -38,7 +38,7 @@ const deliveredPerTurn = 200;
 /** The latest changes of one kind, in revision order, and the subscribers to new ones. */
 export class ChangeFeed {
   readonly #onError: (error: unknown) => void;
-  /** The window starts at #head; everything before it is trimmed. */
+  /** The changes. The window starts at #head; the items before it were trimmed. */
   #changes: (FeedChange | undefined)[] = [];
   #head = 0;
   #floor: number;
@@ -57,32 +57,32 @@ export class ChangeFeed {
     this.#revision = parts.floor;
   }
 
-  /** The revision of the last change; the floor when there was none. */
+  /** The revision of the last change; the floor when there was no change. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Changes up to this revision are trimmed. */
+  /** The revision up to which changes were trimmed. */
   get floor(): number {
     return this.#floor;
   }
 
   /**
-   * Bytes of the objects in the window. The previous state of a change is not counted again: it was counted with the
-   * change, or the load, that brought it.
+   * The number of bytes of the objects in the window. The previous state of a change is not counted, because it was
+   * counted when it was the new state.
    */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Number of changes in the window. */
+  /** The number of changes in the window. */
   get length(): number {
     return this.#changes.length - this.#head;
   }
 
   /**
-   * Starts with the content of the log: `changes` are the changes after `floor`; earlier ones are trimmed. Subscribers
-   * are not called.
+   * Sets the content of the feed from the log. `changes` are the changes after `floor`; earlier changes count as
+   * trimmed. Subscribers are not called.
    */
   restore(floor: number, changes: readonly FeedChange[]): void {
     this.#floor = floor;
@@ -94,9 +94,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Jumps to a later revision when the changes in between are not known one by one: positions in the window are lost.
-   * Before it resolves, subscribers receive each difference of the objects once. Many differences take many turns of
-   * the event loop, and come before any change that is appended meanwhile.
+   * Moves the feed to a later revision when the changes in between are not known one by one. Readers cannot continue
+   * from earlier revisions. Before it resolves, subscribers receive each difference of the objects once. Many
+   * differences take many turns of the event loop, and come before any change that is appended meanwhile.
    */
   async leap(revision: number, differences: readonly FeedChange[]): Promise<void> {
     this.restore(revision, []);
@@ -110,7 +110,7 @@ export class ChangeFeed {
     this.#deliver();
   }
 
-  /** Takes a change, which must be later than all before, and calls the subscribers before it returns. */
+  /** Appends a change, which must be later than all changes before it. Calls the subscribers before it returns. */
   append(change: FeedChange): void {
     if (change.revision <= this.#revision) {
       throw new RangeError(`change ${change.revision} of ${change.entry.key} comes after revision ${this.#revision}`);
@@ -120,7 +120,7 @@ export class ChangeFeed {
     this.#deliver();
   }
 
-  /** The changes after a revision, in order. Throws ApiError Expired when some of them are trimmed. */
+  /** Returns the changes after a revision, in order. Throws ApiError Expired when some of them were trimmed. */
   since(revision: number): readonly FeedChange[] {
     if (revision < this.#floor) {
       throw new ApiError('Expired', `too old resource version: ${revision} (${this.#floor})`);
@@ -129,8 +129,8 @@ export class ChangeFeed {
   }
 
   /**
-   * The changes of one object, the newest first, with revisions below `before` and above `after`. Looks at no more
-   * than `most` changes of the kind; `next` is the revision at which to continue, undefined at the end.
+   * Returns the changes of one object, the newest first, with revisions below `before` and above `after`. It examines
+   * at most `most` changes of the kind. `next` is the revision from which to continue; undefined at the end.
    */
   changesOf(
     key: string,
@@ -148,8 +148,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Drops the changes up to a revision. The new floor is the revision of the last dropped change: a reader that has
-   * seen this change has missed nothing. Returns the number of bytes that were only in the window.
+   * Drops the changes up to a revision. The new floor is the revision of the last dropped change, because a reader that
+   * has received this change can continue. Returns the number of bytes that were only in the window.
    */
   trim(upTo: number): number {
     const first = this.#firstAfter(upTo);
@@ -163,19 +163,19 @@ export class ChangeFeed {
       this.#changes[i] = undefined;
     }
     this.#head = first;
-    // Compacting the array when half of it is empty moves each change at most once.
+    // The array is compacted only when half of it is empty, so each change is moved about once.
     if (this.#head * 2 < this.#changes.length) return freed;
     this.#changes = this.#changes.slice(this.#head);
     this.#head = 0;
     return freed;
   }
 
-  /** The states in the window that are not present any more, each once. */
+  /** Yields the states in the window that are no longer the current state of an object, each once. */
   *formerStates(): IterableIterator<Entry> {
     for (const change of this.since(this.#floor)) yield* formerStates(change);
   }
 
-  /** The states in the window: after and before each change. */
+  /** Yields all states in the window: those after and before each change. */
   *states(): IterableIterator<Entry> {
     for (const { entry, previous } of this.since(this.#floor)) {
       if (previous !== undefined) yield previous;
@@ -184,9 +184,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Calls the listener for each later change, in order, while the change is appended; so `since` and then `subscribe`
-   * misses nothing and repeats nothing. A listener that throws is reported and stays subscribed. Returns a function
-   * that unsubscribes.
+   * Calls the listener for each later change, in order, while the change is appended. So a reader that calls `since`
+   * and then `subscribe` receives each change exactly once. If a listener throws, the error is reported, and it remains
+   * subscribed. Returns a function that unsubscribes.
    */
   subscribe(listener: (change: FeedChange) => void): () => void {
     const subscriber = { listener, after: this.#revision };
@@ -201,8 +201,8 @@ export class ChangeFeed {
   }
 
   /**
-   * Returns false when delivery is already running: a change that a listener causes is queued, so that all listeners
-   * see the same order.
+   * Delivers queued changes. Returns false when a delivery is already running: a change that a listener causes is
+   * queued, so that all listeners receive the changes in the same order.
    */
   #deliver(most = Number.POSITIVE_INFINITY): boolean {
     if (this.#isDelivering) return false;

@@ -10,7 +10,7 @@ import { createPerson } from './person.fixture.ts';
 import { Slabs } from './slabs.ts';
 import type { Block } from './slabs.ts';
 
-/** A random number below a bound, the same in each run (xorshift). */
+/** Returns a generator of random numbers below a bound. The numbers are the same in each run (xorshift). */
 function randomFrom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -21,20 +21,22 @@ function randomFrom(seed: number): (below: number) => number {
   };
 }
 
-/** The entry of a former or a present state, and the bytes that it has to have. */
+/** The entry of a former or current state, and the bytes that it must have. */
 interface State {
   readonly entry: StoredEntry;
   readonly content: Buffer;
 }
 
-/** A table in slabs beside a Map of the same bytes, and a history of the latest changes. */
+/** A table in slabs, a Map with the same bytes for comparison, and a history of the latest changes. */
 class Pair {
   readonly slabs = new Slabs();
   readonly table = new EntryTable();
   readonly model = new Map<string, State>();
   readonly #random: (below: number) => number;
   readonly #mostStates: number;
-  /** The states after and before each change. Their entries are other objects than those in the table. */
+  /**
+   * The states after and before each change. Their entries are different JavaScript objects from those in the table.
+   */
   readonly #states: { readonly after: State; readonly before: State | undefined }[] = [];
   #revision = 0;
 
@@ -43,7 +45,7 @@ class Pair {
     this.#mostStates = mostStates;
   }
 
-  /** Puts an object with `size` random bytes in place of the one of the same name. */
+  /** Writes an object with `size` random bytes, which replaces the object with the same name. */
   put(name: string, size: number): void {
     const content = Buffer.alloc(size, this.#random(256));
     const bytes = this.slabs.allocate(size);
@@ -68,7 +70,7 @@ class Pair {
     this.model.delete(name);
   }
 
-  /** Random writes of 2,000 objects. Most are small, a few larger than a block. */
+  /** Makes random writes of 2,000 objects. Most objects are small, and a few are larger than a block. */
   writeMany(count: number): void {
     for (let write = 0; write < count; write += 1) this.#write(`n-${this.#random(2000)}`);
   }
@@ -82,7 +84,7 @@ class Pair {
     });
   }
 
-  /** The blocks that entries keep in memory, in bytes. */
+  /** The number of bytes of the blocks that entries keep in memory. */
   get held(): number {
     const blocks = new Set(this.blocks());
     return [...blocks].reduce((sum, { size }) => sum + size, 0);
@@ -106,7 +108,8 @@ class Pair {
   }
 
   #note(change: { readonly after: State; readonly before: State | undefined }): void {
-    // The history has its own objects for the entries, as when the table has forgotten those that it returned before.
+    // The history has its own JavaScript objects for entries, as if the table no longer kept those that it returned
+    // before.
     const [after, before] = [ownOf(change.after), change.before && ownOf(change.before)];
     this.#states.push({ after, before });
     const [old] = this.#states.length > this.#mostStates ? this.#states.splice(0, 1) : [];
@@ -131,7 +134,7 @@ function expectState(entry: Entry, name: string, content: Buffer): void {
 
 describe('compactSlabs', () => {
   for (const states of [0, 1500])
-    it(`keeps all entries, ${states} former states, and bytes read before, while writes continue between its steps [slow]`, () => {
+    it(`keeps all entries, ${states} former states, and bytes that were read before, while writes continue between its steps [slow]`, () => {
       const pair = new Pair(1, states);
       for (let round = 0; round < 10; round += 1) {
         pair.writeMany(3000);
@@ -154,7 +157,7 @@ describe('compactSlabs', () => {
     pair.expectEqual();
   });
 
-  it('moves a state of the history only once, together with the object if this is its present state', () => {
+  it('moves a state of the history only once, and together with the object if it is the current state of the object', () => {
     const pair = new Pair(6, 4000);
     for (let round = 0; round < 2; round += 1) for (let at = 0; at < 2000; at += 1) pair.put(`n-${at}`, 4000);
     for (let at = 0; at < 2000; at += 1) if (at % 3 !== 0) pair.delete(`n-${at}`);
@@ -164,20 +167,20 @@ describe('compactSlabs', () => {
     expect(pair.held).to.be.at.most(before + 1024 * 1024);
   });
 
-  it('leaves full blocks where they are', () => {
+  it('does not move entries of full blocks', () => {
     const pair = new Pair(5);
     for (let at = 0; at < 3000; at += 1) pair.put(`n-${at}`, 1000);
     const before = pair.blocks();
     allSteps(pair.compactSteps());
     const moved = pair.blocks().filter((block, at) => block !== before[at]);
     expect(pair.slabs.isSparse).to.equal(false);
-    // The last block was not full.
+    // Only entries of the last block may have moved, because it was not full.
     expect(moved.length).to.be.below(1000);
   });
 });
 
 describe('an entry', () => {
-  it('has the same bytes and fields with another revision', () => {
+  it('has the same bytes and fields after its revision is replaced', () => {
     const bytes = Buffer.from('{}');
     const entry = createEntry(createPerson({ name: 'ann' }), { bytes, revision: 1, values: [['a']] });
     const later = entryWith(entry, { revision: 2 });

@@ -11,24 +11,27 @@ const seenPerStep = 2000;
 /** The number of bytes that are copied in one step, which takes a fraction of a millisecond. */
 const movedPerStep = 256 * 1024;
 
-/** Only a part of the bytes is moved at a time, because the old blocks stay until V8 collects garbage. */
+/**
+ * The share of the bytes that is moved at a time. It is limited, because the old blocks remain in memory until V8
+ * collects garbage.
+ */
 const movedShare = 1 / 4;
 
-/** In a block with more live bytes than this share, moving them frees too little. */
+/** The share of live bytes above which the entries of a block are not moved, because this would free too little. */
 const fullShare = 0.9;
 
 /** The users of the memory of a kind. */
 export interface SlabUsers {
   readonly table: EntryTable;
-  /** States that are not in the table, each once. */
+  /** Returns the states that are not in the table, each once. */
   readonly formerStates: () => Iterable<Entry>;
-  /** The entries of the former states, and entries of present states that share their record with the table. */
+  /** Returns the entries of former states, and entries of current states, which share their record with the table. */
   readonly states: () => Iterable<Entry>;
 }
 
 /**
- * Moves entries out of the blocks that hold the most garbage, so that these can be freed. Bytes that were read before
- * stay valid. Writes may happen between the steps.
+ * Moves entries out of the blocks with the most garbage, so that these blocks can be freed. Bytes that were read before
+ * remain valid. Writes may happen between the steps.
  */
 export function* compactSlabs(slabs: Slabs, users: SlabUsers): Steps<void> {
   slabs.seal();
@@ -74,8 +77,8 @@ function* moveRows(slabs: Slabs, table: EntryTable, sparse: ReadonlySet<Block>):
 }
 
 /**
- * Moves the entries of former states. An entry whose record is a row of the table gets the row's new place, and entries
- * that share a record still share it afterwards.
+ * Moves the entries of former states. If the record of an entry is also in the table, the entry gets the new position
+ * from the table. Entries that share a record still share it afterwards.
  */
 function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: ReadonlySet<Block>): Steps<void> {
   const places = new Map<Block, Map<number, StoredEntry>>([...sparse].map((block) => [block, new Map()]));
@@ -96,7 +99,7 @@ function* moveStates(slabs: Slabs, { table, states }: SlabUsers, sparse: Readonl
   }
 }
 
-/** Returns the record that the table has for this entry; undefined when the table has no entry of this revision. */
+/** Returns the record in the table for an entry; undefined when the table has no entry of the same key and revision. */
 function rowOf(table: EntryTable, { key, revision }: StoredEntry): StoredEntry | undefined {
   const row = table.find(key);
   if (row < 0) return undefined;
@@ -105,8 +108,8 @@ function rowOf(table: EntryTable, { key, revision }: StoredEntry): StoredEntry |
 }
 
 function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): StoredEntry {
-  // A record begins at a multiple of four, but its bytes may begin anywhere, so the copy begins at the multiple before
-  // them.
+  // A record begins at a multiple of four, but its bytes may begin anywhere. So the copy begins at the last multiple of
+  // four before the bytes.
   const from = start & ~3;
   const place = slabs.copy(block, from, start - from + footprint);
   return new StoredEntry(place.block, place.at + at - from);

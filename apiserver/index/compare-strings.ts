@@ -1,24 +1,27 @@
-// Below the surrogates, the orders by code unit and by code point are equal.
+// For code units below the surrogates, the order of code units equals the order of code points.
 const wide = /[\ud800-\uffff]/;
 
-/** True when the string holds a code unit for which UTF-16 order may differ from code point order. */
+/**
+ * True when the string is wide: it has a code unit for which the order of UTF-16 may differ from the order of code
+ * points.
+ */
 export function isWide(text: string): boolean {
   return wide.test(text);
 }
 
-/** Compares by UTF-16 code unit, which equals code point order unless both strings are wide. */
+/** Compares by UTF-16 code units. The result is that of code points, unless both strings are wide. */
 export function compareUnits(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
 
-/** The fields that order objects with equal sort values. */
+/** The fields by which objects with equal sort values are ordered. */
 export interface NameOrder {
   readonly name: string;
   readonly namespace: string | undefined;
 }
 
-/** Compares by name, then by namespace. Both are ASCII by rule. */
+/** Compares by name, then by namespace. Both are always ASCII. */
 export function compareNames(a: NameOrder, b: NameOrder): number {
   if (a.name !== b.name) return a.name < b.name ? -1 : 1;
   if (a.namespace === b.namespace) return 0;

@@ -20,18 +20,18 @@ import {
   wordsOfOwner,
 } from './stored-entry.ts';
 
-/** The parts of an entry that its object does not hold. */
+/** The parts of an entry that are not in its object. */
 export interface EntryParts {
   readonly revision: number;
-  /** The bytes of the object. They are not copied if they were allocated last in `slabs`. */
+  /** The bytes of the object. They are not copied if they are the last allocation in `slabs`. */
   readonly bytes: Buffer;
   /** The values of the indexes, from `KindCache.draft`. */
   readonly values: IndexValues;
-  /** The memory of the kind. Without it, the entry has memory of its own. */
+  /** The memory of the kind. Without it, the entry has its own memory. */
   readonly slabs?: Pick<Slabs, 'placeBehind'>;
 }
 
-/** The part of an object that an entry is made of. */
+/** The part of an object from which an entry is created. */
 export interface EntryObject {
   readonly metadata: {
     readonly name: string;
@@ -66,12 +66,12 @@ export function createEntry(
   });
 }
 
-/** Copies an entry into the memory of a kind, unless it is a record in memory already. */
+/** Copies an entry into the memory of a kind, unless it is already a record. */
 export function entryIn(slabs: Pick<Slabs, 'placeBehind'>, entry: Entry): StoredEntry {
   return entry instanceof StoredEntry ? entry : writeRecord(slabs, entry);
 }
 
-/** Copies an entry into memory of its own, unless it is a record in memory already. */
+/** Copies an entry into its own memory, unless it is already a record. */
 export function entryAlone(entry: Entry): StoredEntry {
   return entryIn(alone, entry);
 }
@@ -83,7 +83,7 @@ export function entryWith(entry: Entry, changes: Partial<Pick<Entry, 'bytes' | '
   return { key, name, namespace, uid, revision, bytes, size: bytes.length, values, owners, deletion };
 }
 
-/** Memory that an entry takes, in bytes. */
+/** Returns the memory that an entry takes, in bytes. */
 export function footprintOf(entry: Entry): number {
   return entry instanceof StoredEntry ? entry.footprint : entry.size;
 }
@@ -93,8 +93,8 @@ function linkOf({ uid, blockOwnerDeletion = false }: Pick<OwnerReference, 'uid' 
 }
 
 /**
- * Records are written here and then copied, because their length is known only at the end. A larger record gets a
- * buffer of its own.
+ * The size of the buffer in which records are written before they are copied, because their length is known only at the
+ * end. A larger record gets its own buffer.
  */
 const usualSize = 64 * 1024;
 let draft = new Block(usualSize);
@@ -105,7 +105,7 @@ export function writeRecord(slabs: Pick<Slabs, 'placeBehind'>, entry: Omit<Entry
   const { key, name, namespace, uid, revision, bytes, values, owners, deletion } = entry;
   filled = 4 * (headWords + values.length);
   const keyRef = addText(key);
-  // The name is the end of the key, so a reference into the key's text is enough for it.
+  // The name is the end of the key, so it is stored as a reference into the key's text.
   const isShort = keyRef >= 0 && (keyRef & wideBit) === 0;
   const nameRef = isShort ? (filled - name.length) | (name.length << startBits) : 0;
   const uidRef = uid === undefined ? 0 : addText(uid);
@@ -140,10 +140,7 @@ export function copyRecord(slabs: Pick<Slabs, 'placeBehind'>, bytes: Buffer, rec
   return new StoredEntry(block, at);
 }
 
-/**
- * Copies a record that was written before the bytes and their revision were known: {@link createEntry} without bytes wrote
- * it.
- */
+/** Copies a record that {@link createEntry} wrote before the bytes and their revision were known, and adds them. */
 export function completeRecord(
   slabs: Pick<Slabs, 'placeBehind'>,
   { revision, bytes, record }: Pick<EntryParts, 'revision' | 'bytes'> & { readonly record: Uint8Array },
@@ -168,7 +165,7 @@ function addText(text: string): number {
   return word | longBit;
 }
 
-/** Returns true when the text is wide. */
+/** Writes a text as code units. Returns true when the text is wide. */
 function addUnits(text: string): boolean {
   if (filled + 2 * text.length > draft.bytes.length) enlarge(2 * text.length);
   const { bytes } = draft;
@@ -210,7 +207,7 @@ function addItem(word: number, text: string): void {
   draft.words[word + 1] = text.length * 2 + Number(isWide);
 }
 
-/** Makes room for words, and returns the position of the first one. */
+/** Reserves space for words in the draft, and returns the position of the first one. */
 function reserve(words: number): number {
   const start = (filled + 3) & ~3;
   if (start + 4 * words > draft.bytes.length) enlarge(start - filled + 4 * words);

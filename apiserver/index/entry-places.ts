@@ -5,17 +5,17 @@ import type { Block } from './slabs.ts';
 const smallestList = 16;
 
 /**
- * A list of entries as they are now: eight bytes for each, and an object only for those that are read. It keeps their blocks in
- * memory.
+ * A list of entries, as they were when it was created. It has eight bytes for each entry, and creates JavaScript
+ * objects only for entries that are read. It keeps the blocks of the entries in memory.
  */
 export class EntryPlaces implements Iterable<StoredEntry> {
   readonly #blocks: (Block | undefined)[];
-  /** The number of each block; made at the first {@link push}. */
+  /** The number of each block. The map is created at the first {@link push}. */
   #numbers: Map<Block, number> | undefined;
   #places: Int32Array;
   #length = 0;
 
-  /** `blocks`: {@link add} refers to them by their numbers. */
+  /** Creates a list. {@link add} refers to the `blocks` by their numbers. */
   constructor(blocks: readonly (Block | undefined)[] = [], capacity: number = smallestList) {
     this.#blocks = [...blocks];
     this.#places = new Int32Array(2 * capacity);
@@ -50,7 +50,7 @@ export class EntryPlaces implements Iterable<StoredEntry> {
     this.#length += 1;
   }
 
-  /** The entry at an index below {@link length}. */
+  /** Returns the entry at an index below {@link length}. */
   entry(index: number): StoredEntry {
     return new StoredEntry(this.#blockOf(index), inBounds(this.#places[2 * index + 1]));
   }
@@ -60,14 +60,14 @@ export class EntryPlaces implements Iterable<StoredEntry> {
     return record.moveTo(this.#blockOf(index), inBounds(this.#places[2 * index + 1]));
   }
 
-  /** The entries from an index to before another one. */
+  /** Returns the entries from the index `from` to before the index `to`. */
   slice(from: number, to: number): StoredEntry[] {
     const found: StoredEntry[] = [];
     for (let index = from; index < Math.min(to, this.#length); index += 1) found.push(this.entry(index));
     return found;
   }
 
-  /** The entries at these indexes. */
+  /** Returns the entries at these indexes, in their order. */
   reordered(order: Int32Array): EntryPlaces {
     const list = new EntryPlaces(this.#blocks, order.length);
     for (const index of order) list.add(inBounds(this.#places[2 * index]), inBounds(this.#places[2 * index + 1]));

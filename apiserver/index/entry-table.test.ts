@@ -16,7 +16,7 @@ describe('EntryTable', () => {
     const [slabs, table, model, rows] = [new Slabs(), new EntryTable(), new Map<string, StoredEntry>(), new Map()];
     const random = seededRandom(3);
     for (let revision = 1; revision <= 30_000; revision += 1) {
-      // Grows first, and shrinks later.
+      // The table first grows, and shrinks later.
       const name = `n${Math.floor(random() * 9000)}`;
       const row = table.find(name);
       expect(row).to.equal(rows.get(name) ?? -1);
@@ -38,7 +38,7 @@ describe('EntryTable', () => {
       expect(table.entry(table.find(name))).to.include({ block, at, key: name });
   });
 
-  it('returns the same object for the same entry of a small kind, and keeps a list of places unchanged', () => {
+  it('returns the same object for the same entry of a small kind, and does not change a list of places', () => {
     const [slabs, table] = [new Slabs(), new EntryTable()];
     const first = entryOf(slabs, 'a', 1);
     const row = table.add(first);
@@ -56,7 +56,7 @@ describe('KeyPlaces', () => {
   it('finds each row after any order of additions and removals, also when hashes collide', () => {
     const step = fc.record({ key: fc.nat({ max: 60 }), isAdded: fc.boolean() });
     const check = (steps: readonly { readonly key: number; readonly isAdded: boolean }[]): void => {
-      // All keys share three hashes, of which two belong to neighbouring places at the end of a table.
+      // All keys share three hashes. Two of these belong to neighbouring positions at the end of a table.
       const hash = (row: number): number => [0x7, 0x3ffffff, 0x7, 0x3fffffe][row % 4] ?? 0;
       const places = new KeyPlaces();
       const hashes = Int32Array.from({ length: 61 }, (_, row) => hash(row));

@@ -7,26 +7,26 @@ import { StoredEntry } from './stored-entry.ts';
 import { EntryPlaces } from './entry-places.ts';
 import { Block } from './slabs.ts';
 
-// Names come from clients: without the secret, no client can choose names whose hashes are equal.
+// Names come from clients. They cannot choose names with equal hashes, because they do not know this secret.
 const random = randomBytes(8);
 const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
 /**
- * There are 64 shards, by the first bits of the hash. With a million keys, a shard has 16,000 of them, and grows in a
- * millisecond.
+ * Shifts a hash to the number of its shard: its first bits, for 64 shards. With a million keys, a shard has 16,000 of
+ * them, and grows in a millisecond.
  */
 const shardShift = 26;
 const smallestShard = 8;
 
 /**
- * Row numbers by hash: open addressing in small tables, which grow one at a time. A place holds a row + 1, or 0. `hashes` has the hash
- * of each row.
+ * A hash table of row numbers. It consists of small tables with open addressing, which grow one at a time. Each
+ * position has a row number + 1, or 0. `hashes` has the hash of each row.
  */
 export class KeyPlaces {
   readonly #shards: (Int32Array | undefined)[] = [];
   readonly #sizes: number[] = [];
 
-  /** Makes the tables as large as they will be for all rows from 0 on with these hashes, which are added afterwards. */
+  /** Creates tables that are large enough for all rows with these hashes. The rows, from 0 on, are added afterwards. */
   expect(hashes: Int32Array): void {
     const sizes: number[] = [];
     for (const hash of hashes) sizes[hash >>> shardShift] = (sizes[hash >>> shardShift] ?? 0) + 1;
@@ -37,7 +37,7 @@ export class KeyPlaces {
     }
   }
 
-  /** The row with this hash for which `isRight` returns true; -1 when there is none. */
+  /** Returns the row with this hash for which `isRight` returns true; -1 when there is none. */
   find(hash: number, hashes: Int32Array, isRight: (row: number) => boolean): number {
     const places = this.#shards[hash >>> shardShift];
     if (places === undefined) return -1;
@@ -48,14 +48,14 @@ export class KeyPlaces {
     }
   }
 
-  /** Adds a row, which must not be there yet. `hashes` has its hash already. */
+  /** Adds a row, which must not be in the table. `hashes` must have its hash. */
   add(row: number, hashes: Int32Array): void {
     const hash = inBounds(hashes[row]);
     const shard = hash >>> shardShift;
     const size = (this.#sizes[shard] ?? 0) + 1;
     this.#sizes[shard] = size;
     let places = this.#shards[shard] ?? new Int32Array(smallestShard);
-    // In a table that is three quarters full, a search looks at two and a half places on average.
+    // In a table that is three quarters full, a search examines two and a half positions on average.
     if (size * 4 > places.length * 3) places = doubled(places, hashes);
     this.#shards[shard] = places;
     const mask = places.length - 1;
@@ -64,7 +64,7 @@ export class KeyPlaces {
     places[at] = row + 1;
   }
 
-  /** Removes a row, which must be there. */
+  /** Removes a row, which must be in the table. */
   remove(row: number, hashes: Int32Array): void {
     const hash = inBounds(hashes[row]);
     const shard = hash >>> shardShift;
@@ -72,7 +72,7 @@ export class KeyPlaces {
     const mask = places.length - 1;
     let hole = hash & mask;
     while (places[hole] !== row + 1) hole = (hole + 1) & mask;
-    // The rows behind it move back, as far as that brings them nearer to their own place.
+    // The rows behind it move into the gap, if this brings them nearer to the position of their hash.
     for (let at = (hole + 1) & mask; places[at] !== 0; at = (at + 1) & mask) {
       const own = inBounds(hashes[inBounds(places[at]) - 1]) & mask;
       if (((at - own) & mask) < ((at - hole) & mask)) continue;
@@ -98,10 +98,10 @@ function doubled(places: Int32Array, hashes: Int32Array): Int32Array {
 
 const smallestTable = 16;
 
-/** The rows whose hashes are placed in one step, which takes a millisecond. */
+/** The number of rows whose hashes are added in one step, which takes a millisecond. */
 const placedPerStep = 16_384;
 
-/** The content of a table whose rows have no gaps, and are in the order of their blocks. */
+/** The content of a table. Its rows have no gaps, and are in the order of their blocks. */
 export interface TableContent {
   readonly secret: HashSecret;
   /** The position of the record of each row in its block. */
@@ -116,23 +116,23 @@ export interface TableContent {
 const free = -1;
 
 /**
- * The number of entries that are kept, so that a later read returns the same object: callers cache data by the identity
- * of an entry, which works for small kinds.
+ * The number of entry objects that are kept, so that a later read returns the same object. Callers cache data by the
+ * identity of an entry; for small kinds, this cache is effective.
  */
 const keptEntries = 8192;
 
 /**
- * The entries of a kind, in rows. A row is three numbers: the number of the block, the position of the record in it, and the hash of the
- * key. A row keeps its number when its entry is replaced; the row of a removed entry is used again.
+ * The entries of a kind, in rows. A row is three numbers: the number of the block, the position of the record in it,
+ * and the hash of the key. A row keeps its number when its entry is replaced. The row of a removed entry is used again.
  */
 export class EntryTable {
   #block = new Int32Array(smallestTable);
   #at = new Int32Array(smallestTable);
   #hash = new Int32Array(smallestTable);
-  /** Rows from here on were never used. */
+  /** The number of the first row that was never used. */
   #end = 0;
   #size = 0;
-  /** The row that was removed last. The field of its position has the number of the row that was removed before it. */
+  /** The row that was removed last. Its position field has the number of the row that was removed before it. */
   #free = free;
   readonly #blocks: (Block | undefined)[] = [];
   readonly #rowsIn: number[] = [];
@@ -141,19 +141,21 @@ export class EntryTable {
   readonly #kept: (StoredEntry | undefined)[] = [];
   readonly #keys = new KeyPlaces();
   readonly #record = new StoredEntry(noBlock, 0);
-  /** The secret of the hashes. */
+  /** The secret for the hashes of keys. */
   readonly secret: HashSecret;
-  /** The key that was searched last, and its hash: a key that was not found is usually added next. */
+  /**
+   * The key that was searched last. It is kept with its hash, because a key that was not found is usually added next.
+   */
   #wanted = '';
   #wantedHash: number;
 
-  /** @param secret of the hashes; default: one of this process */
+  /** Creates an empty table. @param secret the secret for the hashes of keys; default: that of this process */
   constructor(secret: HashSecret = ofProcess) {
     this.secret = secret;
     this.#wantedHash = keyHash('', secret) | 0;
   }
 
-  /** Makes a table of this content, and takes over its arrays. */
+  /** Creates a table with this content. The table uses the arrays of the content as its own. */
   static *of({ secret, at, hashes, blocks }: TableContent): Steps<EntryTable> {
     const table = new EntryTable(secret);
     table.#at = at;
@@ -179,14 +181,14 @@ export class EntryTable {
     return this.#size;
   }
 
-  /** The row of a key; -1 when there is none. */
+  /** Returns the row of a key; -1 when there is none. */
   find(key: string): number {
     this.#wanted = key;
     this.#wantedHash = keyHash(key, this.secret) | 0;
     return this.#keys.find(this.#wantedHash, this.#hash, this.#hasWantedKey);
   }
 
-  /** The entry of a row. */
+  /** Returns the entry of a row. */
   entry(row: number): StoredEntry {
     const kept = this.#kept[row & (keptEntries - 1)];
     const block = this.blockOf(row);
@@ -212,12 +214,12 @@ export class EntryTable {
     return inBounds(this.#blocks[inBounds(this.#block[row])]);
   }
 
-  /** Rows are below this number. */
+  /** All row numbers are below this number. */
   get end(): number {
     return this.#end;
   }
 
-  /** Takes an entry whose key is not there, and returns its row. */
+  /** Adds an entry whose key is not in the table, and returns its row. */
   add(entry: StoredEntry, key: string = entry.key): number {
     let row = this.#free;
     if (row !== free) this.#free = inBounds(this.#at[row]);
@@ -251,7 +253,7 @@ export class EntryTable {
     this.#kept[row & (keptEntries - 1)] = undefined;
   }
 
-  /** Moves the record of a row; an entry that was given out moves with it if it is kept. */
+  /** Changes the position of the record of a row. The entry object of the row changes, too, if it is kept. */
   move(row: number, block: Block, at: number): void {
     const kept = this.#kept[row & (keptEntries - 1)];
     const isKept = kept?.block === this.blockOf(row) && kept.at === this.#at[row];
@@ -260,12 +262,12 @@ export class EntryTable {
     this.#place(row, entry);
   }
 
-  /** All entries, in no particular order. Entries that are added meanwhile may be left out. */
+  /** Yields all entries, in no particular order. Entries that are added meanwhile may be left out. */
   *entries(): IterableIterator<StoredEntry> {
     for (let row = 0; row < this.#end; row += 1) if (this.has(row)) yield this.entry(row);
   }
 
-  /** The rows that have an entry. */
+  /** Returns the rows that have an entry. */
   rows(): Int32Array {
     const rows = new Int32Array(this.#size);
     let filled = 0;
@@ -277,7 +279,7 @@ export class EntryTable {
     return rows;
   }
 
-  /** The entries of rows, as they are now. */
+  /** Returns the entries of rows, as they are now. */
   placesOf(rows: Int32Array): EntryPlaces {
     const places = new EntryPlaces(this.#blocks, rows.length);
     for (const row of rows) places.add(inBounds(this.#block[row]), inBounds(this.#at[row]));
@@ -307,7 +309,7 @@ export class EntryTable {
     return number;
   }
 
-  /** Counts one row less in the block of a row. Drops the block when no row is in it any more. */
+  /** Decrements the number of rows in the block of a row. Drops the block when it has no more rows. */
   #leave(row: number): void {
     const number = inBounds(this.#block[row]);
     const left = inBounds(this.#rowsIn[number]) - 1;

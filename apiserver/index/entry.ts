@@ -1,9 +1,9 @@
 import type { PropagationPolicy } from './propagation.ts';
 
-/** Values of one object in one index: a list, or the value itself when there is only one. */
+/** The values of one object in one index: a list, or the value itself when there is only one. */
 export type IndexValue = string | readonly string[];
 
-/** Index values of one object, for each index of its kind: encoded, distinct, in code point order. */
+/** The values of one object in each index of its kind. They are encoded, distinct, and in the order of code points. */
 export type IndexValues = readonly IndexValue[];
 
 const noValues: readonly string[] = Object.freeze([]);
@@ -13,31 +13,32 @@ export function valueList(value: IndexValue = noValues): readonly string[] {
   return typeof value === 'string' ? [value] : value;
 }
 
-/** One owner of an object, with the data that needs no parsing of the object. */
+/** One owner of an object, with the data that the server needs without parsing the object. */
 export interface KnownOwner {
   readonly uid: string;
-  /** True when the owner, deleted in the foreground, waits for this object. */
+  /** True when an owner that is deleted in the foreground waits for this object. */
   readonly blocks: boolean;
 }
 
 /**
- * One stored object at one revision. It is never modified, only replaced: an array of entries is a consistent snapshot.
+ * One stored object at one revision. An entry is never modified, only replaced, so an array of entries is a consistent
+ * snapshot.
  */
 export interface Entry {
-  /** `name`, or `namespace/name`. */
+  /** The key in the kind: `name`, or `namespace/name`. */
   readonly key: string;
   readonly name: string;
   readonly namespace: string | undefined;
   readonly uid: string | undefined;
   /** The revision of the object's last change; its resourceVersion. */
   readonly revision: number;
-  /** The object as clients receive it. Each read makes a Buffer; it stays valid. */
+  /** The object as clients receive it. Each read creates a Buffer, which remains valid. */
   readonly bytes: Buffer;
-  /** The number of {@link bytes}. */
+  /** The length of {@link bytes}. */
   readonly size: number;
   readonly values: IndexValues;
   /** The owners in its ownerReferences; undefined when it has none. */
   readonly owners: readonly KnownOwner[] | undefined;
-  /** The policy for its dependents once it is marked for deletion; undefined before. */
+  /** The policy for the object's dependents, once the object is marked for deletion; undefined before. */
   readonly deletion: PropagationPolicy | undefined;
 }

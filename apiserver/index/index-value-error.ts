@@ -1,7 +1,10 @@
-/** An index function threw, or returned something other than strings; nothing was stored (422 for clients). */
+/**
+ * The error of an index function that threw, or returned other values than strings. The object was not stored (422 for
+ * clients).
+ */
 export class IndexValueError extends Error {
   override readonly name = 'IndexValueError';
-  /** Name of the index. */
+  /** The name of the index. */
   readonly index: string;
 
   constructor(index: string, message: string, options?: { readonly cause: unknown }) {

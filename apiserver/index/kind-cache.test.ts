@@ -25,7 +25,7 @@ describe('KindCache', () => {
     for (const index of cache.indexes) expect(index.values.size + index.absent.size).to.equal(0);
   });
 
-  it('computes distinct values in code point order, and shares equal ones', () => {
+  it('computes distinct values in the order of code points, and shares equal values', () => {
     const cache = createPersonCache();
     const person = createPerson({ name: 'ann' }, { tags: ['\u{1F600}', '\uFF5E', 'a', 'a'], team: 'red' });
     const tags = cache.index('spec.tags')?.position ?? -1;
@@ -55,7 +55,7 @@ describe('KindCache', () => {
     }
   });
 
-  it('finds another holder of a unique value, and ignores the object itself', () => {
+  it('finds another object with a unique value, and ignores the object itself', () => {
     const cache = createPersonCache();
     cache.put(entryOf(cache, createPerson({ name: 'ann' }, { slug: 's' })));
     const values = cache.draft(createPerson({ name: 'bob' }, { slug: 's' }));

@@ -27,15 +27,15 @@ export interface UniqueValue {
 export interface CacheContents {
   readonly table: EntryTable;
   readonly broken: Map<string, BrokenEntry>;
-  /** Memory of all objects, in bytes. */
+  /** The memory of all objects, in bytes. */
   readonly size: number;
   /** The indexes by position. */
   readonly indexes: readonly MadeParts[];
 }
 
 /**
- * The present objects of one kind and their indexes. Every change is synchronous and complete when it returns: a reader
- * never finds an object in only some of its indexes.
+ * The current objects of one kind, and their indexes. Every change is synchronous, and complete when it returns, so a
+ * reader never finds an object in only some of its indexes.
  */
 export class KindCache {
   readonly descriptor: ModelDescriptor;
@@ -49,8 +49,8 @@ export class KindCache {
   #broken = new Map<string, BrokenEntry>();
 
   /**
-   * @param indexes the default indexes and the declared ones, names distinct. A namespaced kind gets
-   * `metadata.namespace` as well.
+   * Creates an empty cache. @param indexes the default indexes and the declared ones, with distinct names. A namespaced
+   * kind also gets the index `metadata.namespace`.
    */
   constructor(descriptor: ModelDescriptor, indexes: readonly IndexSpec[]) {
     const hasNamespace = indexes.some((spec) => spec.name === namespaceIndex.name);
@@ -58,7 +58,7 @@ export class KindCache {
     this.descriptor = descriptor;
     this.indexes = specs.map((spec, position) => new KindIndex(spec, position, () => this.#table));
     this.#byName = new Map(this.indexes.map((index) => [index.spec.name, index]));
-    // A name is unique only in its namespace, and the key ensures that already.
+    // `metadata.name` is left out, because a name is unique only in its namespace, which the key already ensures.
     this.#unique = this.indexes.filter((index) => index.spec.unique && index.spec.name !== 'metadata.name');
   }
 
@@ -75,34 +75,34 @@ export class KindCache {
     return row < 0 ? undefined : this.#table.entry(row);
   }
 
-  /** Stored objects that cannot be read, by key. They are in no index and not among the entries. */
+  /** The stored objects that cannot be read, by key. They are neither in an index nor among the entries. */
   get broken(): ReadonlyMap<string, BrokenEntry> {
     return this.#broken;
   }
 
-  /** All entries, in no particular order. */
+  /** Returns all entries, in no particular order. */
   entries(): IterableIterator<StoredEntry> {
     return this.#table.entries();
   }
 
-  /** The entries as they are now, in no particular order. */
+  /** Returns the entries as they are now, in no particular order. */
   places(): EntryPlaces {
     return this.#table.placesOf(this.#table.rows());
   }
 
-  /** The rows of the entries. */
+  /** The table with the rows of the entries. */
   get table(): EntryTable {
     return this.#table;
   }
 
-  /** Computes the index values of an object; stores nothing. Throws IndexValueError. */
+  /** Computes the index values of an object, without storing them. Throws IndexValueError. */
   draft(object: ApiObject): IndexValues {
     const values: IndexValue[] = [];
     for (const index of this.indexes) values.push(index.compute(object));
     return values;
   }
 
-  /** Another object that has one of these values in a unique index; `holder` is its key. */
+  /** Returns another object that has one of these values in a unique index; `holder` is its key. */
   uniqueHolder(values: IndexValues, key: string): (UniqueValue & { readonly holder: string }) | undefined {
     for (const index of this.#unique) {
       for (const value of valueList(values[index.position])) {
@@ -113,14 +113,14 @@ export class KindCache {
     return undefined;
   }
 
-  /** The unique values that an object with these index values claims. */
+  /** Returns the unique values that an object with these index values claims. */
   claims(values: IndexValues): readonly UniqueValue[] {
     return this.#unique.flatMap((index) => claimsOf(index, values));
   }
 
   /**
-   * The change of an object's claims by a write. Values are undefined when the object is absent before or after the
-   * write.
+   * Returns how a write changes an object's claims. `before` or `after` is undefined when the object is absent before
+   * or after the write.
    */
   claimChanges(
     before: IndexValues | undefined,
@@ -137,7 +137,7 @@ export class KindCache {
     return { add, remove };
   }
 
-  /** Two objects with the same value in a unique index, if there are any; used when a kind is opened. */
+  /** Searches for two objects with the same value in a unique index, when a kind is opened. */
   *duplicate(): Steps<(UniqueValue & { readonly keys: readonly [string, string] }) | undefined> {
     for (const index of this.#unique) {
       const found = yield* duplicateIn(index);
@@ -146,19 +146,19 @@ export class KindCache {
     return undefined;
   }
 
-  /** Replaces everything at once. Entries must have distinct keys. */
+  /** Replaces the whole content in a single step. Entries must have distinct keys. */
   load(entries: Iterable<Entry>): void {
     allSteps(this.loadSteps(entries));
   }
 
-  /** Replaces everything in steps, for a cache that has no readers yet. */
+  /** Replaces the whole content in steps, for a cache that has no readers yet. */
   *loadSteps(entries: Iterable<Entry>): Steps<void> {
     this.take(yield* this.contentsOf(entries));
   }
 
   /**
-   * Makes new content for this cache in steps, while the present content stays in use: the same indexes, of other
-   * entries.
+   * Creates new content for this cache in steps, while the current content remains in use. It has the same indexes, for
+   * other entries.
    */
   *contentsOf(entries: Iterable<Entry>): Steps<CacheContents> {
     const broken = new Map<string, BrokenEntry>();
@@ -181,7 +181,7 @@ export class KindCache {
     return { table, broken, size, indexes };
   }
 
-  /** Replaces everything by the result of {@link contentsOf}. */
+  /** Replaces the whole content by the result of {@link contentsOf}. */
   take({ table, broken, size, indexes }: CacheContents): void {
     this.slabs.seal();
     this.slabs.settle(size, 0);
@@ -202,8 +202,8 @@ export class KindCache {
     return undefined;
   }
 
-  // A write that leaves the values of an index unchanged does not touch that index: writing a new status in a kind with
-  // nine indexes took 9 µs instead of 40.
+  // A write that does not change the values of an index does not touch the index. So the write of a new status in a
+  // kind with nine indexes took 9 µs instead of 40.
   #replace(row: number, stored: StoredEntry): Entry {
     const before = this.#table.entry(row);
     const changed = this.indexes.filter(({ follows, position }) => follows && !stored.hasSameValues(position, before));
@@ -217,13 +217,13 @@ export class KindCache {
     return before;
   }
 
-  /** Records a stored object that cannot be read. */
+  /** Adds a stored object that cannot be read. */
   putBroken(entry: BrokenEntry): void {
     this.remove(entry.key);
     this.#broken.set(entry.key, entry);
   }
 
-  /** Returns the removed entry; undefined when there was none. */
+  /** Removes an object, and returns its entry; undefined when there was none. */
   remove(key: string): Entry | undefined {
     if (this.#broken.size > 0) this.#broken.delete(key);
     const row = this.#table.find(key);
@@ -248,7 +248,7 @@ const namespaceIndex = new Spec({
 /** The number of objects that are loaded in one step, which takes about a millisecond. */
 const entriesPerStep = 1000;
 
-// Many kinds never use these indexes; until the first use, writes do not maintain them (a creation of the benchmarks
+// Many kinds never use these indexes. Until the first use, writes do not maintain them (a creation in the benchmarks
 // updates 3 indexes instead of 7).
 const madeOnDemand: ReadonlySet<string> = new Set([
   'metadata.name',

@@ -14,22 +14,27 @@ import { inBounds } from '../base/in-bounds.ts';
 
 const noValues: readonly string[] = Object.freeze([]);
 
-/** The parts that {@link KindIndex.remake} has built; undefined for a part that is built on demand. */
+/**
+ * The parts of an index that {@link KindIndex.remake} has built; undefined for a part that is built at its first use.
+ */
 export type MadeParts = readonly (SortedIndex | undefined)[];
 
-/** One index of a kind: every (value, entry) in order, and the entries that have no value. */
+/** One index of a kind: all pairs of a value and an entry in order, and the entries without a value. */
 export class KindIndex {
   readonly spec: IndexSpec;
   /** The position of this index's values in {@link Entry.values}. */
   readonly position: number;
   readonly #values: LazyIndex;
   readonly #absent: LazyIndex;
-  /** One item for each entry of a multi-valued index, under its smallest or largest value. */
+  /**
+   * In a multi-valued index, one item for each entry, under its smallest value. {@link #largest} is the same for the
+   * largest value.
+   */
   readonly #smallest: LazyIndex | undefined;
   readonly #largest: LazyIndex | undefined;
   readonly #parts: readonly LazyIndex[];
 
-  /** `table` returns the present objects. */
+  /** Creates an index. `table` returns the current objects. */
   constructor(spec: IndexSpec, position: number, table: () => EntryTable) {
     this.spec = spec;
     this.position = position;
@@ -44,22 +49,25 @@ export class KindIndex {
     this.#parts = [this.#values, this.#absent, this.#smallest, this.#largest].filter((part) => part !== undefined);
   }
 
-  /** One item for each value of each entry. */
+  /** The index with one item for each value of each entry. */
   get values(): SortedIndex {
     return this.#values.get();
   }
 
-  /** Entries without a value, all under the empty string and therefore in the order of their names. */
+  /** The index of entries without a value. All are under the empty string, and so in the order of their names. */
   get absent(): SortedIndex {
     return this.#absent.get();
   }
 
-  /** Entries with at least one value, each once, in the order for a sort: smallest value first, or largest. */
+  /**
+   * Returns the index for a sort: each entry with at least one value once, under its smallest value for an ascending
+   * sort, or under its largest for a descending sort.
+   */
   order(descending: boolean): SortedIndex {
     return this.#order(descending).get();
   }
 
-  /** True when {@link values} is built: some indexes are built on demand. */
+  /** True when {@link values} is built, because some indexes are built only at their first use. */
   get isMade(): boolean {
     return this.#values.isMade;
   }
@@ -71,8 +79,8 @@ export class KindIndex {
   }
 
   /**
-   * Builds, in several turns, the parts that a condition on this index needs. Returns undefined when they are built
-   * already.
+   * Builds the parts that a condition on this index needs, in several turns of the event loop. Returns undefined when
+   * they are already built.
    */
   prepareCondition(needs: { readonly absent: boolean; readonly order: boolean }): Promise<void> | undefined {
     return (
@@ -83,13 +91,17 @@ export class KindIndex {
   }
 
   /**
-   * Builds, in several turns, the parts that a sort by this index needs. Returns undefined when they are built already.
+   * Builds the parts that a sort by this index needs, in several turns of the event loop. Returns undefined when they
+   * are already built.
    */
   prepareSort(descending: boolean): Promise<void> | undefined {
     return this.#values.prepare() ?? this.#order(descending).prepare() ?? this.#absent.prepare();
   }
 
-  /** The value by which an entry sorts; undefined for one that comes last in either direction. */
+  /**
+   * Returns the value by which an entry is sorted; undefined for an entry without a value, which comes last in both
+   * directions.
+   */
   sortValue(entry: Entry, descending: boolean): string | undefined {
     if (entry instanceof StoredEntry) return entry.oneValueAt(this.position, descending);
     const values = inBounds(entry.values[this.position]);
@@ -102,21 +114,21 @@ export class KindIndex {
     return valueList(inBounds(entry.values[this.position]));
   }
 
-  /** The index function's result: distinct, in code point order. Throws IndexValueError. */
+  /** Calls the index function, and returns its distinct values in the order of code points. Throws IndexValueError. */
   compute(object: ApiObject): IndexValue {
     const values = this.#call(object);
-    // Most functions sort already, and sorting 10,000 labels again takes 5 ms.
+    // Most index functions return sorted values, and to sort 10,000 labels again takes 5 ms.
     const distinct =
       values.length < 2 || isDistinctSorted(values) ? values : [...new Set(values)].sort(compareCodePoints);
     const [first] = distinct;
     if (first === undefined) return noValues;
-    // A copy, since an index function may keep its list and change it.
+    // The values are copied, since an index function may keep its list and change it.
     return distinct.length === 1 ? first : [...distinct];
   }
 
   /**
-   * Builds, for the objects of another table, the parts of this index that are built now; with `isWanted`, the values
-   * in any case.
+   * Builds the parts of this index for the objects of another table: those that are built now, and the values if
+   * `isWanted` is true.
    */
   *remake(table: EntryTable, entries: NamedEntries, isWanted: boolean): Steps<MadeParts> {
     const made: MadeParts[number][] = [];
@@ -125,14 +137,17 @@ export class KindIndex {
     return made;
   }
 
-  /** The rows of each built part, in its order; undefined for a part that is not built, or whose values are stored with its items. */
+  /**
+   * Returns the rows of each built part, in the order of the part; undefined for a part that is not built, or that
+   * stores values with its items.
+   */
   orders(): readonly (Int32Array | undefined)[] {
     return this.#parts.map((part) => part.order());
   }
 
   /**
-   * The parts in these orders of the rows of a table. Values that are wanted and have no order are built; `named` has the entries for
-   * that.
+   * Builds the parts from stored orders of the rows of a table. If `values` is wanted and has no order, it is built
+   * from the entries in `named`.
    */
   *restore(
     table: EntryTable,
@@ -150,12 +165,14 @@ export class KindIndex {
     return made;
   }
 
-  /** Takes the result of {@link remake}. */
+  /** Replaces the parts by the result of {@link remake}. */
   take(made: MadeParts): void {
     for (const [at, part] of this.#parts.entries()) part.set(made[at]);
   }
 
-  /** Removes the items that a row is about to lose. {@link enter} must follow once the row's entry is replaced. */
+  /**
+   * Removes the items that a row is about to lose. {@link enter} must be called once the entry of the row is replaced.
+   */
   leave(row: number, change: ValueChange): void {
     for (const part of this.#parts) part.leave(row, change);
   }
@@ -188,7 +205,9 @@ function allOf(values: readonly string[]): readonly string[] {
   return values;
 }
 
-/** Entries without a value are stored under the empty string. */
+/**
+ * Returns the value under which `absent` has an entry: the empty string for an entry without a value, otherwise none.
+ */
 function noneOf(values: readonly string[]): readonly string[] {
   return values.length === 0 ? [''] : [];
 }

@@ -12,24 +12,24 @@ import { valuesWithout } from './values-without.ts';
 /** The number of objects whose missed changes are applied in one step, which takes about a millisecond. */
 const changesPerStep = 100;
 
-/** A running build. */
+/** A build of the index that is in progress. */
 interface Build {
   /** The rows whose items have changed since the build began, and are not in its index. */
   readonly changed: Set<number>;
-  /** The index, once it follows the changes of all other rows. */
+  /** The index, once changes of all other rows are applied to it. */
   index: SortedIndex | undefined;
   readonly isOver: Promise<void>;
 }
 
-/** The values of an object in one index before and after a change; undefined where the object is absent. */
+/** The values of an object in one index before and after a change; undefined when the object is absent. */
 export interface ValueChange {
   readonly before: IndexValue | undefined;
   readonly after: IndexValue | undefined;
 }
 
 /**
- * A sorted index that is built from the present objects when it is first needed: at once by {@link get}, or in many
- * turns of the event loop by {@link prepare}. From then on it follows all changes.
+ * A sorted index that is built from the current objects when it is first needed: in a single step by {@link get}, or in
+ * many turns of the event loop by {@link prepare}. From then on, all changes update it.
  */
 export class LazyIndex {
   readonly #table: () => EntryTable;
@@ -39,7 +39,7 @@ export class LazyIndex {
   #made: SortedIndex | undefined;
   #build: Build | undefined;
 
-  /** `table` returns the present objects. */
+  /** Creates an index that is not built yet. `table` returns the current objects. */
   constructor(table: () => EntryTable, shape: IndexShape) {
     this.#table = table;
     this.#shape = shape;
@@ -49,7 +49,7 @@ export class LazyIndex {
     return this.#made !== undefined;
   }
 
-  /** Builds the index in this turn unless it is built already. */
+  /** Returns the index. Builds it in a single step, unless it is already built. */
   get(): SortedIndex {
     if (this.#made !== undefined) return this.#made;
     const table = this.#table();
@@ -60,8 +60,9 @@ export class LazyIndex {
   }
 
   /**
-   * Returns undefined when the index is built. Otherwise the promise resolves when it is built, or when all objects
-   * were replaced meanwhile, so callers check again. Writes during the build are in the finished index.
+   * Builds the index in many turns of the event loop. Returns undefined when it is already built. Otherwise the promise
+   * resolves when it is built, or when all objects were replaced meanwhile, so callers check again. The index includes
+   * the writes during the build.
    */
   prepare(): Promise<void> | undefined {
     if (this.#made !== undefined) return undefined;
@@ -70,7 +71,10 @@ export class LazyIndex {
     return this.#build.isOver;
   }
 
-  /** Replaces the index when all objects are replaced. With undefined, the index is built when it is next needed. */
+  /**
+   * Replaces the index when all objects are replaced. If `made` is undefined, the index is built when it is next
+   * needed.
+   */
   set(made: SortedIndex | undefined): void {
     this.#made = made;
     this.#build = undefined;
@@ -82,19 +86,19 @@ export class LazyIndex {
     return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });
   }
 
-  /** The rows in the order of the index; undefined when it is not built, or stores values with its items. */
+  /** Returns the rows in the order of the index; undefined when it is not built, or stores values with its items. */
   order(): Int32Array | undefined {
     return this.#shape.itemValues === 'stored' ? undefined : this.#made?.rows();
   }
 
-  /** The index of the rows of a table in this order. */
+  /** Returns an index of the rows of a table, which are given in its order. */
   inOrder(table: EntryTable, rows: Int32Array): SortedIndex {
     const index = new SortedIndex(table, this.#shape.itemValues);
     index.load(rows);
     return index;
   }
 
-  /** Removes the items that a row is about to lose. {@link enter} must follow once the row has changed. */
+  /** Removes the items that a row is about to lose. {@link enter} must be called once the row has changed. */
   leave(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
@@ -111,7 +115,8 @@ export class LazyIndex {
   }
 
   /**
-   * The index that has the items of a row; undefined when it is not built, or gets the items at the end of the build.
+   * Returns the index that has the items of a row; undefined when no index is built, or the row is added at the end of
+   * the build.
    */
   #following(row: number, change: ValueChange): SortedIndex | undefined {
     if (this.#made !== undefined || this.#build === undefined) return this.#made;
@@ -151,7 +156,7 @@ export class LazyIndex {
     const index = yield* buildIndex(table, yield* entries, { shape: this.#shape, changed });
     build.index = index;
     let seen = 0;
-    // Rows that change meanwhile are added to the end of the set, or are in the index at once.
+    // Rows that change meanwhile are added at the end of the set, or immediately to the index.
     for (const row of changed) {
       if (seen > 0 && seen % changesPerStep === 0) yield;
       seen += 1;

@@ -2,22 +2,23 @@ import type { EntryTable } from './entry-table.ts';
 import { Block, largestBlock, roundUp } from './slabs.ts';
 import { head, StoredEntry } from './stored-entry.ts';
 
-/** Memory that holds only records, each behind its bytes. */
+/** A piece of memory that contains only records, each behind its bytes. */
 export interface PackedBlock {
-  /** Valid until the next but one block is packed. */
+  /** The bytes. They are valid until the next but one block is packed. */
   readonly bytes: Buffer;
-  /** The number of its records. */
+  /** The number of records in the block. */
   readonly rows: number;
 }
 
 /**
- * Copies the records of a table one after the other, in the order of rows, without garbage and without memory that was never
- * written. The table must not be changed meanwhile; its records may be moved. The copies have rows of their own, without gaps.
+ * Copies the records of a table one after the other, in the order of rows. The copies contain neither garbage nor
+ * memory that was never written. The table must not be changed meanwhile, but its records may be moved. The copies have
+ * new row numbers, without gaps.
  */
 export class RecordPacker {
   readonly #table: EntryTable;
   readonly #record = new StoredEntry(noBlock, 0);
-  /** One is filled while the other one is written. */
+  /** Two blocks: one is filled while the other one is written. */
   #blocks: [Block, Block] = [new Block(largestBlock), new Block(largestBlock)];
   #row = 0;
   #packed = 0;
@@ -35,12 +36,12 @@ export class RecordPacker {
     this.#newRows = table.size === table.end ? undefined : new Int32Array(table.end);
   }
 
-  /** Bytes of the records so far. */
+  /** The number of bytes of the records that have been packed. */
   get size(): number {
     return this.#size;
   }
 
-  /** The next block; undefined after the last one. */
+  /** Packs the next block, and returns it; undefined after the last one. */
   next(): PackedBlock | undefined {
     const from = this.#packed;
     let block = this.#blocks[0];
@@ -62,10 +63,7 @@ export class RecordPacker {
     return rows === 0 ? undefined : { bytes: block.bytes.subarray(0, filled), rows };
   }
 
-  /**
-   * Replaces the numbers of rows in the table by the numbers of rows in the copies. Call it once all records are
-   * packed.
-   */
+  /** Returns the numbers of these rows of the table among the copies. Call it once all records are packed. */
   renumber(rows: Int32Array): Int32Array {
     const newRows = this.#newRows;
     return newRows === undefined ? rows : rows.map((row) => newRows[row] ?? 0);

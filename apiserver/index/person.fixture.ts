@@ -60,7 +60,10 @@ export function createPersonCache(scope: ModelDescriptor['scope'] = 'Cluster'): 
   return new KindCache(personDescriptor(scope), [...defaultIndexes(), ...personIndexes]);
 }
 
-/** Metadata defaults to the first version of a person created at the beginning of 2024. */
+/**
+ * Creates a person. By default, the metadata is that of the first version of an object that was created at the
+ * beginning of 2024.
+ */
 export function createPerson(
   metadata: Partial<ObjectMeta> & { readonly name: string },
   spec: Person['spec'] = {},

@@ -7,10 +7,10 @@ import { isMadeOnDemand } from './kind-cache.ts';
 import type { CacheContents, KindCache } from './kind-cache.ts';
 import type { MadeParts } from './kind-index.ts';
 
-/** The rows of each part of an index, in its order; undefined for a part that has none. */
+/** For each part of an index, the rows in its order; undefined for a part without a stored order. */
 export type IndexOrders = readonly (Int32Array | undefined)[];
 
-/** Makes the content of a cache from records that are in memory, and from orders of their rows by position of the index. */
+/** Creates the content of a cache from records that are in memory, and from the orders of their rows in each index. */
 export function* restoredContents(
   cache: KindCache,
   content: TableContent & { readonly size: number; readonly orders: readonly IndexOrders[] },

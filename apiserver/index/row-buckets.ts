@@ -5,13 +5,13 @@ import { inBounds } from '../base/in-bounds.ts';
 export const bucketSize = 128;
 
 /**
- * Rows in buckets. One array of numbers has all buckets, in any order; `#order` has their places in it. The last item
- * and the size of each bucket are in arrays of their own: most of a search reads nothing else, so these arrays stay in
- * the processor's cache.
+ * Rows in buckets. One array of numbers has all buckets, in any order; `#order` has their positions in it. The last
+ * item and the size of each bucket are in separate arrays. A search reads mostly these arrays, so they remain in the
+ * processor's cache.
  */
 export class RowBuckets {
   #rows = new Int32Array(0);
-  /** The values of the items, by the place of their bucket; undefined when they are elsewhere. */
+  /** The values of the items, by the position of their bucket; undefined when values are not stored with the items. */
   readonly #values: string[][] | undefined;
   readonly #order: number[] = [];
   readonly sizes: number[] = [];
@@ -37,12 +37,12 @@ export class RowBuckets {
     return inBounds(this.#rows[inBounds(this.#order[bucket]) * bucketSize + at]);
   }
 
-  /** The value that is stored with an item. */
+  /** Returns the value that is stored with an item. */
   value(bucket: number, at: number): string {
     return inBounds(inBounds(this.#values?.[inBounds(this.#order[bucket])])[at]);
   }
 
-  /** Copies the rows of a bucket from a position on, as many as there is room for; returns their number. */
+  /** Copies rows of a bucket, from a position on, until the target is full. Returns their number. */
   copyTo({ bucket, at }: { readonly bucket: number; readonly at: number }, target: Int32Array, to: number): number {
     const from = inBounds(this.#order[bucket]) * bucketSize;
     const end = Math.min(this.sizeOf(bucket), at + target.length - to);
@@ -50,7 +50,7 @@ export class RowBuckets {
     return end - at;
   }
 
-  /** Makes an empty bucket at a position of the order; {@link note} must follow. */
+  /** Creates an empty bucket at a position of the order. {@link note} must be called for it. */
   begin(bucket: number): void {
     const place = this.#free.pop() ?? this.#end;
     if (place === this.#end) {
@@ -94,13 +94,15 @@ export class RowBuckets {
     if (size === 1) this.#drop(bucket);
   }
 
-  /** Notes the value of the last item of a bucket. */
+  /** Sets the value of the last item of a bucket. */
   note(bucket: number, value: string): void {
     this.lastValues[bucket] = value;
     this.lastRows[bucket] = this.row(bucket, this.sizeOf(bucket) - 1);
   }
 
-  /** Moves the items from a position on to the next bucket, in front of its items. There must be room. */
+  /**
+   * Moves the items of a bucket, from a position on, to the beginning of the next bucket, which must have enough space.
+   */
   moveUp(bucket: number, at: number): void {
     const [place, next] = [inBounds(this.#order[bucket]), inBounds(this.#order[bucket + 1])];
     const [size, moved] = [this.sizeOf(bucket), this.sizeOf(bucket) - at];
@@ -129,7 +131,10 @@ export class RowBuckets {
   }
 }
 
-/** In a bucket, moving items in a loop is faster than `splice`, which makes a list of the removed items. */
+/**
+ * Inserts an item into a list. For the size of a bucket, a loop is faster than `splice`, which creates a list of the
+ * removed items.
+ */
 function insertAt<T>(list: T[], at: number, item: T): void {
   list.push(item);
   for (let to = list.length - 1; to > at; to -= 1) list[to] = inBounds(list[to - 1]);

@@ -1,16 +1,19 @@
-/** The first block of a kind is small, because most kinds have few objects. */
+/** The size of the first block of a kind. It is small, because most kinds have few objects. */
 const smallestBlock = 16 * 1024;
 
-/** A block stays in memory as long as one of its objects is in use. A million objects of 1 KB take 1,600 blocks. */
+/**
+ * The size of the largest blocks. A block remains in memory as long as one of its objects is in use. A million objects
+ * of 1 KB take 1,600 blocks.
+ */
 export const largestBlock: number = 1024 * 1024;
 
-/** Larger objects have memory of their own. */
+/** The largest object that shares a block with others. Larger objects have their own memory. */
 const largestShared = largestBlock / 8;
 
-/** Room behind a large object for its record, in bytes. */
+/** The space for the record behind a large object, in bytes. */
 const largeRoom = 4096;
 
-/** Memory is compacted from this share of garbage on. */
+/** The share of garbage from which memory is compacted. */
 const garbageShare = 1 / 6;
 
 /** Memory that is filled from its start to its end, and never written twice. */
@@ -36,7 +39,7 @@ interface Filling {
   filled: number;
 }
 
-/** A place for a record: the bytes that it describes end before it, in the same block. */
+/** The place for a record. The bytes that it describes are in the same block, and end before it. */
 export interface RecordPlace {
   readonly block: Block;
   /** The position of the record, a multiple of four. */
@@ -46,20 +49,23 @@ export interface RecordPlace {
 }
 
 /**
- * Memory for the objects of a kind: blocks that are filled one after the other. Bytes that were given out stay valid, and keep
- * their block in memory.
+ * The memory for the objects of a kind: blocks that are filled one after the other. Bytes that callers have received
+ * remain valid, and keep their block in memory.
  */
 export class Slabs {
   #shared: Filling | undefined;
   /** The memory of the large object that was allocated last. */
   #large: Filling | undefined;
-  /** Bytes of all objects that are in use, or were in use at some time since the last compaction. */
+  /** The number of bytes of all objects that are in use, or were in use at some time since the last compaction. */
   #used = 0;
   #garbage = 0;
   /** The blocks that were begun since {@link seal}; undefined after {@link settle}. */
   #fresh: Set<Block> | undefined;
 
-  /** Memory for the bytes of one object. The caller writes it in this turn, and never again. */
+  /**
+   * Returns memory for the bytes of one object. The caller writes it in the same turn of the event loop, and never
+   * again.
+   */
   readonly allocate = (size: number): Buffer => {
     const filling = this.#fillingFor(size);
     const from = filling.filled;
@@ -68,7 +74,10 @@ export class Slabs {
     return filling.block.bytes.subarray(from, filling.filled);
   };
 
-  /** A place for a record of the bytes, right behind them. Bytes that were not allocated last are copied. */
+  /**
+   * Returns a place for a record of the bytes, right behind them. The bytes are copied, unless they are the last
+   * allocation.
+   */
   placeBehind(bytes: Buffer, length: number): RecordPlace {
     const end = bytes.byteOffset + bytes.length;
     const filling = this.#shared?.block.bytes.buffer === bytes.buffer ? this.#shared : this.#large;
@@ -91,12 +100,12 @@ export class Slabs {
     this.#garbage += size;
   }
 
-  /** True when so much is garbage that compaction is worth its work. */
+  /** True when there is enough garbage to compact the memory. */
   get isSparse(): boolean {
     return this.#garbage > largestBlock && this.#garbage > garbageShare * (this.#used + this.#garbage);
   }
 
-  /** Ends the present blocks, which are not written any more. {@link settle} must follow. */
+  /** Ends the current blocks: no more bytes are written to them. {@link settle} must be called after the compaction. */
   seal(): void {
     this.#shared = undefined;
     this.#large = undefined;
@@ -104,19 +113,19 @@ export class Slabs {
     this.#fresh = new Set();
   }
 
-  /** True for memory that was not written any more when {@link seal} was called. */
+  /** True for a block that was ended by {@link seal}. */
   isSealed(block: Block): boolean {
     return this.#fresh?.has(block) !== true;
   }
 
-  /** Counts again: this many bytes of the sealed blocks are still in use, and this many are garbage. */
+  /** Ends a compaction. Sets how many bytes of the sealed blocks are in use, and how many are garbage. */
   settle(used: number, garbage: number): void {
     this.#used += used;
     this.#garbage = garbage;
     this.#fresh = undefined;
   }
 
-  /** A copy of memory that begins at a multiple of four. */
+  /** Copies a piece of memory to a position that is a multiple of four. */
   copy(source: Block, from: number, size: number): { readonly block: Block; readonly at: number } {
     const place = this.#placeOf(size);
     source.bytes.copy(place.block.bytes, place.at, from, from + size);
@@ -128,7 +137,7 @@ export class Slabs {
     return { block, at: at + roundUp(bytes.length), bytesAt: at };
   }
 
-  /** Returns a place that begins at a multiple of four. */
+  /** Returns a place for bytes that begins at a multiple of four. */
   #placeOf(size: number): { readonly block: Block; readonly at: number } {
     const filling = this.#fillingFor(size + 3);
     const at = roundUp(filling.filled);
@@ -137,7 +146,7 @@ export class Slabs {
     return { block: filling.block, at };
   }
 
-  /** Memory that has room for so many bytes. */
+  /** Returns the block that has space for this many bytes. */
   #fillingFor(size: number): Filling {
     if (size > largestShared) return (this.#large = this.#begin(size + largeRoom));
     if (this.#shared !== undefined && this.#shared.filled + size <= this.#shared.block.bytes.length)
@@ -153,12 +162,12 @@ export class Slabs {
   }
 }
 
-/** Rounds up to a multiple of four. */
+/** Rounds a size up to a multiple of four. */
 export function roundUp(size: number): number {
   return (size + 3) & ~3;
 }
 
-/** A place for bytes and their record in memory of their own. */
+/** Returns a place for bytes and their record in separate memory. */
 export function placeAlone(bytes: Buffer, length: number): RecordPlace {
   const at = roundUp(bytes.length);
   const block = new Block(at + length);

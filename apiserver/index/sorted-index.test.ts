@@ -17,7 +17,7 @@ class Indexed {
     this.index = new SortedIndex(this.table, itemValues);
   }
 
-  /** A row of an object with one value, which is not in the index yet. */
+  /** Returns a new row of an object with one value. The row is not in the index yet. */
   row(value: string, name: string = `n${this.#rows}`, namespace?: string): number {
     this.#rows += 1;
     const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
@@ -56,7 +56,7 @@ const forms: readonly (readonly [string, ItemValues])[] = [
 
 for (const [name, itemValues] of forms)
   describe(`SortedIndex ${name}`, () => {
-    it('sorts by code point, also where the order of UTF-16 units differs', () => {
+    it('sorts by code points, also where the order of UTF-16 units differs', () => {
       const { index, ...indexed } = create();
       const values = ['\u{1F600}', '\uFF5E', 'z', '\uE000', '\u{e9}', 'a', '\u{10000}'];
       for (const value of values) indexed.insert(value);
@@ -98,7 +98,7 @@ for (const [name, itemValues] of forms)
       expect(index.size).to.equal(1);
     });
 
-    it('removes an entry that waits to be placed, also beside placed ones', () => {
+    it('removes an entry that waits to be placed in a bucket, also when equal ones are placed', () => {
       const { index, ...indexed } = create();
       indexed.insert('v', 'a');
       expect(contents(index)).to.deep.equal(['v:a']);
@@ -109,7 +109,7 @@ for (const [name, itemValues] of forms)
       expect(contents(index)).to.deep.equal(['v:a']);
     });
 
-    it('has the same items in the same order, whatever is read and removed between insertions', () => {
+    it('has the same items in the same order, whatever is read or removed between insertions', () => {
       const value = fc.integer({ min: 0, max: 40 }).map((number) => `v${number}`);
       const burst = fc.record({
         values: fc.array(value, { maxLength: 400 }),
@@ -138,7 +138,7 @@ for (const [name, itemValues] of forms)
       fc.assert(fc.property(fc.array(burst, { minLength: 3, maxLength: 9 }), check), { numRuns: 20 });
     });
 
-    it('keeps order and ranks while it grows to many buckets and shrinks to none', () => {
+    it('has the right order and ranks while it grows to many buckets and shrinks to none', () => {
       const indexed = new Indexed(itemValues);
       const { index, table } = indexed;
       const random = seededRandom(7);
@@ -182,7 +182,7 @@ for (const [name, itemValues] of forms)
       [60, ''],
       [300, ' [slow]'],
     ] as const)
-      it(`inserts sorted items in bulk with the same result as one by one${tier}`, () => {
+      it(`has the same items after a load of sorted items as after single insertions${tier}`, () => {
         const values = fc.array(fc.string({ unit: characters, maxLength: 2 }), { maxLength: 40 });
         const check = (list: string[]): void => {
           const { index: one, table, ...indexed } = create();

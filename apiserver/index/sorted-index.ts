@@ -7,17 +7,17 @@ import { bucketSize, RowBuckets } from './row-buckets.ts';
 import { Block } from './slabs.ts';
 import { StoredEntry } from './stored-entry.ts';
 
-/** Called for each item with its row; false ends the iteration. */
+/** A function that is called for each item with its row. If it returns false, the iteration ends. */
 export type Visit = (entry: Entry, row: number) => boolean;
 
 /**
- * The place of the values of items. `stored`: with the items. `none`: nowhere, because all values are the empty string.
- * Otherwise in the records of the objects: an item has the first or, with `isLast`, the last value of its object in the
- * index with this position.
+ * Where the values of items are. `stored`: with the items. `none`: they are not stored, because all are the empty
+ * string. Otherwise they are in the records of the objects: an item has the first or, with `isLast`, the last value of
+ * its object in the index with this position.
  */
 export type ItemValues = 'stored' | 'none' | { readonly position: number; readonly isLast: boolean };
 
-/** An item that is being placed. */
+/** An item that is being placed in a bucket. */
 interface Item {
   readonly value: string;
   readonly row: number;
@@ -28,7 +28,7 @@ interface Position {
   readonly at: number;
 }
 
-/** A position to search for: before or after all items of a value, or the position of a row's name among them. */
+/** The position to search for: before or after all items of a value, or that of a row's name among these items. */
 interface Probe {
   readonly value: string;
   readonly tie: number | 'before' | 'after';
@@ -37,25 +37,26 @@ interface Probe {
 const loadedBucket = 96;
 const minBucket = 32;
 
-/** The maximum number of items that wait to be placed. Placing all of them takes 1 to 2 ms. */
+/** The maximum number of items that wait to be placed in buckets. To place all of them takes 1 to 2 ms. */
 const maxWaiting = 1024;
 
 /**
- * A multimap from strings to the rows of a table, with ranks. Items are ordered by value (by code point), name, namespace. An object
- * may have several values and is stored once under each. An item has four bytes, and no object of JavaScript unless its value is
- * stored with it. The index must not be changed during an iteration, and a row is removed before its record is replaced.
+ * A multimap from strings to the rows of a table, with ranks. Items are ordered by value (by code points), name and
+ * namespace. An object may have several values, and has one item for each. An item takes four bytes, and no JavaScript
+ * object unless its value is stored with it. The index must not be changed during an iteration. A row must be removed
+ * before its record is replaced.
  */
 export class SortedIndex {
   readonly #table: EntryTable;
   readonly #itemValues: ItemValues;
   #buckets: RowBuckets;
-  /** Rank of each bucket's first item; valid for the buckets before #stale. */
+  /** The rank of each bucket's first item. It is valid for the buckets before #stale. */
   readonly #starts: number[] = [];
   #stale = 0;
   #size = 0;
   /**
    * Items that were inserted and are not in a bucket yet, in no order. All of them are placed before the next read, and
-   * when this list is full. Applying creations that no reader interrupts took 40 µs each instead of 54.
+   * when this list is full. If no read comes between creations, each one took 40 µs instead of 54.
    */
   #waiting: Item[] = [];
   readonly #record = new StoredEntry(noBlock, 0);
@@ -71,7 +72,9 @@ export class SortedIndex {
     return this.#size + this.#waiting.length;
   }
 
-  /** Replaces all items by these, which must be in order. `values` are needed only if they are stored. */
+  /**
+   * Replaces all items by these, which must be in order. `values` are needed only if they are stored with the items.
+   */
   load(rows: ArrayLike<number>, values?: readonly string[]): void {
     const buckets = new RowBuckets(this.#itemValues === 'stored');
     this.#buckets = buckets;
@@ -107,33 +110,36 @@ export class SortedIndex {
     return true;
   }
 
-  /** The number of items less than the value, which is the rank of its first item. O(log n). */
+  /** Returns the rank of the value's first item, which is the number of items with a lesser value. O(log n). */
   rankOf(value: string): number {
     this.#place();
     return this.#rank(this.#search({ value, tie: 'before' }));
   }
 
-  /** The rank after the value's last item. O(log n). */
+  /** Returns the rank after the value's last item. O(log n). */
   rankAfter(value: string): number {
     this.#place();
     return this.#rank(this.#search({ value, tie: 'after' }));
   }
 
-  /** The value at a rank below size. */
+  /** Returns the value at a rank below size. */
   valueAt(rank: number): string {
     this.#place();
     const { bucket, at } = this.#locate(rank);
     return this.#valueAt(bucket, at);
   }
 
-  /** The entry at a rank below size. */
+  /** Returns the entry at a rank below size. */
   entryAt(rank: number): Entry {
     this.#place();
     const { bucket, at } = this.#locate(rank);
     return this.#table.entry(this.#buckets.row(bucket, at));
   }
 
-  /** Visits the ranks from..to-1 upwards; O(log n) to reach the first. Returns false when the visitor ended it. */
+  /**
+   * Visits the items at the ranks from..to-1 in ascending order. The first one is reached in O(log n). Returns false
+   * when the visitor ended the iteration.
+   */
   forEach(from: number, to: number, visit: Visit): boolean {
     this.#place();
     let left = Math.min(to, this.#size) - from;
@@ -151,7 +157,10 @@ export class SortedIndex {
     return true;
   }
 
-  /** Visits items like {@link forEach}, with the value and the rank of each. The visitor must not change anything. */
+  /**
+   * Visits items like {@link forEach}, and passes the value and the rank of each. The visitor must not change the
+   * index.
+   */
   forEachValue(from: number, to: number, visit: (value: string, rank: number) => boolean): void {
     this.#place();
     const end = Math.min(to, this.#size);
@@ -166,7 +175,7 @@ export class SortedIndex {
     }
   }
 
-  /** The rows of the ranks from..to-1. By default, these are all ranks. */
+  /** Returns the rows of the items at the ranks from..to-1; by default, of all items. */
   rows(from = 0, to: number = this.size): Int32Array {
     this.#place();
     const rows = new Int32Array(Math.max(0, Math.min(to, this.#size) - from));
@@ -178,8 +187,9 @@ export class SortedIndex {
   }
 
   /**
-   * Visits from the highest value to the lowest, equal values still by ascending name, after skipping the first
-   * `offset` items of that order; O(log n) to reach the first. Returns false when the visitor ended it.
+   * Visits the items from the highest value to the lowest; equal values are in the ascending order of names. The first
+   * `offset` items in this order are skipped. The first item is reached in O(log n). Returns false when the visitor
+   * ended the iteration.
    */
   forEachDescending(offset: number, visit: Visit): boolean {
     this.#place();
@@ -190,7 +200,8 @@ export class SortedIndex {
     let skipped = offset - (this.#size - end);
     while (last >= 0) {
       const value = this.valueAt(last);
-      // Most groups have one member: comparing with the neighbour saves the search for the start of the group.
+      // Most groups have one member. If the neighbour has another value, no search for the start of the group is
+      // needed.
       const isAlone = last > 0 && this.valueAt(last - 1) !== value && skipped === 0 && end === last + 1;
       const start = isAlone ? last : this.rankOf(value);
       if (!this.forEach(start + skipped, end, visit)) return false;
@@ -201,7 +212,7 @@ export class SortedIndex {
     return true;
   }
 
-  /** Places the waiting items. */
+  /** Places the waiting items in buckets. */
   #place(): void {
     const items = this.#waiting;
     if (items.length === 0) return;
@@ -217,7 +228,7 @@ export class SortedIndex {
     for (let at = 0; at < items.length;) at = this.#placeInBucket(items, at);
   }
 
-  /** Places the items that belong into the bucket of the first of them, and returns the position of the next one. */
+  /** Places the items that belong in the same bucket as the item at `from`. Returns the position of the next item. */
   #placeInBucket(items: readonly Item[], from: number): number {
     const buckets = this.#buckets;
     const first = inBounds(items[from]);
@@ -243,7 +254,7 @@ export class SortedIndex {
     return next;
   }
 
-  /** The first position whose item is not before the probe. */
+  /** Returns the first position whose item is not before the probe. */
   #search(probe: Probe): Position {
     const { lastValues, lastRows } = this.#buckets;
     let low = 0;
@@ -324,8 +335,8 @@ export class SortedIndex {
     return inBounds(this.#freshStarts()[position.bucket]) + position.at;
   }
 
-  // Sums are updated when a rank is requested: one addition per bucket, about 5 µs at 1,000,000 items, and nothing
-  // during a series of writes.
+  // The ranks are updated when one is requested. This takes one addition for each bucket, about 5 µs for 1,000,000
+  // items, and no time during a series of writes.
   #freshStarts(): readonly number[] {
     const starts = this.#starts;
     const { sizes, length } = this.#buckets;
@@ -354,7 +365,7 @@ export class SortedIndex {
     this.#changed(bucket);
   }
 
-  /** Merges a small bucket with the next one, or the last with the one before it, if both fit into one. */
+  /** Merges a small bucket with the next one, if both fit into one. The last bucket is merged with the previous one. */
   #merge(bucket: number): void {
     const left = bucket === this.#buckets.length - 1 ? bucket - 1 : bucket;
     if (left < 0 || this.#buckets.sizeOf(left) + this.#buckets.sizeOf(left + 1) > loadedBucket) return;

@@ -18,7 +18,7 @@ function sorted(texts: readonly string[]): readonly (string | undefined)[] {
 }
 
 describe('sortedTexts', () => {
-  it('sorts by code points, whatever the texts have in common', () => {
+  it('sorts by code points, whatever prefix the texts have in common', () => {
     const tail = fc.oneof(fc.string({ maxLength: 9 }), fc.string({ unit: characters, maxLength: 3 }));
     const common = fc.constantFrom('', 'person-', 'aaaaaaaaaaaaa', '\u{1F600}', '\u00ff');
     const check = (start: string, tails: readonly string[]): void => {
@@ -28,7 +28,7 @@ describe('sortedTexts', () => {
     fc.assert(fc.property(common, fc.array(tail, { maxLength: 40 }), check), { numRuns: 200 });
   });
 
-  it('keeps equal texts in their order, and puts a text before longer texts that begin with it', () => {
+  it('keeps the order of equal texts, and sorts a text before longer texts that begin with it', () => {
     expect(sorted(['b', 'a\u0000', 'a', 'ab', 'a'])).to.deep.equal(['a', 'a', 'a\u0000', 'ab', 'b']);
   });
 });

@@ -2,25 +2,25 @@ import { inBounds } from '../base/in-bounds.ts';
 import { sortSteps } from '../turns/sort-steps.ts';
 import type { Steps } from '../turns/steps.ts';
 
-/** Characters of a key. Numbers of 48 bits are exact. */
+/** The number of characters of a key. A key is a number of 48 bits, which JavaScript represents exactly. */
 const keyLength = 6;
 
 const keysPerStep = 4096;
 
-/** Texts by position, of which the characters can be read. */
+/** A list of texts, whose characters can be read one by one. */
 export interface Texts {
   readonly length: number;
-  /** The length of a text. */
+  /** Returns the length of a text. */
   lengthOf(position: number): number;
-  /** A character of a text. A value above 255 means that the character cannot be a part of a key. */
+  /** Returns a character of a text. A value above 255 means that the character cannot be a part of a key. */
   unitOf(position: number, at: number): number;
-  /** The full comparison. */
+  /** Compares two texts completely. */
   compare(a: number, b: number): number;
 }
 
 /**
- * The positions of texts in their order. Texts are compared by the first characters that are not the same in all of
- * them, and as a whole only if these are equal: sorting a million names took 0.6 s instead of 2 s.
+ * Returns the positions of the texts in sorted order. Texts are compared by the first characters after their common
+ * prefix, and completely only if these characters are equal. So to sort a million names took 0.6 s instead of 2 s.
  */
 export function* sortedTexts(texts: Texts): Steps<number[]> {
   const positions: number[] = [];
@@ -33,7 +33,10 @@ export function* sortedTexts(texts: Texts): Steps<number[]> {
   return yield* sortSteps(positions, (a, b) => inBounds(keys[a]) - inBounds(keys[b]) || texts.compare(a, b));
 }
 
-/** A number for each text, in the order of the texts; undefined when a character cannot be a part of a key. */
+/**
+ * Returns a key for each text, a number by which the texts can be compared; undefined when a character cannot be a part
+ * of a key.
+ */
 function* keysOf(texts: Texts): Steps<Float64Array | undefined> {
   const from = yield* commonLength(texts);
   const keys = new Float64Array(texts.length);
@@ -51,7 +54,7 @@ function* keysOf(texts: Texts): Steps<Float64Array | undefined> {
   return keys;
 }
 
-/** The number of characters that all texts have in common. */
+/** Returns the length of the prefix that all texts have in common. */
 function* commonLength(texts: Texts): Steps<number> {
   let common = texts.length === 0 ? 0 : texts.lengthOf(0);
   for (let position = 1; position < texts.length && common > 0; position += 1) {

@@ -53,7 +53,7 @@ function entryOf(slabs: Slabs, { size, revision, values: all, owners, finalizers
 }
 
 describe('a record', () => {
-  it('reads a long list once for several requirements, and does not confuse it with other lists and records', () => {
+  it('reads a long list once for several requirements, and does not return it for other lists and records', () => {
     const slabs = new Slabs();
     const record = (list: readonly string[]): StoredEntry =>
       createEntry(
@@ -67,7 +67,7 @@ describe('a record', () => {
     expect(first.valueAt(0)).to.deep.equal(['a', 'b']);
   });
 
-  it('holds every field of an entry, whatever its characters, lengths and numbers are', () => {
+  it('has every field of an entry, whatever its characters, lengths and numbers are', () => {
     const slabs = new Slabs();
     const check = (each: Given): void => {
       const entry = entryOf(slabs, each);
@@ -117,7 +117,7 @@ describe('a record', () => {
     fc.assert(fc.property(given, given, text, check), { numRuns: 200 });
   });
 
-  it('holds the labels of a hostile object', () => {
+  it('has the labels of an object with many and long labels', () => {
     const labels = Array.from({ length: 60_000 }, (_, at) => `label-${at}=value`);
     const metadata = { name: 'a', uid: 'b' };
     const entry = createEntry({ metadata }, { revision: 1, bytes: Buffer.from('{}'), values: ['a', labels, 'c'] });

@@ -6,17 +6,19 @@ import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';
 
 /**
- * A record has everything that memory knows about an object beside its bytes, which come right before it. It is written once, in
- * words of four bytes, so that no number of objects adds to the heap of JavaScript:
+ * The positions of the words in the head of a record. A record has all that memory knows about an object, except the
+ * object's bytes, which are right before it. It is written once, in words of four bytes, so that objects take no space
+ * in the heap of JavaScript. Its parts are:
  *
  * - the head: the distance to the bytes and their number, the revision in two words, the length of the record, references to key
  *   and uid, the length of the namespace + 1, the position of the owners, the number of values and a code;
  * - for each index, a reference to its value; 0 when it has none;
- * - texts, in Latin-1 if they can be, otherwise in UTF-16, and among them lists of values and of owners, each with its number of items
- *   first.
+ * - texts, in Latin-1 if possible, otherwise in UTF-16, and lists of values and of owners, each of which begins with
+ *   its number of items.
  *
- * A reference is the position of a text (20 bits), its length (10 bits), and whether it is wide; with the highest bit set, it is the
- * position of two words for longer ones, or, with the second highest set as well, of a list.
+ * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide. If
+ * the highest bit is set, the reference has the position of two words that describe a longer text, or, if the second
+ * highest bit is also set, the position of a list.
  */
 export const head: Readonly<
   Record<'back' | 'size' | 'low' | 'high' | 'length' | 'key' | 'uid' | 'namespace' | 'owners' | 'counts', number>
@@ -45,12 +47,13 @@ const positionMask: number = listBit - 1;
 export const wordsOfOwner: number = 3;
 export const twoTo32: number = 2 ** 32;
 
-/** The policies by their codes in records. */
+/** The deletion policies, by their codes in records. */
 export const deletions: readonly (PropagationPolicy | undefined)[] = [undefined, 'Background', 'Foreground', 'Orphan'];
 
 const noValues: readonly string[] = Object.freeze([]);
 
-// The text that was located last. They are variables, because an object for each text would be garbage.
+// These variables describe the text that was located last. They are not an object, because an object for each text
+// would cause garbage.
 let inBytes: Buffer = Buffer.alloc(0);
 let from = 0;
 let units = 0;
@@ -64,14 +67,14 @@ interface ReadList {
 }
 
 /**
- * The list that was read last, since a selector reads the labels of an object once for each of its requirements: 100 times
- * 10,000 labels took 500 ms of one turn.
+ * A cache of the list that was read last, since a selector reads the labels of an object once for each of its
+ * requirements. Without it, 100 requirements for 10,000 labels took 500 ms of one turn.
  */
 let lastList: ReadList = { block: undefined, at: 0, position: 0, values: noValues };
 
 /**
- * An object in memory: the place of its record, and no more, since there may be a million of them. Comparing reads bytes, and makes no
- * strings unless a text is wide.
+ * An object in memory. It has only the position of the record, since there may be a million of them. A comparison reads
+ * bytes, and creates no strings unless a text is wide.
  */
 export class StoredEntry implements Entry {
   declare block: Block;
@@ -94,7 +97,7 @@ export class StoredEntry implements Entry {
     return Buffer.from(this.block.bytes.buffer, start, this.#word(head.size));
   }
 
-  /** The number of {@link bytes}. */
+  /** The length of {@link bytes}. */
   get size(): number {
     return this.#word(head.size);
   }
@@ -104,12 +107,12 @@ export class StoredEntry implements Entry {
     return this.at - this.#word(head.back);
   }
 
-  /** Memory of the record and its bytes. */
+  /** The memory of the record and its bytes. */
   get footprint(): number {
     return this.#word(head.back) + this.#word(head.length);
   }
 
-  /** The bytes of the record itself. */
+  /** The number of bytes of the record itself. */
   get recordSize(): number {
     return this.#word(head.length);
   }
@@ -164,7 +167,7 @@ export class StoredEntry implements Entry {
     return Array.from({ length: this.#word(head.counts) >>> 2 }, (_, position) => this.valueAt(position));
   }
 
-  /** True when the object has a value in an index. */
+  /** True when the object has a value in any index. */
   get hasValues(): boolean {
     const end = headWords + (this.#word(head.counts) >>> 2);
     for (let position = headWords; position < end; position += 1) if (this.#word(position) !== 0) return true;
@@ -192,7 +195,7 @@ export class StoredEntry implements Entry {
     });
   }
 
-  /** The only, the first or the last value; undefined when there is none. */
+  /** Returns the first or the last value of the object in an index; undefined when it has none. */
   oneValueAt(position: number, isLast: boolean): string | undefined {
     const ref = this.#word(headWords + position);
     if (ref === 0) return undefined;
@@ -200,7 +203,7 @@ export class StoredEntry implements Entry {
     return locatedText();
   }
 
-  /** Compares {@link oneValueAt}, which must be there, with a text by code points. */
+  /** Compares the value that {@link oneValueAt} returns, which must exist, with a text by code points. */
   compareValue(position: number, isLast: boolean, text: string): number {
     this.#locateOne(this.#word(headWords + position), isLast);
     if (isWideText) return compareCodePoints(locatedText(), text);
@@ -212,7 +215,7 @@ export class StoredEntry implements Entry {
     return units - text.length;
   }
 
-  /** True when the values of an index are the same in both. */
+  /** True when both entries have the same values in an index. */
   hasSameValues(position: number, other: StoredEntry): boolean {
     const [ref, otherRef] = [this.#word(headWords + position), other.#word(headWords + position)];
     if (ref === 0 || otherRef === 0) return ref === otherRef;
@@ -231,7 +234,7 @@ export class StoredEntry implements Entry {
     return units;
   }
 
-  /** A character of the name; 256 if the name is wide, whatever its characters are. */
+  /** Returns a character of the name; 256 if the name is wide. */
   nameUnit(at: number): number {
     this.#locateName();
     return isWideText ? 256 : inBounds(inBytes[from + at]);
@@ -330,7 +333,9 @@ function isList(ref: number): boolean {
   return ref < 0 && (ref & listBit) !== 0;
 }
 
-/** Texts up to this length are often the same: phases, teams, namespaces. */
+/**
+ * The maximum length of texts that entries share, because short texts are often the same: phases, teams, namespaces.
+ */
 const maxPooled = 32;
 const pooledTexts = 4096;
 const pool: string[] = Array.from({ length: pooledTexts }, () => '');

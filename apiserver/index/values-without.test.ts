@@ -12,7 +12,7 @@ describe('valuesWithout', () => {
         ['b', 'c', 'd'],
         ['a', 'e'],
       ],
-      // In code point order, like the values of entries.
+      // These values are in the order of code points, like the values of entries.
       [['\uff5e', '\u{1f600}'], ['\u{10000}'], ['\uff5e', '\u{1f600}']],
       [['\u{10000}', '\u{1f600}'], ['\uff5e', '\u{10000}'], ['\u{1f600}']],
     ] as const;

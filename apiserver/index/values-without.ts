@@ -1,8 +1,8 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 
 /**
- * The values that are not among the others; both lists are distinct and in code point order. Takes one pass: an
- * object may have 50,000 labels, and searching all others for each of them took ten seconds.
+ * Returns the values that are not among the others. Both lists have distinct values in the order of code points, so one
+ * pass is enough. An object may have 50,000 labels, and to search all others for each label took ten seconds.
  */
 export function valuesWithout(values: readonly string[], others: readonly string[]): readonly string[] {
   if (others.length === 0) return values;

@@ -7,11 +7,11 @@ import { openStore } from '../store/open/database-url.ts';
 import { storedSchema } from '../store/open/stored-schema.ts';
 import type { Row, Store } from '../store/store.ts';
 
-/** The state of a database that is not written to. */
+/** The state of a database, which the inspection does not change. */
 export interface DatabaseInspection {
-  /** The version of its tables; 0 for a new database. */
+  /** The version of the database's tables; 0 for a new database. */
   readonly schema: number;
-  /** The version of this program: a server upgrades older tables at its start. */
+  /** The version of tables that this program has. A server upgrades older tables when it starts. */
   readonly knownSchema: number;
   /** The number of objects; 0 if they were not read, because a server would upgrade the tables first. */
   readonly objects: number;
@@ -28,8 +28,8 @@ export interface InspectDatabaseOptions {
 const maxListed = 20;
 
 /**
- * Reads a database as a server would at its start, and changes neither tables nor objects. Rejects with RangeError for an invalid URL,
- * with StoreError (`locked` while a server has a SQLite file), and with EncryptionConfigError.
+ * Reads a database as a server would when it starts, but changes neither tables nor objects. Rejects with RangeError
+ * for an invalid URL, with StoreError (`locked` while a server has a SQLite file), and with EncryptionConfigError.
  */
 export async function inspectDatabase(
   database: string,

@@ -2,7 +2,7 @@ import { objectLimits } from './body-limits.ts';
 import { tooLarge } from './count-nodes.ts';
 
 /**
- * Checks the length of a list whose items must be distinct, by their keys or as a whole.
+ * Checks the number of items of a list whose items, or their keys, must be distinct.
  * @throws ApiError RequestEntityTooLarge
  */
 export function checkItems(items: readonly unknown[]): void {

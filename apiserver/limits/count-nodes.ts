@@ -23,7 +23,7 @@ export class NodeCount {
   }
 }
 
-/** Checks a value that is parsed already. @throws ApiError RequestEntityTooLarge beyond the limits. */
+/** Checks a value that has been parsed. @throws ApiError RequestEntityTooLarge beyond the limits. */
 export function checkCounts(value: unknown, limits: BodyLimits): void {
   countBelow(value, new NodeCount(limits));
 }
@@ -42,7 +42,7 @@ function countBelow(value: unknown, count: NodeCount): void {
   for (const name of names) countBelow(value[name], count);
 }
 
-/** Returns the 413 for a body that is too large. */
+/** Returns the error (413) for a body that is too large. */
 export function tooLarge(why: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: ${why}`);
 }

@@ -11,7 +11,7 @@ interface Setup {
   readonly counts: { collected: number; relieved: number };
 }
 
-/** A process with a heap of 1,000 bytes that can be used, and a container of 10,000. */
+/** Returns a limit for a process with 1,000 usable bytes of heap, in a container with 10,000 bytes. */
 function setup(): Setup {
   const use = { heap: 100, garbage: 0, heapLimit: 1250, resident: 1000, residentLimit: 10_000 };
   const counts = { collected: 0, relieved: 0 };
@@ -45,7 +45,7 @@ describe('MemoryLimit', () => {
     }
   });
 
-  it('counts refusals, whose error is 507 with a time for the next attempt', () => {
+  it('counts refusals, which are errors 507 with a time for the next attempt', () => {
     const { memory } = setup();
     expect(memory.refuse().toStatus()).to.deep.include({
       reason: 'InsufficientStorage',
@@ -65,7 +65,7 @@ describe('MemoryLimit', () => {
     expect(at.memory.isFull).to.equal(false);
   });
 
-  it('collects garbage before it refuses, and again only after the heap has grown', async () => {
+  it('collects garbage before it refuses, and collects it again only after the heap has grown', async () => {
     const at = setup();
     at.use.heap = 800;
     at.use.garbage = 100;

@@ -4,32 +4,40 @@ import { PeriodicTask } from '../base/periodic-task.ts';
 import type { MemoryMeter, MemoryUse } from './process-memory.ts';
 
 /**
- * From this share of its limit on, V8 ends a process whose collections free little, so only this share of the heap is
- * usable.
+ * The usable share of the limit of the heap. Beyond it, V8 ends a process when garbage collections free little memory.
  */
 const usableShare = 0.8;
 
-/** From this share of either limit on, memory is full. */
+/** The share of either limit from which memory counts as full. */
 const fullShare = 0.85;
 
-/** Below this share it is no longer full. */
+/** The share below which memory no longer counts as full. */
 const freeShare = 0.82;
 
 /**
- * The objects read at a start may fill this share of the heap. It is larger than {@link fullShare}, because users can
- * only delete objects that are served.
+ * The share of the heap that objects may fill when a server starts. It is larger than {@link fullShare}, because users
+ * can delete objects only when they are served.
  */
 const startShare = 0.9;
 
-/** The time between two measurements of 25 µs each, from half of a limit on; below that it is longer. */
+/**
+ * The time between two measurements, when at least half of a limit is used. Otherwise it is {@link farMs}. A
+ * measurement takes 25 µs.
+ */
 const nearMs = 100;
 const farMs = 1000;
 
-/** Garbage is collected again when the heap has grown by this share of its limit; while memory is full, after this time as well. */
+/**
+ * The share of its limit by which the heap must grow before garbage is collected again. While memory is full, garbage
+ * is also collected after {@link collectMs}.
+ */
 const collectShare = 0.05;
 const collectMs = 5000;
 
-/** The memory of the heap that building the indexes needs for each object that a start has read. */
+/**
+ * The memory of the heap that each object needs for the indexes, which are built after a server has read all objects at
+ * its start.
+ */
 const indexBytesPerObject = 200;
 
 const retryAfterSeconds = 10;
@@ -38,13 +46,13 @@ export interface MemoryLimitParts {
   readonly meter: MemoryMeter;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called repeatedly while memory is full: frees memory where possible. */
+  /** A function that is called repeatedly while memory is full, to free memory where this is possible. */
   readonly onFull: () => void;
 }
 
 /**
- * Refuses writes for which the process lacks memory, before V8 or the system ends it. Two limits apply: that of V8's
- * heap, and the memory that the system grants.
+ * Refuses writes when the process has too little memory, before V8 or the system ends the process. Two limits apply:
+ * that of V8's heap, and that of the memory that the system grants.
  */
 export class MemoryLimit {
   /** True while writes that make objects larger are refused. */
@@ -68,7 +76,7 @@ export class MemoryLimit {
     });
   }
 
-  /** Measures from now on, until it is stopped. */
+  /** Starts to measure the memory, until {@link stop} is called. */
   start(): void {
     this.#sample();
     this.#periodic.start();
@@ -83,12 +91,12 @@ export class MemoryLimit {
     return this.#refusals;
   }
 
-  /** The used share of the limit that is nearer, from 0 to 1. */
+  /** The used share of a limit, from 0 to 1: of the two limits, the one of which more is used. */
   get share(): number {
     return shareOf(this.#parts.meter.read());
   }
 
-  /** Counts a refused write, and returns its error: InsufficientStorage. */
+  /** Counts a refused write, and returns its error (507 InsufficientStorage). */
   refuse(): ApiError {
     this.#refusals += 1;
     const message =
@@ -97,8 +105,8 @@ export class MemoryLimit {
   }
 
   /**
-   * Counts objects that were read to be served; `ofKind` objects of the kind are now in memory, still without
-   * indexes. Returns false when no more of them fit.
+   * Counts objects that were read when a server starts. `ofKind` is the number of the kind's objects in memory, which
+   * have no indexes yet. Returns false when no more objects fit into memory.
    */
   load(objects: number, ofKind: number): boolean {
     this.#loaded += objects;
@@ -108,8 +116,8 @@ export class MemoryLimit {
   }
 
   /**
-   * Returns a message about the memory that a start with this many stored objects needs; used after {@link load} has
-   * returned false.
+   * Returns a message that says how much memory a start with this many stored objects needs. It is used after {@link
+   * load} has returned false.
    */
   needOf(objects: number): string {
     const use = this.#parts.meter.read();

@@ -4,9 +4,9 @@ import { runInNewContext } from 'node:vm';
 
 /** The memory of this process, in bytes. */
 export interface MemoryUse {
-  /** Objects of JavaScript that live long, with garbage that is not collected yet. */
+  /** The long-lived JavaScript objects, with garbage that is not collected yet. */
   readonly heap: number;
-  /** V8 ends the process when `heap` exceeds this. */
+  /** The limit of `heap`. V8 ends the process when it is exceeded. */
   readonly heapLimit: number;
   readonly resident: number;
   /** The memory that the system grants: that of the container, or of the machine. */
@@ -16,25 +16,28 @@ export interface MemoryUse {
 /** Measures the memory of a process. */
 export interface MemoryMeter {
   read(): MemoryUse;
-  /** Frees all garbage of the heap at once, which blocks the process: 100 MB take 50 to 100 ms. */
+  /** Frees all garbage of the heap. This blocks the process, for 50 to 100 ms with 100 MB. */
   collect(): void;
 }
 
-/** V8's default for `--max-semi-space-size`, in MiB, by the line of Node. */
+/** V8's default for `--max-semi-space-size`, in MiB, by the major version of Node. */
 const semiSpaces: Readonly<Record<string, number>> = { 20: 16, 22: 16, 24: 64, 26: 32 };
 
 /**
- * The default of other lines. With a value that is too large, the limit is only lower; with one that is too small, V8
- * ends the process before the limit is reached.
+ * The value that is assumed for other versions of Node. If it is too large, the limit is only lower than possible. If
+ * it is too small, V8 ends the process before the limit is reached.
  */
 const largestSemiSpace = 64;
 
-/** The meter of this process, which shares the memory that the system grants with others: `processes` in all. */
+/**
+ * Returns the meter of this process. `processes` is the number of processes that share the memory that the system
+ * grants.
+ */
 export function processMemory(processes: number): MemoryMeter {
   const young = youngBytes([...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)]);
   const heapLimit = getHeapStatistics().heap_size_limit - young;
-  // Without a limit, the system reports 0 or a number beyond all memory. Objects are outside of the heap, so without a
-  // limit only the memory of the machine bounds them.
+  // Without a limit, the system reports 0, or a number larger than the memory. Stored objects are outside of the heap,
+  // so without a limit only the memory of the machine limits them.
   const granted = Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
   const residentLimit = granted / processes;
   return {
@@ -43,7 +46,9 @@ export function processMemory(processes: number): MemoryMeter {
   };
 }
 
-/** The part of `heap_size_limit` that new objects have: objects that stay cannot use it. */
+/**
+ * Returns the part of `heap_size_limit` that is reserved for new JavaScript objects. Long-lived objects cannot use it.
+ */
 function youngBytes(options: readonly string[]): number {
   const flag = /^--max[-_]semi[-_]space[-_]size=(\d+)$/;
   const sizes = options.flatMap((option) => flag.exec(option)?.[1] ?? []);
@@ -58,7 +63,10 @@ function oldBytes(): number {
 
 let gc: (() => void) | undefined;
 
-/** V8's collector. The flag takes effect in contexts that are made after it. */
+/**
+ * Returns a function that runs V8's garbage collector. The flag that enables it affects only contexts that are created
+ * after it.
+ */
 function collector(): () => void {
   if (gc !== undefined) return gc;
   setFlagsFromString('--expose-gc');

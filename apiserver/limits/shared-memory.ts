@@ -1,15 +1,18 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
-/** Counts the memory that all clients share. It has one bound; the holders of one client may take half of it. */
+/**
+ * Counts the memory of holders, such as requests, of all clients. There is one limit for all; the holders of one client
+ * may take half of it.
+ */
 export class SharedMemory<Holder extends object> {
   readonly #maxBytes: number;
   readonly #refusal: string;
   readonly #bound: MemoryBound<Holder>;
   readonly #clients = new WeakMap<Holder, string>();
-  /** The bounds of the clients whose holders are counted now. */
+  /** The limits of the clients whose holders are counted now. */
   readonly #boundOf = new Map<string, MemoryBound<Holder>>();
 
-  /** `refusal` is the message of the error that is thrown beyond the bound. */
+  /** Creates a counter. `refusal` is the message of the error that is thrown beyond the limit. */
   constructor(maxBytes: number, refusal: string) {
     this.#maxBytes = maxBytes;
     this.#refusal = refusal;
@@ -17,8 +20,8 @@ export class SharedMemory<Holder extends object> {
   }
 
   /**
-   * Names the client of a holder, such as the block of its address; called before the holder is counted. Without a client, only
-   * the bound of all applies.
+   * Sets the client of a holder, such as its block of IP addresses. It must be called before the holder is counted.
+   * Without a client, only the limit for all applies.
    */
   nameClient(holder: Holder, client: string): void {
     this.#clients.set(holder, client);
@@ -30,10 +33,10 @@ export class SharedMemory<Holder extends object> {
   }
 
   /**
-   * Counts the bytes of a holder, in place of its previous count. The bound of all never refuses the only holder, and the
-   * bound of a client never refuses the only holder of the client.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when the bytes of all holders exceed the bound, or those of one
-   * client exceed half of it
+   * Sets the number of bytes that are counted for a holder. The limit for all never refuses a holder that is the only
+   * one, and the limit for a client never refuses the only holder of the client.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when the bytes of all holders exceed the limit, or the bytes
+   * of one client exceed half of it
    */
   hold(holder: Holder, bytes: number): void {
     this.#ownOf(holder)?.check(holder, bytes);
@@ -69,20 +72,20 @@ export class SharedMemory<Holder extends object> {
   }
 }
 
-/** Counts the memory that many holders share, and bounds it. */
+/** Counts the memory of many holders, up to a limit. */
 class MemoryBound<Holder extends object> {
   readonly #maxBytes: number;
   readonly #refusal: string;
   readonly #bytesOf = new Map<Holder, number>();
   #bytes = 0;
 
-  /** `refusal`: the message of the error that is thrown beyond the bound. */
+  /** Creates a counter. `refusal` is the message of the error that is thrown beyond the limit. */
   constructor(maxBytes: number, refusal: string) {
     this.#maxBytes = maxBytes;
     this.#refusal = refusal;
   }
 
-  /** True when nothing is counted. */
+  /** True when no holder is counted. */
   get isEmpty(): boolean {
     return this.#bytesOf.size === 0;
   }
@@ -93,8 +96,9 @@ class MemoryBound<Holder extends object> {
   }
 
   /**
-   * Never refuses a holder that is the only one.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when these bytes and those of the other holders exceed the bound
+   * Checks that a holder may have this many bytes. It never refuses a holder that is the only one.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when these bytes and those of the other holders exceed the
+   * limit
    */
   check(holder: Holder, bytes: number): void {
     const others = this.#bytes - (this.#bytesOf.get(holder) ?? 0);

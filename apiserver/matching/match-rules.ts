@@ -6,7 +6,10 @@ export interface MatchRule {
   readonly operations?: readonly string[];
   readonly apiGroups?: readonly string[];
   readonly apiVersions?: readonly string[];
-  /** Plurals, with or without a subresource: `persons`, `persons/status`, `persons/*`, `*`, `*` + `/scale`, `*` + `/*`. */
+  /**
+   * Plurals, with or without a subresource: `persons`, `persons/status`, `persons/*`, `*`; also a star instead of the
+   * plural, followed by `/scale` or by a slash and another star.
+   */
   readonly resources?: readonly string[];
   /** `Cluster`, `Namespaced`, or `*`, the default. */
   readonly scope?: string;
@@ -18,13 +21,13 @@ export interface MatchPath {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
-  /** Empty for the object itself. */
+  /** The subresource; empty for the object itself. */
   readonly subresource: string;
-  /** True when the object is in a namespace; a Namespace itself is not. */
+  /** True when the object is in a namespace; false for a Namespace itself. */
   readonly isNamespaced: boolean;
 }
 
-/** True when one of the rules applies to this path. The same rules as kube-apiserver's. */
+/** True when one of the rules applies to this path, as in kube-apiserver. */
 export function matchesRules(rules: readonly MatchRule[], path: MatchPath): boolean {
   return rules.some((rule) => matchesRule(rule, path));
 }
@@ -44,7 +47,10 @@ function has(list: readonly string[], value: string): boolean {
   return list.includes(value) || list.includes('*');
 }
 
-/** `persons/*` is for the objects as well as for their subresources; `persons` is for the objects alone. */
+/**
+ * Returns whether a pattern matches a path. `persons/*` matches the objects and their subresources; `persons` matches
+ * only the objects.
+ */
 function matchesResource(pattern: string, { plural, subresource }: MatchPath): boolean {
   const slash = pattern.indexOf('/');
   const name = slash < 0 ? pattern : pattern.slice(0, slash);
@@ -53,8 +59,8 @@ function matchesResource(pattern: string, { plural, subresource }: MatchPath): b
 }
 
 /**
- * Finds the version of a kind that rules are for: the version of the request, or with matchPolicy `Equivalent`
- * another served one. Returns undefined when the rules are not for this path.
+ * Returns the version of a kind to which rules apply: the version of the request, or with matchPolicy `Equivalent`
+ * another served version. Returns undefined when the rules do not apply to this path.
  */
 export function matchedVersion(
   { rules = [], matchPolicy = 'Equivalent' }: { readonly rules?: readonly MatchRule[]; readonly matchPolicy?: string },

@@ -18,10 +18,10 @@ export interface WrittenObjects {
   readonly oldObject: ApiObject | undefined;
 }
 
-/** Returns the labels that namespace selectors look at; undefined for an object that is in no namespace. */
+/** Returns the labels with which namespace selectors are compared; undefined for an object that is in no namespace. */
 type NamespaceLabels = () => Labels | undefined;
 
-/** Selectors that were compiled once. */
+/** The compiled selectors of a webhook or a policy. */
 export class CompiledSelectors {
   readonly #namespaces: LabelMatcher;
   readonly #objects: LabelMatcher;
@@ -31,7 +31,10 @@ export class CompiledSelectors {
     this.#objects = selectorOf(objectSelector ?? {});
   }
 
-  /** An object selector matches when it selects the object before or after the write, as in Kubernetes. */
+  /**
+   * Returns whether both selectors match. As in Kubernetes, an object selector matches when it selects the object
+   * before or after the write.
+   */
   match(written: WrittenObjects, namespaceLabels: NamespaceLabels): boolean {
     return this.#matchNamespace(namespaceLabels) && this.#matchObjects(written);
   }

@@ -8,7 +8,7 @@ import type { WrittenObjects } from './match-selectors.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** The namespaces of objects, as selectors and expressions see them. */
+/** Finds the namespaces of objects, for selectors and expressions. */
 export class NamespaceLabels {
   readonly #namespaces: () => Resource | undefined;
   readonly #read = new WeakMap<Entry, ApiObject>();
@@ -18,8 +18,8 @@ export class NamespaceLabels {
   }
 
   /**
-   * Returns the labels that namespace selectors look at: the labels of the object's namespace, or, for a Namespace, its
-   * own labels. Returns undefined when the object is in no namespace.
+   * Returns the labels with which namespace selectors are compared: the labels of the object's namespace, or, for a
+   * Namespace, its own labels. Returns undefined when the object is in no namespace.
    */
   of({ model }: Resource, { object, oldObject }: WrittenObjects): Labels | undefined {
     const written = object ?? oldObject;

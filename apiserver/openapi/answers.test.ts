@@ -9,7 +9,10 @@ import { Person } from './served-models.fixture.ts';
 const version = '/apis/people.example.com/v1alpha1';
 const prefix = 'com.example.people.v1alpha1';
 
-/** Closes objects, so that a field missing from the document is found, and expands `nullable` beside a reference. */
+/**
+ * Converts a schema of the document to one for validation. It allows no undeclared fields, so that a field that the
+ * document does not have is found, and it expands `nullable` in a schema with a reference.
+ */
 function judgingSchema(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if ('properties' in value && 'type' in value) return { additionalProperties: false, ...value };
@@ -17,7 +20,7 @@ function judgingSchema(_key: string, value: unknown): unknown {
   return nullable === true && !('type' in value) ? { anyOf: [{ type: 'null' }, rest] } : value;
 }
 
-describe('The responses in the API documents', () => {
+describe('the responses in the API documents', () => {
   let server: ApiServer;
   let ajv: Ajv;
 
@@ -50,7 +53,7 @@ describe('The responses in the API documents', () => {
     expect(validate(value), JSON.stringify([validate.errors, value])).to.equal(true);
   }
 
-  it('match those of objects, lists, errors and deletions', async () => {
+  it('match the real responses for objects, lists, errors and deletions', async () => {
     const person = {
       apiVersion: 'people.example.com/v1alpha1',
       kind: 'Person',

@@ -9,8 +9,9 @@ export interface ApiSurface {
 }
 
 /**
- * The parts of a surface by group version, under the paths of the index: `apis/<group>/<version>`, `api/<version>`.
- * Sorted by path, and sorted within each: the same surface gives the same documents in any order of registration.
+ * Splits a surface by group version. The keys are the paths of the index: `apis/<group>/<version>`, `api/<version>`.
+ * The map and its parts are sorted, so that the same surface results in the same documents, whatever the order of
+ * registration.
  */
 export function groupVersionsOf({ models, routes }: ApiSurface): ReadonlyMap<string, ApiSurface> {
   const parts = new Map<string, { readonly models: ModelDescriptor[]; readonly routes: EndpointRoute[] }>();
@@ -29,8 +30,8 @@ export function groupVersionsOf({ models, routes }: ApiSurface): ReadonlyMap<str
 }
 
 /**
- * Compares descriptors by identity, since they are frozen and a registration keeps its own; the list of routes may be a
- * new one each time.
+ * Returns whether two surfaces are the same. Descriptors are compared by identity, since they are frozen, and a
+ * registration keeps its descriptor. The list of routes may be a new one at each call.
  */
 export function isSameSurface(before: ApiSurface, now: ApiSurface): boolean {
   const models = new Set(before.models);
@@ -58,7 +59,7 @@ function pathOfModel(model: ModelDescriptor): string {
   return `${model.group === '' ? 'api' : 'apis'}/${apiVersionOf(model)}`;
 }
 
-/** The group version in an endpoint's path `/apis/<group>/<version>/…`. */
+/** Returns the group version in an endpoint's path `/apis/<group>/<version>/…`. */
 function pathOfRoute({ path }: EndpointRoute): string {
   return path.split('/').slice(1, 4).join('/');
 }

@@ -11,13 +11,13 @@ const model = (kind: string, ...components: string[]) => ({
 const prefix = 'com.example.people.v1alpha1';
 
 describe('ComponentNames', () => {
-  it('reverses the domain, and distinguishes the core group from all others', () => {
+  it('reverses the domain, and has a special prefix for the core group', () => {
     const person = model('Person');
     expect(new ComponentNames([person]).of(person, 'Person')).to.equal(`${prefix}.Person`);
     expect(new ComponentNames([person]).of({ ...person, group: '' }, 'Person')).to.equal('core.v1alpha1.Person');
   });
 
-  it('places names that start with the kind beside the kind, and all others below it', () => {
+  it('adds the kind as a prefix to the names of components that do not start with it', () => {
     const person = model('Person', 'PersonSpec', 'Address');
     const names = new ComponentNames([person]);
     expect(names.of(person, 'PersonSpec')).to.equal(`${prefix}.PersonSpec`);

@@ -8,7 +8,10 @@ import type { Fragment } from './open-api.ts';
 
 /** The part of a document for one model, or for the endpoints of a group version. */
 export interface DocumentPiece extends Pick<Fragment, 'tags' | 'paths'> {
-  /** Members of the object of schemas, with commas between them: the large part, which all documents share. */
+  /**
+   * The schemas as members of a JSON object, with commas between them. This is the large part, which all documents
+   * share.
+   */
   readonly schemas: Buffer;
 }
 
@@ -32,7 +35,7 @@ export function jsonMembersOf(object: Readonly<Record<string, unknown>>): string
   return JSON.stringify(object).slice(1, -1);
 }
 
-/** Joins the members of several objects to those of one. */
+/** Joins the members of several objects to the members of one object. */
 export function joinMembers(parts: readonly Buffer[]): readonly Buffer[] {
   return parts.filter(({ length }) => length > 0).flatMap((part, at) => (at === 0 ? [part] : [comma, part]));
 }
@@ -42,7 +45,7 @@ const comma = Buffer.from(',');
 /** The number of bytes that are copied in one step, which takes about two milliseconds with new memory. */
 const bytesPerStep = 2 * 1024 * 1024;
 
-/** The parts one after the other. */
+/** Returns all parts, one after the other, in one buffer. */
 export function* concatenated(parts: readonly Buffer[]): Steps<Buffer> {
   const whole = Buffer.allocUnsafeSlow(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -10,7 +10,7 @@ const { whole, parts } = await documentsOf(surface);
 const all: readonly (readonly [string, OpenApiDocument])[] = [['the whole document', whole], ...parts];
 const people = '/apis/people.example.com/v1alpha1';
 
-/** Every `$ref` in a document. */
+/** Returns all `$ref`s in a document. */
 function referencesIn(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -49,7 +49,7 @@ describe('OpenAPI documents', () => {
         expect(result.valid).to.equal(true);
       });
 
-      it('contains everything that it refers to', () => {
+      it('contains all components to which it refers', () => {
         const held = [
           ...Object.keys(document.components.schemas).map((each) => `#/components/schemas/${each}`),
           ...Object.keys(document.components.responses).map((each) => `#/components/responses/${each}`),
@@ -115,7 +115,7 @@ describe('OpenAPI documents', () => {
     expect(whole.paths[`${people}/persons/{name}`]?.patch?.['x-kubernetes-group-version-kind']).to.deep.equal(gvk);
   });
 
-  it('have the list of a Namespaced kind in all namespaces, and every other operation in one', () => {
+  it('have the list of a Namespaced kind in all namespaces, and all other operations only in one namespace', () => {
     expect(Object.keys(whole.paths).filter((path) => path.endsWith('/machines'))).to.deep.equal([
       `${people}/machines`,
       `${people}/namespaces/{namespace}/machines`,
@@ -173,7 +173,7 @@ describe('OpenAPI documents', () => {
       .that.deep.equals({ $ref: '#/components/schemas/meta.v1.Status' });
   });
 
-  it('distinguish the schemas of two models with one name', () => {
+  it('distinguish two schemas with the same name in two models', () => {
     const { schemas } = whole.components;
     const gv = 'com.example.people.v1alpha1';
     expect(schemas[`${gv}.Machine.Address`]).to.have.nested.property('properties.city');

@@ -13,7 +13,7 @@ export interface DocumentInfo {
   readonly version: string;
 }
 
-/** An OpenAPI 3.0 document of these pieces, as JSON; one step per piece. */
+/** Returns an OpenAPI 3.0 document of these pieces, as JSON. It takes one step for each piece. */
 export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]): Steps<Buffer> {
   const ids = new OperationIds();
   const paths: Buffer[] = [];
@@ -35,7 +35,7 @@ export function* documentOf(info: DocumentInfo, pieces: readonly DocumentPiece[]
   ]);
 }
 
-/** The tags without duplicates: a plugin has one tag for all its endpoints. */
+/** Returns the tags without duplicates. A plugin has one tag for all its endpoints. */
 export function tagsOf(pieces: readonly DocumentPiece[]): DocumentPiece['tags'] {
   const tags = new Map(pieces.flatMap((piece) => piece.tags.map((tag) => [tag.name, tag])));
   return [...tags.values()];

@@ -7,7 +7,7 @@ import { routes } from './served-models.fixture.ts';
 const greeting = '/apis/api.people.example.com/v1alpha1/persons/{name}/greeting';
 
 describe('endpointFragment', () => {
-  it('shows the query, body and response of an endpoint, under its plugin', () => {
+  it('shows the query, body and response of an endpoint, under the tag of its plugin', () => {
     const { paths, tags } = endpointFragment(routes);
     expect(tags.map(({ name }) => name)).to.deep.equal(['Plugin old', 'Plugin people']);
     const get = paths[greeting]?.get;
@@ -27,7 +27,7 @@ describe('endpointFragment', () => {
     expect(paths[greeting]?.parameters?.map(({ name }) => name)).to.deep.equal(['name']);
   });
 
-  it('shows the first of two routes for one method and path', () => {
+  it('shows only the first of two routes for the same method and path', () => {
     const route = { method: 'GET', path: '/apis/a.b/v1/x', owner: 'p' };
     const { paths } = endpointFragment([
       { ...route, summary: 'first' },

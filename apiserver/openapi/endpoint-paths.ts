@@ -9,8 +9,8 @@ import { openApiSchema } from './open-api-schema.ts';
 import { errorsOf } from './responses.ts';
 
 /**
- * Endpoints of plugins (spec 4.3). Of two routes for one method and path, the first is shown, which is also the one
- * served.
+ * Returns the part of a document about endpoints of plugins (spec 4.3). If two routes have the same method and path,
+ * the first one is shown, which is also the one that handles requests.
  */
 export function endpointFragment(routes: readonly EndpointRoute[]): Fragment {
   const paths: Record<string, PathItem> = {};
@@ -18,7 +18,7 @@ export function endpointFragment(routes: readonly EndpointRoute[]): Fragment {
   for (const route of routes) {
     const method = methods.find((each) => each === route.method.toLowerCase());
     if (method === undefined) continue;
-    // Paths that differ only in the names of variables are one path, shown with the first names.
+    // Paths that differ only in the names of variables are shown as one path, with the names that come first.
     const shape = route.path.replaceAll(/\{[^}]*\}/g, '{}');
     const path = known.get(shape) ?? route.path;
     known.set(shape, path);
@@ -26,7 +26,7 @@ export function endpointFragment(routes: readonly EndpointRoute[]): Fragment {
   }
   const owners = [...new Set(routes.map(({ owner }) => owner))].sort();
   return {
-    tags: owners.map((owner) => ({ name: tagOf(owner), description: 'Endpoints of its own.' })),
+    tags: owners.map((owner) => ({ name: tagOf(owner), description: 'Endpoints of the plugin.' })),
     paths,
     schemas: {},
   };
@@ -37,7 +37,10 @@ function itemOf(path: string): PathItem {
   return names.length === 0 ? {} : { parameters: [...new Set(names)].map((name) => pathParameter(name)) };
 }
 
-/** Invalid JSON from an author must not break the document: the route is then shown without its description. */
+/**
+ * Returns the operation of a route. If the author's description cannot be written as JSON, the route is shown without
+ * it, so that the document is still valid.
+ */
 function shownOperation(route: EndpointRoute, method: Method, path: string): OpenApiOperation {
   try {
     return JSON.parse(JSON.stringify(operationOf(route, method, path))) as OpenApiOperation;
@@ -74,8 +77,8 @@ function jsonContent(schema: JsonSchema): { readonly 'application/json': { reado
 }
 
 /**
- * A schema of an endpoint cannot refer to named schemas. One that cannot be JSON (an object that contains itself)
- * must not break the document.
+ * Returns the schema of an endpoint, which cannot refer to named schemas. A schema that cannot be written as JSON, such
+ * as an object that contains itself, is replaced, so that the document is still valid.
  */
 function schemaOf(schema: JsonSchema): OpenApiSchema {
   try {

@@ -8,7 +8,7 @@ import { servedModels } from './served-models.fixture.ts';
 
 const node = { $ref: '#/$defs/Node' };
 
-/** A schema that refers to itself in every way, with fields of every form. */
+/** A model whose schema refers to itself in all possible ways, and has fields of all types. */
 const tree: Model = defineModel({
   gvk: 'trees.example.com/v1/Tree',
   plural: 'trees',
@@ -40,7 +40,7 @@ const tree: Model = defineModel({
   },
 });
 
-describe('The example body of a model that refers to itself', () => {
+describe('the example body of a model that refers to itself', () => {
   let server: ApiServer;
 
   before(async () => {
@@ -68,7 +68,7 @@ describe('The example body of a model that refers to itself', () => {
     });
   }
 
-  it('has a value for each field, and stops where a schema repeats', () => {
+  it('has a value for each field, and leaves out fields whose schema repeats', () => {
     const { descriptor } = server.schemeManager.register(tree);
     expect(exampleBody(descriptor)).to.deep.equal({
       apiVersion: 'trees.example.com/v1',
@@ -89,12 +89,12 @@ describe('The example body of a model that refers to itself', () => {
     });
   });
 
-  it('is absent for other models, for which tools generate their own', () => {
+  it('is absent for other models, for which tools generate an example', () => {
     const [, , machine] = servedModels();
     expect(machine && exampleBody(machine)).to.equal(undefined);
   });
 
-  it('is bounded for schemas of any size', () => {
+  it('has a limited number of values for schemas of any size', () => {
     const names = Array.from({ length: 2000 }, (_, number) => `field${number}`);
     const fields = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]));
     const wide = defineModel({

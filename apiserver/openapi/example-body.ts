@@ -7,14 +7,14 @@ const maxValues = 500;
 const referencePrefix = '#/components/schemas/';
 
 /**
- * An example object for a model whose schema refers to itself; undefined for all other models. Tools make example
- * bodies by themselves, but put a string where a schema recurses, which the server refuses. Here recursive fields are
- * left out.
+ * Returns an example object for a model whose schema refers to itself; undefined for all other models. Tools generate
+ * example bodies, but they use a string where a schema is recursive, which the server would refuse. This example leaves
+ * out recursive fields.
  */
 export function exampleBody(model: ModelDescriptor): object | undefined {
   const root = model.components[model.schemaName];
   if (root === undefined || !refersToItself(model)) return undefined;
-  // The status is left out, because controllers set it, and metadata, because it has an example of its own.
+  // The status is left out, because controllers set it. metadata is left out, because its schema has its own example.
   const {
     metadata: _metadata,
     status: _status,
@@ -28,8 +28,8 @@ export function exampleBody(model: ModelDescriptor): object | undefined {
 }
 
 /**
- * True when a component leads back to itself: after removing, again and again, those that no other refers to, some
- * are left.
+ * True when a component refers to itself, directly or through others. The function repeatedly removes components to
+ * which no other refers; if some are left, they form a cycle.
  */
 function refersToItself({ components }: ModelDescriptor): boolean {
   const targets = new Map(Object.entries(components).map(([name, schema]) => [name, targetsOf(schema)]));
@@ -47,7 +47,7 @@ function refersToItself({ components }: ModelDescriptor): boolean {
   return free.length < targets.size;
 }
 
-/** The components that a schema refers to, anywhere in it. */
+/** Returns the components to which any part of a schema refers. */
 function targetsOf(schema: JsonSchema): ReadonlySet<string> {
   const targets = new Set<string>();
   const waiting = [schema];
@@ -62,7 +62,7 @@ function targetsOf(schema: JsonSchema): ReadonlySet<string> {
   return targets;
 }
 
-/** Makes values that schemas accept. `undefined` means that the field is left out. */
+/** Creates values that schemas accept. `undefined` means that the field is left out. */
 class ExampleMaker {
   readonly #components: ModelDescriptor['components'];
   #values = 0;
@@ -71,7 +71,7 @@ class ExampleMaker {
     this.#components = components;
   }
 
-  /** `path`: the components that contain the schema. */
+  /** Returns an example value of a schema. `path` has the components that contain the schema. */
   valueOf(schema: JsonSchema, path: readonly string[]): unknown {
     this.#values += 1;
     if (this.#values > maxValues) return undefined;
@@ -90,7 +90,7 @@ class ExampleMaker {
     return target === undefined || path.includes(name) ? undefined : this.valueOf(target, [...path, name]);
   }
 
-  /** An object; undefined when a field that it requires would be left out. */
+  /** Returns an example object; undefined when a required field would be left out. */
   #object({ properties = {}, required }: JsonSchema, path: readonly string[]): unknown {
     const fields: Record<string, unknown> = {};
     const needed = new Set(required);
@@ -109,7 +109,7 @@ class ExampleMaker {
   }
 }
 
-/** Strings by format. A field with a pattern is left out, since only its author knows what matches. */
+/** Example strings, by format. A field with a pattern is left out, since only its author knows a matching text. */
 const texts: Readonly<Record<string, string>> = {
   'date-time': '2026-01-01T00:00:00Z',
   date: '2026-01-01',
@@ -132,7 +132,7 @@ function simpleValue(schema: JsonSchema): unknown {
   return 'string'.padEnd(minLength, 'x').slice(0, maxLength);
 }
 
-/** The minimum, otherwise the maximum. */
+/** Returns a number that a schema allows: the minimum, otherwise the maximum. */
 function simpleNumber(schema: JsonSchema): number | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf = 1 } = schema;
   const isFit = (value: number): boolean =>

@@ -1,7 +1,10 @@
 import type { OpenApiSchema } from './open-api.ts';
 import { schemaReference } from './open-api.ts';
 
-/** Names of the schemas that all kinds share. No group can be named `meta` or `autoscaling`: they have no dot. */
+/**
+ * The names of the schemas that all kinds share. They cannot collide with groups, because `meta` and `autoscaling` have
+ * no dot.
+ */
 export const meta = {
   objectMeta: 'meta.v1.ObjectMeta',
   ownerReference: 'meta.v1.OwnerReference',
@@ -21,8 +24,8 @@ const free: OpenApiSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fie
 const objectMeta: OpenApiSchema = {
   type: 'object',
   description: 'Metadata of a stored object.',
-  // Tools make their sample bodies from it. It leaves out the fields that the server sets, which would be refused at
-  // creation.
+  // Tools generate example bodies from this example. It leaves out the fields that the server sets, which a creation
+  // may not have.
   example: { name: 'example' },
   properties: {
     name: {
@@ -33,11 +36,15 @@ const objectMeta: OpenApiSchema = {
     },
     generateName: { ...text, description: 'Prefix of a generated name, used at creation when name is absent.' },
     namespace: { ...text, description: 'Only for kinds of scope Namespaced.' },
-    uid: { ...text, readOnly: true, description: 'Random UUID of this incarnation.' },
+    uid: {
+      ...text,
+      readOnly: true,
+      description: 'Random UUID. An object that is deleted and created again has another one.',
+    },
     version: {
       type: 'integer',
       description:
-        'Optimistic lock: 1 at creation, and 1 more after each write that changes something. An update may only send the stored value.',
+        'Counter for optimistic locking: 1 at creation, and 1 more after each write that changes the object. An update may only send the stored value.',
     },
     resourceVersion: {
       ...text,
@@ -47,20 +54,20 @@ const objectMeta: OpenApiSchema = {
     generation: {
       type: 'integer',
       readOnly: true,
-      description: 'Counts the changes of anything outside metadata and status.',
+      description: 'Increases with each change of the object outside of metadata and status.',
     },
     creationTimestamp: { ...text, format: 'date-time', readOnly: true },
     deletionTimestamp: {
       ...text,
       format: 'date-time',
       readOnly: true,
-      description: 'Set when the object is declared deleted; it stays readable until its last finalizer is gone.',
+      description: 'Set when the object is declared deleted. It can still be read until its last finalizer is removed.',
     },
     deletionGracePeriodSeconds: { type: 'integer', readOnly: true },
     finalizers: {
       type: 'array',
       items: text,
-      description: 'Tasks that must be done before the object is removed. A set.',
+      description: 'Names of the tasks that must be done before the object is removed. The list is a set.',
     },
     labels: { ...texts, description: 'Keys and values by which objects are selected.' },
     annotations: { ...texts, description: 'Free-form information, at most 256 KiB in all.' },
@@ -71,7 +78,7 @@ const objectMeta: OpenApiSchema = {
 
 const ownerReference: OpenApiSchema = {
   type: 'object',
-  description: 'An owner of the object; when none of its owners is left, the object is deleted.',
+  description: 'An owner of the object. When all its owners are deleted, the object is deleted.',
   required: ['apiVersion', 'kind', 'name', 'uid'],
   properties: {
     apiVersion: text,
@@ -88,7 +95,7 @@ const listMeta: OpenApiSchema = {
   required: ['resourceVersion'],
   properties: {
     resourceVersion: { ...text, description: 'Revision of the list: a watch from it receives all later changes.' },
-    continue: { ...text, description: 'Gives the next chunk; absent in the last one.' },
+    continue: { ...text, description: 'Token with which a client requests the next chunk; absent in the last chunk.' },
     remainingItemCount: { type: 'integer', minimum: 0 },
   },
 };
@@ -187,7 +194,7 @@ const replicas: OpenApiSchema = { type: 'integer', format: 'int32', minimum: 0 }
 
 const scale: OpenApiSchema = {
   type: 'object',
-  description: 'The desired and the present number of replicas of an object.',
+  description: 'The desired and the current number of replicas of an object.',
   required: ['apiVersion', 'kind', 'metadata'],
   properties: {
     apiVersion: { ...text, enum: ['autoscaling/v1'] },

@@ -33,12 +33,12 @@ import {
 } from './parameters.ts';
 import { errorsOf, objectContent } from './responses.ts';
 
-/** The tag of a kind's operations. */
+/** Returns the tag of a kind's operations. */
 export function tagOfKind(model: GroupVersionKind): string {
   return `${model.kind} (${apiVersionOf(model)})`;
 }
 
-/** The generated part of the API of one kind (spec 4.1). */
+/** Returns the part of a document about the generated API of one kind (spec 4.1). */
 export function* modelFragment(model: ModelDescriptor, names: ComponentNames): Steps<Fragment> {
   const { kind } = model;
   const tag = { name: tagOfKind(model), description: `Objects of the kind ${kind}.` };
@@ -82,7 +82,7 @@ function scopedPaths(
   };
 }
 
-/** The operations that read, replace and patch an object, or a part of it. */
+/** Returns the operations that read, replace and patch an object, or a part of it. */
 function subresource(operations: ModelOperations, part?: Part): PathItem {
   return { get: operations.get(part), put: operations.update(part), patch: operations.patch(part) };
 }
@@ -118,7 +118,7 @@ class ModelOperations {
   readonly #list: OpenApiSchema;
   readonly #example: object | undefined;
 
-  /** Namespaces have no deletecollection. */
+  /** False for Namespaces, which do not have deletecollection. */
   get hasDeleteCollection(): boolean {
     return !isNamespaceKind(this.#model);
   }

@@ -9,7 +9,7 @@ import { openApiSchema } from './open-api-schema.ts';
 
 const referencePrefix = '#/components/schemas/';
 
-/** All schemas that a model's documents refer to: its components, and its list. */
+/** Returns all schemas to which the documents of a model refer: its components, and its list. */
 export function* modelSchemas(
   model: ModelDescriptor,
   names: ComponentNames,
@@ -28,7 +28,7 @@ export function* modelSchemas(
   return schemas;
 }
 
-/** The schema of the object with its group, version and kind, by which `kubectl explain` finds it. */
+/** Returns the schema of the object with its group, version and kind, by which `kubectl explain` finds the schema. */
 function withEnvelope(model: ModelDescriptor, schema: OpenApiSchema): OpenApiSchema {
   const { group, version, kind } = model;
   const declared = schema['properties'];

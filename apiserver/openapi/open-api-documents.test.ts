@@ -5,7 +5,7 @@ import type { ApiSurface } from './api-surface.ts';
 import { OpenApiDocuments } from './open-api-documents.ts';
 import { routes, servedModels } from './served-models.fixture.ts';
 
-/** A model that records when its schema is read. */
+/** Returns a model that calls `onRead` when its schema is converted. */
 function watchedModel(kind: string, onRead: () => void, description = ''): ModelDescriptor {
   const model = defineModel({
     group: 'watched.example.com',
@@ -21,7 +21,7 @@ function watchedModel(kind: string, onRead: () => void, description = ''): Model
   const components = Object.fromEntries(
     Object.entries(model.components).map(([name, schema]) => {
       const get = (target: object, property: string | symbol): unknown => {
-        // Converting a schema reads this keyword; hashing does not.
+        // The conversion of a schema reads this keyword; the computation of its hash does not.
         if (property === 'x-kubernetes-int-or-string') onRead();
         return Reflect.get(target, property) as unknown;
       };
@@ -56,7 +56,7 @@ describe('OpenApiDocuments', () => {
     }
   });
 
-  it('are made once for all simultaneous requests, and again when another kind or endpoint is served', async () => {
+  it('are built once for all simultaneous requests, and again when the served kinds or endpoints change', async () => {
     const [first, same] = await Promise.all([bytesAt('/openapi.json'), bytesAt('/openapi.json')]);
     expect(same).to.equal(first);
     surface = { models: [...models], routes: routes.map((route) => ({ ...route })) };
@@ -83,7 +83,7 @@ describe('OpenApiDocuments', () => {
       expect((await newer.find(path))?.hash, path).not.to.equal(await hashAt(path));
   });
 
-  it('exist for served kinds only', async () => {
+  it('exist only for served kinds', async () => {
     const path = '/openapi/v3/apis/people.example.com/v1alpha1';
     expect(await documents.find(path)).not.to.equal(undefined);
     surface = { models: [], routes };
@@ -92,7 +92,7 @@ describe('OpenApiDocuments', () => {
       expect(await documents.find(none), none).to.equal(undefined);
   });
 
-  it('of one group version are made without the schemas of others, and the index and a hash without any', async () => {
+  it('are built from the schemas of one group version only; the index and the hashes read no schema', async () => {
     const read: string[] = [];
     const other = watchedModel('Other', () => read.push('Other'));
     const one = { ...watchedModel('One', () => read.push('One')), group: 'one.example.com' };
@@ -105,7 +105,7 @@ describe('OpenApiDocuments', () => {
     expect(new Set(read)).to.deep.equal(new Set(['One']));
   });
 
-  it('are made again from changed parts, and reuse the unchanged ones', async () => {
+  it('are built again after a change, and reuse the parts that did not change', async () => {
     const read: string[] = [];
     const stays = watchedModel('Stays', () => read.push('Stays'));
     surface = { models: [stays, watchedModel('Changes', () => undefined)], routes: [] };

@@ -11,21 +11,21 @@ import { documentOf } from './document.ts';
 import { hashOf, surfaceHash } from './surface-hashes.ts';
 import { swaggerOf } from './swagger.ts';
 
-/** A document that is available. */
+/** A document that clients can request. */
 export interface ServedDocument {
   /**
-   * Hexadecimal: equal documents have equal hashes on every server of the same version. Known without building the
-   * document.
+   * A hash in hexadecimal digits. Equal documents have equal hashes on all servers of the same version. It is known
+   * before the document is built.
    */
   readonly hash: string;
-  /** Builds the document, or takes it from the cache. */
+  /** Returns the document from the cache, or builds it. */
   bytes(): Promise<Buffer>;
 }
 
 export interface OpenApiDocumentsParts {
-  /** The present surface of the API. */
+  /** Returns the current API of the server. */
   readonly surface: () => ApiSurface;
-  /** The API's version, for `info.version`. */
+  /** The version of the API, for `info.version`. */
   readonly version: string;
 }
 
@@ -35,8 +35,9 @@ const maxCachedBytes = 32 * 1024 * 1024;
 type Groups = ReadonlyMap<string, ApiSurface>;
 
 /**
- * The documents, by path. Each is built when a client requests it, in steps that leave room for other requests, from
- * pieces that are built once per model: after a change of one model, only that model's piece is built again.
+ * The documents, by path. A document is built when a client requests it, in steps between which other requests run. It
+ * consists of pieces that are built once for each model. After a change of one model, only the piece of this model is
+ * built again.
  */
 export class OpenApiDocuments {
   readonly #options: OpenApiDocumentsParts;
@@ -48,7 +49,10 @@ export class OpenApiDocuments {
     sizeOf: ({ length }) => length + 1,
   });
   readonly #underWay = new Map<string, Promise<Buffer>>();
-  /** The piece of a model for a set of schema names, which other kinds of its group version may change. */
+  /**
+   * The piece of each model, with the names of its schemas. If other kinds of its group version change these names, the
+   * piece is built again.
+   */
   readonly #pieces = new WeakMap<ModelDescriptor, { readonly names: string; readonly piece: Promise<DocumentPiece> }>();
 
   constructor(parts: OpenApiDocumentsParts) {
@@ -56,8 +60,8 @@ export class OpenApiDocuments {
   }
 
   /**
-   * The document at `/openapi/v3`, `/openapi/v3/<path of the index>`, `/openapi/v2` or `/openapi.json`; undefined for
-   * any other path.
+   * Returns the document at `/openapi/v3`, `/openapi/v3/<path of the index>`, `/openapi/v2` or `/openapi.json`;
+   * undefined for any other path.
    */
   async find(path: string): Promise<ServedDocument | undefined> {
     const { groups, kinds } = this.#parts();
@@ -77,7 +81,7 @@ export class OpenApiDocuments {
     return { title, version: this.#options.version };
   }
 
-  /** The group versions, with and without endpoints. */
+  /** Returns the group versions, with endpoints and without them. */
   #parts(): { readonly groups: Groups; readonly kinds: Groups } {
     const surface = this.#options.surface();
     if (this.#known === undefined || !isSameSurface(this.#known.surface, surface)) {

@@ -23,7 +23,7 @@ describe('openApiSchema', () => {
     expect(convert(schema)).to.deep.equal(schema);
   });
 
-  it('keeps a reference without siblings, and puts one with siblings into allOf, where they have an effect', () => {
+  it('keeps a reference without siblings, and moves a reference with siblings into allOf, so that the siblings have an effect', () => {
     const $ref = '#/components/schemas/Known';
     expect(convert({ $ref })).to.deep.equal(reference);
     expect(convert({ $ref, nullable: true, allOf: [{ type: 'string' }] })).to.deep.equal({
@@ -32,12 +32,12 @@ describe('openApiSchema', () => {
     });
   });
 
-  it('makes an unresolved reference accept any value', () => {
+  it('converts an unresolved reference to a schema that accepts any value', () => {
     expect(convert({ $ref: '#/elsewhere' })).to.deep.equal({});
     expect(convert({ $ref: '#/elsewhere', title: 't' })).to.deep.equal({ title: 't' });
   });
 
-  it('writes const as an enum, and adds null to the enum of a nullable one', () => {
+  it('writes const as an enum, and adds null to the enum of a nullable schema', () => {
     expect(convert({ const: 3 })).to.deep.equal({ enum: [3] });
     expect(convert({ type: 'string', enum: ['a'], nullable: true })).to.deep.equal({
       type: 'string',
@@ -67,7 +67,7 @@ describe('openApiSchema', () => {
     expect(convert({ type: 'string', pattern: '(?i)a(?P<x>b)' })).to.deep.equal({ type: 'string' });
   });
 
-  it('takes a step every 500 schemas, at any place in the document', () => {
+  it('takes a step after every 500 schemas, wherever they are in the document', () => {
     const list = Array.from({ length: 600 }, (): JsonSchema => ({ type: 'string' }));
     const properties = Object.fromEntries(list.map((each, at) => [`p${at}`, each]));
     const schema: JsonSchema = { properties, allOf: list, items: { not: { additionalProperties: { anyOf: list } } } };

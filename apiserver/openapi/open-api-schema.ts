@@ -3,10 +3,11 @@ import type { Steps } from '../turns/steps.ts';
 import type { OpenApiSchema } from './open-api.ts';
 import { schemaReference } from './open-api.ts';
 
-/** The component that a `$ref` points to, by its name in the document; undefined when there is none. */
+/** Returns the name that the target of a `$ref` has in the document; undefined when there is no target. */
 export type NameOfReference = (reference: string) => string | undefined;
 
-// The keywords with the same meaning here and in OpenAPI 3.0, whose schemas allow no unknown keyword.
+// These keywords have the same meaning in our schemas and in OpenAPI 3.0. Only they are copied, because OpenAPI 3.0
+// allows no unknown keywords.
 const sameKeywords = [
   'title',
   'description',
@@ -43,9 +44,9 @@ interface Conversion {
 }
 
 /**
- * Converts one of our schemas to strict OpenAPI 3.0: `const` becomes an enum of one value, an exclusive bound is a
- * flag, the null of a nullable enum is listed, and a `$ref` with siblings moves into `allOf`, since siblings of a
- * `$ref` would be ignored.
+ * Converts one of our schemas to strict OpenAPI 3.0. `const` becomes an enum of one value, an exclusive bound becomes a
+ * flag, and null is added to a nullable enum. A `$ref` with siblings moves into `allOf`, since siblings of a `$ref`
+ * would be ignored.
  */
 export function openApiSchema(schema: JsonSchema, nameOf: NameOfReference): Steps<OpenApiSchema> {
   return convert(schema, { nameOf, nodes: 0 });
@@ -84,7 +85,8 @@ function valuesOf(schema: JsonSchema): OpenApiSchema {
 }
 
 /**
- * The server's patterns are RE2's. A pattern that a browser cannot compile is left out, since tools would fail on it.
+ * Returns the pattern of a schema. The server's patterns are those of RE2. A pattern that JavaScript cannot compile is
+ * left out, since tools would fail.
  */
 function patternOf({ pattern }: JsonSchema): OpenApiSchema {
   if (pattern === undefined) return {};
@@ -104,8 +106,8 @@ function boundsOf({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Json
 }
 
 /**
- * Returns a bound in the form of OpenAPI. In JSON Schema 2020-12, an exclusive bound is a number of its own; of two
- * bounds, the tighter one is enough.
+ * Returns a bound in the form of OpenAPI. In JSON Schema 2020-12, an exclusive bound is a separate number, so a schema
+ * may have two bounds; the tighter one is enough.
  */
 function boundOf(
   name: 'minimum' | 'maximum',
@@ -128,7 +130,7 @@ function* childrenOf(schema: JsonSchema, conversion: Conversion): Steps<OpenApiS
   if (properties !== undefined) {
     const converted: [string, OpenApiSchema][] = [];
     for (const [name, child] of Object.entries(properties)) converted.push([name, yield* convert(child, conversion)]);
-    // Copies own properties with any name, `__proto__` too.
+    // Object.fromEntries creates own properties with any name, also `__proto__`.
     children['properties'] = Object.fromEntries(converted);
   }
   if (required !== undefined && required.length > 0) children['required'] = required;

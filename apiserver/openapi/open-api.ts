@@ -1,7 +1,7 @@
-/** A schema object of OpenAPI 3.0; one with `$ref` has no other keyword. */
+/** A schema object of OpenAPI 3.0. A schema with `$ref` has no other keyword. */
 export type OpenApiSchema = Readonly<Record<string, unknown>>;
 
-/** `#/components/schemas/<name>` as a schema. */
+/** Returns a schema that refers to `#/components/schemas/<name>`. */
 export function schemaReference(name: string): OpenApiSchema {
   return { $ref: `#/components/schemas/${name}` };
 }

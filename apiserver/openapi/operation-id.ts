@@ -2,8 +2,8 @@ import type { Fragment, OpenApiOperation, PathItem } from './open-api.ts';
 import { methods } from './open-api.ts';
 
 /**
- * Joins words into an id such as `listPeopleExampleComV1alpha1Person`: each word but the first with a capital;
- * characters other than letters and digits separate words.
+ * Joins words into an id such as `listPeopleExampleComV1alpha1Person`. Each word but the first begins with a capital.
+ * Characters other than letters and digits separate words.
  */
 export function operationId(...words: readonly string[]): string {
   const parts = words.flatMap((word) => word.split(/[^A-Za-z0-9]+/)).filter((part) => part !== '');
@@ -11,13 +11,13 @@ export function operationId(...words: readonly string[]): string {
 }
 
 /**
- * Makes the operation ids of one document unique by adding a number to repeated ones: `a-b.com` and `a.b.com` give the
- * same words.
+ * Makes the operation ids of one document unique, by adding a number to repeated ids. For example, `a-b.com` and
+ * `a.b.com` result in the same words.
  */
 export class OperationIds {
   readonly #seen = new Map<string, number>();
 
-  /** The paths, with ids that differ from all earlier ones. */
+  /** Returns the paths, with operation ids that differ from all earlier ones. */
   unique(paths: Fragment['paths']): Fragment['paths'] {
     return Object.fromEntries(
       Object.entries(paths).map(([path, item]): [string, PathItem] => {

@@ -33,10 +33,10 @@ const readable: readonly Parameter[] = [
   ),
 ];
 
-/** Parameters of GET on an object. */
+/** The parameters of GET on an object. */
 export const getParameters: readonly Parameter[] = [resourceVersion, ...readable];
 
-/** Parameters of POST and PUT. kubectl looks for dryRun and fieldValidation of PATCH before it sends either. */
+/** The parameters of POST and PUT. kubectl uses dryRun and fieldValidation only if the document has them for PATCH. */
 export const writeParameters: readonly Parameter[] = [
   dryRun,
   query(
@@ -50,7 +50,7 @@ export const writeParameters: readonly Parameter[] = [
 /** Parameters of PATCH. */
 export const patchParameters: readonly Parameter[] = [
   ...writeParameters,
-  query('force', flag, 'For apply patches: take over fields that others manage.'),
+  query('force', flag, 'For apply patches: take over fields that other managers own.'),
 ];
 
 /** Parameters of DELETE. */
@@ -59,14 +59,14 @@ export const deleteParameters: readonly Parameter[] = [
   query(
     'propagationPolicy',
     { ...text, enum: ['Foreground', 'Background', 'Orphan'] },
-    'The effect on the objects that this one owns.',
+    'The effect of the deletion on the dependents of the object.',
   ),
   query('orphanDependents', flag, 'The old form of propagationPolicy.'),
 ];
 
-/** Parameters that select objects of a kind. */
+/** Returns the parameters that select objects of a kind. */
 export function selectionParameters(model: ModelDescriptor): readonly Parameter[] {
-  // Descriptions are Markdown: a < outside of code starts a tag.
+  // The texts are code spans, because descriptions are Markdown, where a < outside of code starts a tag.
   const grammar = '`key=value`, `key!=value`, `key`, `!key`, `key in (a,b)`, `key notin (a,b)`';
   return [
     query('labelSelector', text, `Requirements on labels, joined by commas: ${grammar}, \`key>n\`, \`key<n\`.`),
@@ -78,7 +78,7 @@ export function selectionParameters(model: ModelDescriptor): readonly Parameter[
   ];
 }
 
-/** Parameters of GET on a collection: selection, order, pages or chunks, and watches. */
+/** Returns the parameters of GET on a collection: for the selection, the order, pages or chunks, and watches. */
 export function listParameters(model: ModelDescriptor): readonly Parameter[] {
   return [
     ...selectionParameters(model),
@@ -116,10 +116,10 @@ const watchParameters: readonly Parameter[] = [
   query(
     'watch',
     flag,
-    'Respond with changes, from resourceVersion on, until the client disconnects or the time is over.',
+    'Respond with changes after resourceVersion, until the client disconnects or the timeout passes.',
   ),
   query('allowWatchBookmarks', flag, 'For watches: send bookmarks.'),
-  query('sendInitialEvents', flag, 'For watches: send the present objects first.'),
+  query('sendInitialEvents', flag, 'For watches: send the current objects first.'),
   query(
     'timeoutSeconds',
     { type: 'integer', minimum: 0 },
@@ -131,7 +131,7 @@ function query(name: string, schema: OpenApiSchema, description: string): Parame
   return { name, in: 'query', description, schema };
 }
 
-/** Describes the fields by which lists may select and sort. */
+/** Returns the names of the fields by which lists may select and sort. */
 function fieldsOf({ indexes }: ModelDescriptor): string {
   return [...defaultIndexes(), ...indexes].map(({ name }) => name).join(', ');
 }

@@ -29,7 +29,7 @@ const errorContent: Content = {
   'application/problem+json': { schema: schemaReference(meta.problem) },
 };
 
-/** The errors that operations refer to, by name. */
+/** The errors to which operations refer, by name. */
 export const documentedErrors: Readonly<Record<string, Response>> = Object.fromEntries(
   Object.entries(descriptions).map(([name, description]) => [name, { description, content: errorContent }]),
 );
@@ -39,7 +39,10 @@ export function errorsOf(...names: readonly ErrorName[]): Readonly<Record<string
   return Object.fromEntries([...names, 'Error' as const].map((name) => [codes[name], responseReference(name)]));
 }
 
-/** The content that the server writes and reads as JSON or YAML. Without an example, tools make one from the schema. */
+/**
+ * Returns the content of a body that the server accepts and sends as JSON or YAML. Without an example, tools generate
+ * one from the schema.
+ */
 export function objectContent(schema: OpenApiSchema, example?: object): Content {
   const content = { schema, ...(example === undefined ? {} : { example }) };
   return { 'application/json': content, 'application/yaml': content };

@@ -7,7 +7,10 @@ export const securitySchemes: Schemes = {
   BearerToken: { type: 'http', scheme: 'bearer', description: tokens },
 };
 
-/** The credentials in Swagger 2.0, which has no bearer tokens: the whole header, as in Kubernetes' documents. */
+/**
+ * The credentials in Swagger 2.0, which has no scheme for bearer tokens. So they are described as a whole header, as in
+ * Kubernetes' documents.
+ */
 export const securityDefinitions: Schemes = {
   BearerToken: {
     type: 'apiKey',
@@ -17,5 +20,5 @@ export const securityDefinitions: Schemes = {
   },
 };
 
-/** Either no credential, for sessions and open servers, or a token. */
+/** The required credentials: a token, or none, for sessions and for servers without authentication. */
 export const security: readonly Readonly<Record<string, readonly string[]>>[] = [{}, { BearerToken: [] }];

@@ -6,7 +6,7 @@ import type { ApiSurface } from './api-surface.ts';
 import type { OpenApiDocument } from './open-api.ts';
 import { SchemeManager } from '../registry/kinds/scheme-manager.ts';
 
-/** The spec's example: it refers to itself. */
+/** The example of the specification, whose schema refers to itself. */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
 export class Person extends AbstractExtension {
   @Schema({ requireMode: 'REQUIRED', type: () => PersonSpec }) spec!: PersonSpec;
@@ -20,14 +20,14 @@ export class PersonSpec {
   @Schema({ type: () => Person, nullable: true, description: 'Another person' }) otherPerson?: Person | null;
 }
 
-/** Revision 2.9: the fields are on the class, in another group under the same names. */
+/** A kind of revision 2.9, with fields on the class. It is in another group, and has the same names. */
 @GVK({ group: 'old-people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons' })
 class FlatPerson extends AbstractExtension {
   @Schema({ type: 'string', maxLength: 100 }) name?: string;
   @Schema({ type: () => FlatPerson }) otherPerson?: FlatPerson;
 }
 
-/** Namespaced, with status; schemas in every form that libraries write. */
+/** A Namespaced kind with a status, and with schemas in the forms that libraries generate. */
 const machine: ModelDescriptor = defineModel({
   gvk: 'people.example.com/v1alpha1/Machine',
   plural: 'machines',
@@ -67,7 +67,9 @@ const machine: ModelDescriptor = defineModel({
   },
 });
 
-/** A kind with the name of another kind's list, and a schema with the name of one of Machine's. */
+/**
+ * A kind with the name of the list of another kind, Machine. One of its schemas has the name of a schema of Machine.
+ */
 const machineList: ModelDescriptor = defineModel({
   gvk: 'people.example.com/v1alpha1/MachineList',
   plural: 'machine-lists',
@@ -87,7 +89,7 @@ const token: ModelDescriptor = defineModel({
 
 const all: readonly Model[] = [Person, FlatPerson, machine, machineList, token];
 
-/** Descriptors of models of every form: all of them can be registered. */
+/** Returns descriptors of models of all forms, all of which can be registered. */
 export function servedModels(): readonly ModelDescriptor[] {
   const schemes = new SchemeManager({ serviceDomain: 'homeostat.internal' });
   return all.map((model) => schemes.register(model).descriptor);
@@ -112,11 +114,11 @@ export const routes: readonly EndpointRoute[] = [
   { method: 'DELETE', path: '/apis/plugin.api.homeostat.internal/v1alpha1/plugins/old/apples/starting', owner: 'old' },
 ];
 
-/** All documents of a surface, as clients read them. */
+/** Returns all documents of a surface, as clients receive them. */
 export async function documentsOf(surface: ApiSurface): Promise<{
   readonly whole: OpenApiDocument;
   readonly swagger: Readonly<Record<string, unknown>>;
-  /** The parts by the paths of the index. */
+  /** The documents of group versions, by the paths of the index. */
   readonly parts: ReadonlyMap<string, OpenApiDocument>;
 }> {
   const documents = new OpenApiDocuments({ surface: () => surface, version: '1' });

@@ -4,12 +4,13 @@ import type { Steps } from '../turns/steps.ts';
 import type { ApiSurface } from './api-surface.ts';
 import { endpointFragment } from './endpoint-paths.ts';
 
-/** Caches the hashes of models, whose descriptors are frozen. */
+/** A cache of the hashes of models. It is valid, because descriptors are frozen. */
 const ofModels = new WeakMap<ModelDescriptor, string>();
 
 /**
- * A hash of the input of a group version's document instead of the document: equal surfaces have equal hashes on any
- * server of this version, and the index can name a document that is not built yet. One step per model.
+ * Returns a hash of the input from which a document is built, instead of a hash of the document. So the index can have
+ * the hash of a document that is not built yet. Equal surfaces have equal hashes on all servers of this version. It
+ * takes one step for each model.
  */
 export function* surfaceHash({ models, routes }: ApiSurface, version: string): Steps<string> {
   const parts: string[] = [version];

@@ -6,14 +6,14 @@ const { swagger: document } = await documentsOf({ models: servedModels(), routes
 const text = JSON.stringify(document);
 const people = '/apis/people.example.com/v1alpha1';
 
-describe('The Swagger document', () => {
+describe('the Swagger document', () => {
   it('is valid Swagger 2.0', async () => {
     const result = await new Validator().validate({ ...structuredClone(document) });
     expect(result.errors).to.equal(undefined);
     expect(result.valid).to.equal(true);
   });
 
-  it('contains everything that it refers to', () => {
+  it('contains all definitions to which it refers', () => {
     const held = ['definitions', 'responses'].flatMap((part) =>
       Object.keys(document[part] as object).map((name) => `#/${part}/${name}`),
     );
@@ -22,7 +22,7 @@ describe('The Swagger document', () => {
     expect(references.filter((reference) => !held.includes(reference ?? ''))).to.deep.equal([]);
   });
 
-  it('names the kind of each definition and operation, as clients look for them', () => {
+  it('names the kind of each definition and operation, by which clients find them', () => {
     const gvk = { group: 'people.example.com', version: 'v1alpha1', kind: 'Person' };
     expect(document).to.have.property('definitions').that.has.property('com.example.people.v1alpha1.Person');
     const person = (document['definitions'] as Record<string, Record<string, unknown>>)[

@@ -13,12 +13,13 @@ import { security, securityDefinitions } from './security-schemes.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-// The keywords that Swagger 2.0 lacks. A field with only one of these accepts any value.
+// The keywords that Swagger 2.0 does not have. They are left out, so a field with only these keywords accepts any
+// value.
 const unknownKeywords: ReadonlySet<string> = new Set(['nullable', 'anyOf', 'oneOf', 'not', 'deprecated']);
 
 /**
- * The kinds in Swagger 2.0, for clients from before OpenAPI v3, as JSON: the same names, with less detailed schemas.
- * Several steps per piece.
+ * Returns the document of all kinds in Swagger 2.0, as JSON, for clients that do not know OpenAPI v3. It has the same
+ * names, but less detailed schemas. It takes several steps for each piece.
  */
 export function* swaggerOf(info: DocumentInfo, pieces: readonly DocumentPiece[]): Steps<Buffer> {
   const ids = new OperationIds();
@@ -74,8 +75,8 @@ function parameter({ schema, ...rest }: Parameter): Json {
 }
 
 /**
- * All media types of a body share one schema here. Those of a patch have different ones, so its schema accepts
- * anything.
+ * Returns the parameter for a body. In Swagger 2.0, all media types of a body share one schema. The media types of a
+ * patch have different schemas, so its schema here accepts any value.
  */
 function bodyParameter({ required, content }: RequestBody): Json {
   const schemas = new Set(Object.values(content).map(({ schema }) => JSON.stringify(plainSchema(schema))));
@@ -100,7 +101,8 @@ function plainSchema(schema: OpenApiSchema): Json {
 }
 
 /**
- * The Swagger 2.0 form of a keyword's value. Values that are not schemas (defaults, enums, examples) stay unchanged.
+ * Returns a keyword's value in the form of Swagger 2.0. Values that are not schemas (defaults, enums, examples) remain
+ * unchanged.
  */
 function plainValue(keyword: string, value: unknown): unknown {
   switch (keyword) {

@@ -22,12 +22,12 @@ describe('logins that have begun at an issuer', () => {
     logins = new BegunLogins(vault, clock);
   });
 
-  it('are opened by every replica that has the same vault', async () => {
+  it('can be decrypted by every replica with the same vault', async () => {
     const sealed = await logins.seal(login);
     expect(await new BegunLogins(vault, clock).open(sealed)).to.deep.equal(login);
   });
 
-  it('are opened by a replica that has to read a new key from the database first, which it does once', async () => {
+  it('can be decrypted by a replica that has to read a new key from the database first, which it reads once', async () => {
     const sealed = await logins.seal(login);
     let reached = 0;
     class LateVault extends MemoryVault {
@@ -45,7 +45,7 @@ describe('logins that have begun at an issuer', () => {
     expect(reached).to.equal(1);
   });
 
-  it('are opened after the key has changed, while they last', async () => {
+  it('can be decrypted after the key has changed, until they are too old', async () => {
     const before = await logins.seal(login);
     await clock.advance(maxLoginMs / 2);
     const after = await logins.seal(login);
@@ -57,14 +57,14 @@ describe('logins that have begun at an issuer', () => {
     expect(await logins.open(before), 'too old').to.equal(undefined);
   });
 
-  it('lose their key once none of them can be opened', async () => {
+  it('have no key any more once all logins of the key are too old', async () => {
     await logins.seal(login);
     await clock.advance(3 * maxLoginMs);
     await logins.sweep();
     expect(vault.entries('login/key').size).to.equal(0);
   });
 
-  it('are not opened by another value of the vault, whatever their header names', async () => {
+  it('cannot be decrypted with another value of the vault, whatever key their header names', async () => {
     const [, ...rest] = (await logins.seal(login)).split('.');
     for (const kid of ['login/key/8', 'session/1', '']) {
       const header = Buffer.from(JSON.stringify({ alg: 'dir', enc: 'A256GCM', kid })).toString('base64url');

@@ -8,7 +8,7 @@ import { readVault, readVaultEntries } from '../vault/read-vault.ts';
 const keyPrefix = 'login/key';
 const usedPrefix = 'login-used/';
 
-/** The time that a login may take: long enough to type a password and a second factor. */
+/** The maximum time that a login may take. It is long enough to type a password and a second factor. */
 export const maxLoginMs: number = 10 * 60_000;
 
 /** The time for which a key encrypts new logins. */
@@ -26,8 +26,8 @@ export interface KeptLogin {
 
 /**
  * The logins of people who are at the issuer's page. A cookie of the browser has the login, encrypted by a key that all
- * replicas share; the key changes every 30 days. So unfinished logins need no memory. The database stores the logins
- * that were used.
+ * replicas share. So unfinished logins need no memory in the server. The key changes every 30 days. The database stores
+ * which logins were used.
  */
 export class BegunLogins {
   readonly #vault: Vault;
@@ -47,7 +47,10 @@ export class BegunLogins {
       .encrypt(this.#key(kid) ?? (await this.#makeKey(kid)));
   }
 
-  /** Resolves with undefined for a text that no replica has encrypted, and for a login that is too old. */
+  /**
+   * Decrypts a login. Resolves with undefined for a text that no replica has encrypted, and for a login that is too
+   * old.
+   */
   async open(sealed: string): Promise<KeptLogin | undefined> {
     try {
       const key = await this.#keyOf(String(decodeProtectedHeader(sealed).kid));
@@ -61,25 +64,28 @@ export class BegunLogins {
     }
   }
 
-  /** Resolves with true for the first call with these secrets, at whichever replica. */
+  /** Marks a login as used. Resolves with true only for the first call with these secrets, on all replicas together. */
   async use({ state }: LoginSecrets): Promise<boolean> {
     const name = usedPrefix + createHash('sha256').update(state).digest('hex');
     return this.#vault.put(name, this.#clock.now(), { ifAbsent: true });
   }
 
-  /** Deletes the used logins that are too old to be opened, and the keys that encrypted only such logins. */
+  /**
+   * Deletes the marks of used logins that are too old to be decrypted, and the keys that encrypted only such logins.
+   */
   async sweep(): Promise<void> {
     const nowMs = this.#clock.now();
     for (const [name, usedMs] of readVaultEntries<number>(this.#vault, usedPrefix))
-      // Twice the time, since the clocks of replicas differ.
+      // The condition has twice the time, since the clocks of replicas may differ.
       if (nowMs - usedMs >= 2 * maxLoginMs) await this.#vault.delete(name);
     const kept = [keyNameAt(nowMs - 2 * maxLoginMs), keyNameAt(nowMs), keyNameAt(nowMs + 2 * maxLoginMs)];
     for (const name of this.#vault.entries(keyPrefix).keys()) if (!kept.includes(name)) await this.#vault.delete(name);
   }
 
   /**
-   * Returns the key with a name. A key that another replica has just made may not have arrived here yet, so this waits
-   * for it, but only if a key of this name could be in use: invented names cost no read of the database.
+   * Returns the key with a name. If another replica has just created the key, it may not be in memory yet, so it is
+   * read from the database. This is done only if a key of this name can be in use, so that invented names cause no
+   * reads.
    */
   async #keyOf(name: string): Promise<Uint8Array | undefined> {
     const known = this.#key(name);
@@ -106,7 +112,7 @@ export class BegunLogins {
   }
 }
 
-/** Returns the name of the key that encrypts the logins of a time: all replicas find the same one. */
+/** Returns the name of the key that encrypts logins at a time. All replicas compute the same name. */
 function keyNameAt(timeMs: number): string {
   return `${keyPrefix}/${Math.floor(timeMs / keyPeriodMs)}`;
 }

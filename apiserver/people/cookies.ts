@@ -2,17 +2,20 @@
 interface LoginCookie {
   readonly name: string;
   /**
-   * Strict: the browser sends it only with requests from this site's own pages. Lax: also when another site leads the
-   * person here.
+   * With Strict, the browser sends the cookie only with requests from this site's own pages. With Lax, it also sends
+   * the cookie when the person follows a link or redirect from another site.
    */
   readonly sameSite: 'Strict' | 'Lax';
   readonly maxAgeSeconds: number;
 }
 
-/** Browsers accept a cookie of this prefix only from the host itself, over TLS, so no other host can plant one. */
+/**
+ * The prefix of cookies over TLS. Browsers accept a cookie with this prefix only from the host itself, over TLS, so no
+ * other host can set it.
+ */
 const securePrefix = '__Host-';
 
-/** Returns the value of a cookie in a Cookie header. Over TLS, only the cookie for TLS counts. */
+/** Returns the value of a cookie in a Cookie header. Over TLS, only the cookie with the prefix for TLS counts. */
 export function readCookie(header: string, { name }: LoginCookie, isSecure: boolean): string | undefined {
   const wanted = nameFor(name, isSecure);
   for (const pair of header.split(';')) {
@@ -22,7 +25,10 @@ export function readCookie(header: string, { name }: LoginCookie, isSecure: bool
   return undefined;
 }
 
-/** Returns the Set-Cookie header that keeps a secret in a browser, out of reach of scripts; '' deletes it. */
+/**
+ * Returns the Set-Cookie header that stores a secret in a browser, where scripts cannot read it. The value '' deletes
+ * it.
+ */
 export function setCookie(cookie: LoginCookie, value: string, isSecure: boolean): string {
   const { name, sameSite, maxAgeSeconds } = cookie;
   const secure = isSecure ? '; Secure' : '';

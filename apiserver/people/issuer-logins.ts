@@ -26,18 +26,18 @@ export interface WantedLogin {
   readonly next: string;
 }
 
-/** A browser that the issuer has sent back. */
+/** The request of a browser that the issuer has sent back. */
 export interface Return {
   /** The name of the provider in the path of the request. */
   readonly provider: string;
   readonly querystring: string;
   /** The login that {@link IssuerLogins.begin} returned, from the cookie. */
   readonly sealed: string | undefined;
-  /** The client's address, or the block that counts as one client. */
+  /** The client's address, or the block of addresses that counts as one client. */
   readonly address: string;
 }
 
-/** Logins with a browser at foreign issuers. */
+/** The logins with a browser at external issuers. */
 export class IssuerLogins {
   readonly #parts: IssuerLoginsParts;
   readonly #begun: BegunLogins;
@@ -47,7 +47,7 @@ export class IssuerLogins {
     this.#begun = new BegunLogins(parts.vault, parts.clock);
   }
 
-  /** The issuers on the login page. */
+  /** Returns the issuers for the login page. */
   offers(): readonly Pick<LoginProvider, 'name' | 'displayName'>[] {
     return this.#parts.providers();
   }
@@ -62,8 +62,8 @@ export class IssuerLogins {
   }
 
   /**
-   * Resolves with the address of the issuer's page, and with the login that the browser has to keep. @throws
-   * LoginFailure
+   * Begins a login. Resolves with the address of the issuer's page, and with the encrypted login that the browser has
+   * to keep. @throws LoginFailure
    */
   async begin({
     provider,
@@ -75,8 +75,8 @@ export class IssuerLogins {
   }
 
   /**
-   * Resolves with the secret of a new session. The login counts as failed until it succeeds, except when the issuer cannot be
-   * reached. @throws LoginFailure, TooManyLogins
+   * Finishes a login. Resolves with the secret of a new session. The attempt counts as failed until it succeeds, unless
+   * the issuer cannot be reached. @throws LoginFailure, TooManyLogins
    */
   async finish(returned: Return): Promise<{ readonly secret: string; readonly next: string }> {
     const { throttle, sessions } = this.#parts;
@@ -96,14 +96,14 @@ export class IssuerLogins {
     }
   }
 
-  /** Forgets logins that have been used, and are too old by now. */
+  /** Deletes the marks of used logins that are too old. */
   async sweep(): Promise<void> {
     await this.#begun.sweep();
   }
 
   /**
-   * Returns the begun login of a browser. It is valid only once, with the state that was sent, at the callback of the
-   * provider at which it began.
+   * Returns the login that a browser has begun. It is valid only once, with the state that was sent, and at the
+   * callback of the provider at which it began.
    */
   async #unseal({ provider, querystring, sealed }: Return): Promise<KeptLogin> {
     const login = sealed === undefined ? undefined : await this.#begun.open(sealed);
@@ -126,7 +126,7 @@ export class IssuerLogins {
   }
 }
 
-/** The stored fields of a user. */
+/** Returns the fields of a user that are stored. */
 function infoOf({ username, uid, groups, extra }: UserInfo): UserInfo {
   return { username, groups, ...(uid === undefined ? {} : { uid }), ...(extra === undefined ? {} : { extra }) };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import type { SharedFailures } from './shared-failures.ts';
 
-/** A login that was refused without a check of the password. */
+/** The error of a login that was refused without a check of the password. */
 export class TooManyLogins extends Error {
   override readonly name = 'TooManyLogins';
   readonly retryAfterSeconds: number;
@@ -12,16 +12,22 @@ export class TooManyLogins extends Error {
   }
 }
 
-/** The number of logins that may fail before the next one has to wait: people mistype, and may share an address. */
+/**
+ * The number of logins that may fail before the next one has to wait, since people mistype passwords, and may share an
+ * address.
+ */
 const freeFailures = { account: 5, home: 5, address: 20 } as const;
 
-/** The maximum wait; waits double from a second. */
+/** The maximum wait. The first wait is a second, and each further one is twice as long. */
 const maxWaitMs = 60_000;
 
-/** Failures are forgotten after this time without another failure. */
+/** The time without another failure after which failures no longer count. */
 export const forgetMs: number = 15 * 60_000;
 
-/** The number of accounts, of addresses, and of pairs of both that one replica remembers; the oldest is dropped first. */
+/**
+ * The maximum number of accounts, of addresses, and of pairs of both that one replica keeps. The oldest one is dropped
+ * first.
+ */
 const maxKept = 10_000;
 
 interface Failures {
@@ -33,10 +39,10 @@ interface Failures {
 type Part = 'account' | 'home' | 'address';
 
 /**
- * Slows down logins that fail again and again, by account and by address. Failures at this replica count at once.
- * Failures of all replicas arrive a second later, and survive a restart. The longer of the two waits applies. An
- * account at an address from which it has logged in before has a count of its own: failures elsewhere must not lock its
- * owner out.
+ * Slows down logins that fail again and again, by account and by address. Failures on this replica count immediately.
+ * The failures of all replicas arrive a second later, and are kept over a restart. The longer of the two waits applies.
+ * An account at an address from which it has logged in before has a separate count, so that failures at other addresses
+ * do not lock out its owner.
  */
 export class LoginThrottle {
   readonly #clock: Clock;
@@ -46,7 +52,7 @@ export class LoginThrottle {
     home: new Map(),
     address: new Map(),
   };
-  /** The accounts with the addresses from which they have logged in, the latest last. */
+  /** The pairs of an account and an address from which it has logged in, the latest last. */
   readonly #homes = new Set<string>();
 
   constructor(clock: Clock, shared: SharedFailures) {
@@ -55,8 +61,8 @@ export class LoginThrottle {
   }
 
   /**
-   * Counts an attempt as failed until it succeeds, so that concurrent attempts gain nothing. @throws TooManyLogins when
-   * the attempt has to wait
+   * Counts an attempt as failed until it succeeds, so that concurrent attempts have no advantage. @throws TooManyLogins
+   * when the attempt has to wait
    */
   begin(attempt: Attempt): void {
     const counts = this.#countsOf(attempt);
@@ -66,8 +72,8 @@ export class LoginThrottle {
   }
 
   /**
-   * Forgets the failures of the account, or only those at its address if these have their own count. It forgets only
-   * this attempt among the failures of the address, since attackers may try other accounts from there.
+   * Deletes the failures of the account, or only those at its address if these have a separate count. Of the failures
+   * of the address, it deletes only this attempt, since attackers may try other accounts from the same address.
    */
   succeed(attempt: Attempt): void {
     const { account, address } = attempt;
@@ -80,7 +86,7 @@ export class LoginThrottle {
   }
 
   /**
-   * Notes an address from which an account has logged in before; after a restart, these addresses come from the stored
+   * Adds an address from which an account has logged in before. After a restart, these addresses come from the stored
    * sessions.
    */
   remember(account: string, address: string): void {
@@ -110,7 +116,7 @@ export class LoginThrottle {
     const everywhere = this.#shared.of(sharedKey(part, key));
     return Math.max(
       waitOf(part, here, this.#clock.monotonicMs()),
-      // The clocks of replicas differ: a failure in the future counts as one of now.
+      // The clocks of replicas may differ, so a failure in the future counts as a failure now.
       waitOf(part, everywhere, Math.max(this.#clock.now(), everywhere?.lastMs ?? 0)),
     );
   }
@@ -139,9 +145,9 @@ function sharedKey(part: Part, key: string): string {
   return `${part} ${key}`;
 }
 
-/** A login: its account, and the address that it comes from. */
+/** A login: its account, and the address from which it comes. */
 export interface Attempt {
-  /** Absent when an issuer will name the account. */
+  /** The account; absent when an issuer will name it. */
   readonly account?: string;
   readonly address: string;
 }
@@ -150,7 +156,7 @@ function homeOf(account: string, address: string): string {
   return JSON.stringify([account, address]);
 }
 
-/** Maps and sets keep the order of insertion: the first one is the oldest. */
+/** Drops the oldest item. Maps and sets keep the order of insertion, so it is the first one. */
 function dropOldest(kept: Set<string> | Map<string, unknown>): void {
   const [oldest] = kept.keys();
   if (kept.size > maxKept && oldest !== undefined) kept.delete(oldest);

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { dummyHash, hashPassword, verifyPassword } from './password-hash.ts';
 import type { PasswordHash } from './password-hash.ts';
 
-/** A test vector of RFC 7914, section 12; its key is cut to the length of ours. */
+/** A test vector of RFC 7914, section 12. Its key is cut to the length of our keys. */
 const published: PasswordHash = {
   algorithm: 'scrypt',
   cost: 2 ** 14,
@@ -13,7 +13,7 @@ const published: PasswordHash = {
 };
 
 describe('the hash of a password', () => {
-  it('is checked by scrypt, with the parameters that it names', async () => {
+  it('is checked by scrypt, with the parameters in the hash', async () => {
     expect(await verifyPassword('pleaseletmein', published)).to.equal(true);
     expect(await verifyPassword('pleaseletmeout', published)).to.equal(false);
     expect(await verifyPassword('pleaseletmein', { ...published, cost: 2 ** 13 })).to.equal(false);
@@ -25,7 +25,7 @@ describe('the hash of a password', () => {
     expect(dummyHash).to.include(parameters);
   });
 
-  it('has a salt of its own, and matches its password alone', async () => {
+  it('has its own salt, and matches only its password', async () => {
     const [one, other] = [await hashPassword('a long enough secret'), await hashPassword('a long enough secret')];
     expect(one.salt).to.not.equal(other.salt);
     expect(one.key).to.not.equal(other.key);

@@ -13,7 +13,10 @@ export interface PasswordHash {
 
 type Parameters = Omit<PasswordHash, 'salt' | 'key'>;
 
-/** 32 MiB and three passes: one of the settings that OWASP names as equally strong. */
+/**
+ * The parameters of new hashes: 32 MiB and three passes. This is one of the settings that OWASP names as equally
+ * strong.
+ */
 const parameters: Parameters = { algorithm: 'scrypt', cost: 2 ** 15, blockSize: 8, parallelization: 3 };
 
 const keyBytes = 32;
@@ -26,7 +29,7 @@ export async function hashPassword(password: string): Promise<PasswordHash> {
   return { ...parameters, salt: salt.toString('base64'), key: key.toString('base64') };
 }
 
-/** Resolves with true if the password is the one of the hash. */
+/** Resolves with true if the hash is one of this password. */
 export async function verifyPassword(password: string, hash: PasswordHash): Promise<boolean> {
   const expected = Buffer.from(hash.key, 'base64');
   const found = await derive(password, Buffer.from(hash.salt, 'base64'), hash);
@@ -42,11 +45,11 @@ export const dummyHash: PasswordHash = {
 
 function derive(password: string, salt: Buffer, hash: Parameters): Promise<Buffer> {
   const { cost, blockSize, parallelization } = hash;
-  // Twice the memory that scrypt needs, the margin that OpenSSL requires.
+  // The limit is twice the memory that scrypt needs, because OpenSSL requires this margin.
   const maxmem = 2 * 128 * cost * blockSize;
   const options = { cost, blockSize, parallelization, maxmem };
   return new Promise((resolve, reject) => {
-    // The same password may be typed in composed and decomposed characters.
+    // The password is normalized, because devices may send the same characters in composed or decomposed form.
     scrypt(password.normalize('NFKC'), salt, keyBytes, options, (error, key) => {
       if (error === null) resolve(key);
       else reject(error);

@@ -9,16 +9,16 @@ const minCharacters = 12;
 const maxCharacters = 256;
 
 /**
- * The number of hashes that are computed at the same time. Each takes 32 MiB, and one of the four threads that files
- * and DNS also need.
+ * The maximum number of hashes that are computed at the same time. Each takes 32 MiB, and one of the four threads that
+ * files and DNS also need.
  */
 const maxHashing = 2;
 
-/** The maximum number of requests that wait for a hash; further requests are refused. */
+/** The maximum number of requests that wait for a hash. Further requests are refused. */
 const maxWaiting = 64;
 
 interface StoredPassword {
-  /** The user's uid; a new user of the same name has no password. */
+  /** The user's uid, so that a new user of the same name does not have this password. */
   readonly uid: string;
   readonly hash: PasswordHash;
 }
@@ -59,8 +59,8 @@ export class Passwords {
   }
 
   /**
-   * Resolves with the result of {@link idOf} if the password is the user's. Takes as long when there is no user, or the
-   * user has no password.
+   * Resolves with the result of {@link idOf} if the password is correct; otherwise with undefined. It takes the same
+   * time when the user does not exist, or has no password.
    */
   async check(owner: PasswordOwner | undefined, password: string): Promise<string | undefined> {
     const stored = owner === undefined ? undefined : this.#find(owner.name);
@@ -86,12 +86,15 @@ export class Passwords {
   }
 }
 
-/** Computes few hashes at a time, in the order of the requests. */
+/** Limits how many hashes are computed at the same time, in the order of the requests. */
 class HashGate {
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  /** Calls `work` at its turn. @throws TooManyLogins when too many requests wait */
+  /**
+   * Calls `work` once fewer than {@link maxHashing} hashes are being computed, in the order of the calls. @throws
+   * TooManyLogins when too many requests wait
+   */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running >= maxHashing) {
       if (this.#waiting.length >= maxWaiting) throw new TooManyLogins(1);
@@ -102,7 +105,7 @@ class HashGate {
     } finally {
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;
-      // The next request takes over the place of this one.
+      // The next request takes the place of this request.
       else next();
     }
   }

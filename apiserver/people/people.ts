@@ -27,15 +27,15 @@ export interface PeopleParts extends Pick<TokenLoginsParts, 'ofToken'> {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The foreign issuers at which people log in with a browser. */
+  /** The external issuers at which people log in with a browser. */
   readonly providers: () => readonly LoginProvider[];
 }
 
-/** The data of a login. */
+/** The data of a login with a password. */
 export interface Login {
   readonly user: string;
   readonly password: string;
-  /** The client's address, or the block that counts as one client. */
+  /** The client's address, or the block of addresses that counts as one client. */
   readonly address: string;
 }
 
@@ -45,21 +45,24 @@ interface Person extends PasswordOwner {
   readonly info: UserInfo;
 }
 
-/** The people who log in, with their passwords and sessions in the vault. Those with a password are objects of kind User. */
+/**
+ * The people who log in. Their passwords and sessions are in the vault. People with a password are objects of kind
+ * User.
+ */
 export class People {
   readonly #parts: PeopleParts;
   readonly #passwords: Passwords;
   readonly #sessions: Sessions;
   readonly #failures: SharedFailures;
   readonly #throttle: LoginThrottle;
-  /** Logins at foreign issuers, whose users are no objects here. */
+  /** The logins at external issuers, for whose users there are no objects here. */
   readonly issuers: IssuerLogins;
   /** Logins with bearer tokens. */
   readonly tokens: TokenLogins;
   readonly #sweeps: PeriodicTask;
   readonly #persons = new WeakMap<Entry, Person>();
   #unfollow = (): void => undefined;
-  /** Owners of passwords whose users were absent at the last sweep. */
+  /** The owners of passwords whose users were absent at the last check. */
   #absent = new Set<string>();
 
   constructor(parts: PeopleParts) {
@@ -81,7 +84,7 @@ export class People {
   async logIn({ user, password, address }: Login): Promise<string | undefined> {
     const attempt = { account: user, address };
     this.#throttle.begin(attempt);
-    // Another replica may have just stored the user, or another password.
+    // Another replica may just have stored the user, or a new password.
     await this.#parts.vault.reach();
     const found = this.#find(user);
     const person = found?.isEnabled === true ? found : undefined;
@@ -96,8 +99,8 @@ export class People {
     const user = this.#known(secret);
     if (user === undefined) return this.#ofLatestSession(secret);
     if (user instanceof Promise || !user.groups.includes(mastersGroup)) return user;
-    // Nothing later in the request of a member of `system:masters` waits for the writes of other replicas. One of them
-    // may be the end of this session, so this code waits.
+    // This code waits for the writes of other replicas, one of which may have ended this session. For a member of
+    // `system:masters`, no later part of the request waits for them.
     return this.#parts.vault.reach().then(
       () => this.#known(secret),
       () => user,
@@ -109,7 +112,7 @@ export class People {
     return session === undefined ? undefined : this.#userOf(secret, session);
   }
 
-  /** Returns the user of a session that is in memory. */
+  /** Returns the user of a session, if the session is in memory. */
   #known(secret: string): UserInfo | undefined | Promise<UserInfo | undefined> {
     const session = this.#sessions.find(secret);
     return session === undefined ? undefined : this.#userOf(secret, session);
@@ -157,7 +160,7 @@ export class People {
     return this.issuers.isInUse(session.settingsId) ? session.info : undefined;
   }
 
-  /** The user of this session, if it is the same object, is enabled, and has the same password. */
+  /** Returns the user of a session, if the user is still the same object, is enabled, and has the same password. */
   #ownerOf(session: PasswordSession): Person | undefined {
     const person = this.#find(session.user);
     if (person?.isEnabled !== true || person.uid !== session.uid) return undefined;
@@ -186,7 +189,10 @@ export class People {
     }
   }
 
-  /** Deletes passwords whose users were absent at two sweeps: a replica may learn of a new user after its password. */
+  /**
+   * Deletes passwords whose users were absent at two checks in a row, because a replica may receive a new user later
+   * than the password.
+   */
   async #deleteOrphans(): Promise<void> {
     const before = this.#absent;
     this.#absent = new Set();

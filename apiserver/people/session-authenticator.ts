@@ -12,8 +12,8 @@ export interface SessionAuthenticatorParts {
 }
 
 /**
- * Finds the user of a request by the session cookie. Browsers send it with any request to the server, so a write
- * needs the header Origin as well, which every browser sends with writes. An earlier check has verified that it is
+ * Finds the user of a request by the session cookie. Browsers send the cookie with any request to the server, so a
+ * write also needs the header Origin, which every browser sends with writes. An earlier check has verified that this is
  * the server's own origin.
  */
 export class SessionAuthenticator implements SessionFinder {

@@ -7,7 +7,7 @@ import type { Home } from './sessions.ts';
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
 describe('the sessions of people', () => {
-  it('tell every replica with the same vault the address from which a user has logged in with a password', async () => {
+  it('report the address from which a user has logged in with a password, to every replica with the same vault', async () => {
     const parts = { vault: new MemoryVault(), clock: new FakeClock(), logger };
     const homes: Home[] = [];
     const end = new Sessions(parts).onHome((home) => homes.push(home));

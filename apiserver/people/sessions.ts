@@ -20,23 +20,26 @@ export const maxSessionMs: number = 7 * 24 * hourMs;
  */
 const maxIssuerSessionMs = 24 * hourMs;
 
-/** The interval at which the time of the last request is stored, since each costs a write. */
+/**
+ * The interval at which the time of the last request is stored. It is not stored at each request, since this needs a
+ * write.
+ */
 const storeUseMs = 300_000;
 
-/** The maximum number of sessions of one user; a further login ends the oldest. */
+/** The maximum number of sessions of one user. A further login ends the oldest session. */
 const maxPerUser = 50;
 
 const secretForm = /^[\w-]{43}$/;
 
-/** The credential that began a session, with its owner. */
+/** The owner of a session, with the credential that began it. */
 export type SessionOwner = OwnerByPassword | OwnerByIssuer | OwnerByToken;
 
 interface OwnerByPassword {
   readonly user: string;
   readonly uid: string;
-  /** The id of the password that began it. */
+  /** The id of the password that began the session. */
   readonly password: string;
-  /** The address from which it began. Absent in sessions of earlier versions. */
+  /** The address from which the session began; absent in sessions of earlier versions of the server. */
   readonly address?: string;
 }
 
@@ -50,11 +53,11 @@ interface OwnerByIssuer {
 
 interface OwnerByToken {
   readonly user: string;
-  /** The token that began it, encrypted. */
+  /** The token that began the session, encrypted. */
   readonly sealedToken: string;
 }
 
-/** A session. It is stored under the hash of its secret, so that a reader of the database cannot take it over. */
+/** A session. It is stored under the hash of its secret, so that a reader of the database cannot use the session. */
 export type Session = PasswordSession | TokenSession | (OwnerByIssuer & Started);
 
 export type PasswordSession = OwnerByPassword & Started;
@@ -98,7 +101,10 @@ export class Sessions {
     return secret;
   }
 
-  /** Returns the session of a secret, from memory; undefined when there is none, or it has ended. Notes its use. */
+  /**
+   * Returns the session of a secret, from memory; undefined when there is none, or it has ended. Stores the time of its
+   * use.
+   */
   find(secret: string): Session | undefined {
     if (!secretForm.test(secret)) return undefined;
     const hash = hashOf(secret);
@@ -115,7 +121,7 @@ export class Sessions {
     return session !== undefined && !this.#isOver(hash, session);
   }
 
-  /** Finds a session after changes of other replicas have arrived. */
+  /** Finds a session like {@link find}, after the changes of other replicas have arrived. */
   async findAnywhere(secret: string): Promise<Session | undefined> {
     if (!secretForm.test(secret)) return undefined;
     await this.#parts.vault.reach();
@@ -126,14 +132,14 @@ export class Sessions {
     await this.#delete(hashOf(secret));
   }
 
-  /** The users of open sessions with the addresses from which they logged in, the latest last. */
+  /** Returns the users of open sessions, with the addresses from which they logged in, the latest last. */
   homes(): readonly Home[] {
     const open = this.#all().filter(({ hash, session }) => !this.#isOver(hash, session));
     open.sort((a, b) => a.session.startedMs - b.session.startedMs);
     return open.flatMap(({ session }) => homeOf(session) ?? []);
   }
 
-  /** Calls the listener for each session that begins, at any replica; returns a function that unsubscribes. */
+  /** Calls the listener for each session that begins, on any replica. Returns a function that unsubscribes. */
   onHome(listener: (home: Home) => void): () => void {
     return this.#parts.vault.onChange((name) => {
       if (!name.startsWith(prefix)) return;
@@ -143,7 +149,7 @@ export class Sessions {
     });
   }
 
-  /** Deletes sessions that have ended, and those for which `isVoid` returns true. */
+  /** Deletes sessions that have ended, and sessions for which `isVoid` returns true. */
   async sweep(isVoid: (session: Session) => boolean): Promise<void> {
     const { vault } = this.#parts;
     for (const { hash, session } of this.#all())
@@ -169,7 +175,10 @@ export class Sessions {
     return typeof used === 'number' ? used : startedMs;
   }
 
-  /** Notes the use in a separate entry: a write of the session itself could restore a session that has just ended. */
+  /**
+   * Stores the time of use in a separate entry, because a write of the session itself could restore a session that has
+   * just ended.
+   */
   #noteUse(hash: string, { startedMs }: Session): void {
     const { vault, clock, logger } = this.#parts;
     const nowMs = clock.now();

@@ -31,7 +31,7 @@ describe('the failed logins that replicas share', () => {
     for (let time = 0; time < times; time += 1) failures.add(key);
   }
 
-  it('are seen by another replica a second later, and added up', async () => {
+  it('are added to those of another replica a second later', async () => {
     const [one, other] = [replica(), replica()];
     fail(one, 'account ada', 3);
     expect(other.of('account ada')).to.equal(undefined);
@@ -44,7 +44,7 @@ describe('the failed logins that replicas share', () => {
     expect(replica().of('account ada')?.count, 'after a restart').to.equal(5);
   });
 
-  it('are forgotten by a success, everywhere', async () => {
+  it('are deleted by a successful login, on all replicas', async () => {
     const [one, other] = [replica(), replica()];
     fail(one, 'account ada', 5);
     await clock.advance(1000);
@@ -57,7 +57,7 @@ describe('the failed logins that replicas share', () => {
     expect(other.of('account ada')?.count).to.equal(1);
   });
 
-  it('are forgotten after their time', async () => {
+  it('no longer count after the time `forgetMs`', async () => {
     const one = replica();
     fail(one, 'account ada', 5);
     await clock.advance(1000);
@@ -65,7 +65,7 @@ describe('the failed logins that replicas share', () => {
     expect(one.of('account ada')).to.equal(undefined);
   });
 
-  it('cost no write when the login succeeds within a second', async () => {
+  it('cause no write when the login succeeds within a second', async () => {
     const one = replica();
     one.add('account ada');
     one.add('address 192.0.2.1');
@@ -75,7 +75,7 @@ describe('the failed logins that replicas share', () => {
     expect(vault.writes).to.equal(0);
   });
 
-  it('cost eight writes a second, however many names fail, and bounded memory that keeps the worst names [slow]', async () => {
+  it('cause at most eight writes a second, and use limited memory that keeps the names with the most failures [slow]', async () => {
     const one = replica();
     fail(one, 'account ada', 7);
     for (let name = 0; name < 12_000; name += 1) {

@@ -3,31 +3,37 @@ import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { readVault } from '../vault/read-vault.ts';
 import type { Vault } from '../vault/vault.ts';
 
-/** One value of the vault for all keys whose digests begin with the same byte: 256 at most. */
+/**
+ * The prefix of values in the vault. There is one value for all keys whose digests begin with the same byte, so at most
+ * 256.
+ */
 const prefix = 'login-failures/';
 
-/** The number of keys in one value, and so 10,240 in all. */
+/** The maximum number of keys in one value, and so 10,240 in all values. */
 const maxPerValue = 40;
 
-/** Failures are stored this long after the first failure that is not stored, and at most this many values at a time. */
+/**
+ * The time after the first failure that is not stored, at which failures are stored. At most {@link storedAtOnce}
+ * values are stored at a time.
+ */
 const storeMs = 1000;
 const storedAtOnce = 8;
 
-/** The number of keys whose failures wait to be stored; the failures of further keys are not stored. */
+/** The maximum number of keys whose failures wait to be stored. The failures of further keys are not stored. */
 const maxPending = 10_000;
 
 export interface Failures {
   readonly count: number;
-  /** The time of the last failure, by the wall clock, which replicas share. */
+  /** The time of the last failure, by the wall clock, so that replicas can compare it. */
   readonly lastMs: number;
 }
 
-/** The failures by the digest of their key. */
+/** The failures of one value, by the digest of their key. */
 type Stored = Readonly<Record<string, Failures>>;
 
 /** The changes of a key since it was last stored. */
 interface Pending extends Failures {
-  /** The number of times that earlier failures were forgotten. While it is 0, the stored failures still count. */
+  /** The number of times that earlier failures were deleted. While it is 0, the stored failures still count. */
   readonly resets: number;
 }
 
@@ -35,15 +41,15 @@ export interface SharedFailuresParts {
   readonly vault: Vault;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Failures are forgotten after this time without another one. */
+  /** The time without another failure after which failures no longer count. */
   readonly forgetMs: number;
 }
 
 /**
- * Failed logins; they survive a restart, and other replicas see them a second later. Clients without credentials
- * cause them, so their cost is bounded: eight small writes a second, and 10,240 keys. Keys with few failures are
- * dropped first, so that many keys cannot displace one that fails often. Names without a user count as well, so that
- * nothing reveals which names have one.
+ * The failed logins of all replicas. They are kept over a restart, and other replicas receive them a second later.
+ * Clients without credentials cause them, so their cost is limited to eight small writes a second, and 10,240 keys.
+ * Keys with few failures are dropped first, so that many keys cannot displace a key that fails often. Failures for
+ * names without a user also count, so that the server does not reveal which names have a user.
  */
 export class SharedFailures {
   readonly #parts: SharedFailuresParts;
@@ -65,19 +71,19 @@ export class SharedFailures {
     this.#change(digestOf(key), 1);
   }
 
-  /** Takes back one failure, of a login that has succeeded since. */
+  /** Removes one failure: the attempt of a login that has succeeded since. */
   takeBack(key: string): void {
     this.#change(digestOf(key), -1);
   }
 
-  /** Forgets all failures of a key. */
+  /** Deletes all failures of a key. */
   forget(key: string): void {
     const digest = digestOf(key);
     const { resets } = this.#pending.get(digest) ?? nothing;
     this.#set(digest, { resets: resets + 1, count: 0, lastMs: this.#parts.clock.now() });
   }
 
-  /** Begins no further write; the failures of the last second are lost. */
+  /** Starts no further write. The failures of the last second are lost. */
   stop(): void {
     this.#isStopped = true;
     this.#parts.clock.clearTimeout(this.#timer);
@@ -88,7 +94,10 @@ export class SharedFailures {
     this.#set(digest, { resets, count: count + by, lastMs: this.#parts.clock.now() });
   }
 
-  /** A login that succeeds before its attempt was stored leaves nothing to store. */
+  /**
+   * Sets the failures of a key that wait to be stored. If a login succeeds before its attempt was stored, none are
+   * left.
+   */
   #set(digest: string, pending: Pending): void {
     const { count, resets } = pending;
     const isNothing = this.#storedOf(digest) === undefined ? count <= 0 : count === 0 && resets === 0;
@@ -115,7 +124,7 @@ export class SharedFailures {
   }
 
   /**
-   * Returns the failures that wait to be stored, by the name of their value; those that have waited longest come first.
+   * Returns the failures that wait to be stored, by the name of their value. Those that have waited longest come first.
    */
   #byName(): (readonly [string, readonly DigestPending[]])[] {
     const byName = new Map<string, DigestPending[]>();
@@ -129,8 +138,8 @@ export class SharedFailures {
   }
 
   /**
-   * Adds failures to a stored value. When two replicas write one value at the same time, failures of one second may be
-   * lost there; each replica still counts its own.
+   * Adds failures to a stored value. When two replicas write the same value at the same time, failures of one second
+   * may be lost in the vault; each replica still counts its own failures.
    */
   async #store(name: string, taken: readonly DigestPending[]): Promise<void> {
     const { vault } = this.#parts;
@@ -147,7 +156,7 @@ export class SharedFailures {
     for (const [digest, stored] of taken) this.#leaveRest(digest, stored);
   }
 
-  /** Keeps the failures that happened while the others were being stored. */
+  /** Keeps the failures that occurred while the others were being stored. */
   #leaveRest(digest: string, stored: Pending): void {
     const pending = this.#pending.get(digest);
     if (pending === undefined || pending.resets !== stored.resets) return;
@@ -182,7 +191,7 @@ function nameOf(digest: string): string {
   return prefix + digest.slice(0, 2);
 }
 
-/** Names of clients may be long. */
+/** Returns the digest of a key. Digests are stored instead of keys, because names that clients send may be long. */
 function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 32);
 }

@@ -7,7 +7,7 @@ import { newSecret } from './sessions.ts';
 import type { Sessions, TokenSession } from './sessions.ts';
 
 export interface TokenLoginsParts {
-  /** The user of a bearer token for this server; undefined when it is not valid. */
+  /** Returns the user of a bearer token for this server; undefined when it is not valid. */
   readonly ofToken: (token: string) => UserInfo | undefined | Promise<UserInfo | undefined>;
   readonly sessions: Sessions;
   readonly throttle: LoginThrottle;
@@ -16,13 +16,13 @@ export interface TokenLoginsParts {
 /** A login with a bearer token that a person has pasted. */
 export interface TokenLogin {
   readonly token: string;
-  /** The client's address, or the block that counts as one client. */
+  /** The client's address, or the block of addresses that counts as one client. */
   readonly address: string;
 }
 
 /**
- * Logins with bearer tokens. The token is checked again at each request, so that a session ends with its token. The database
- * keeps it encrypted by the secret of the session, which the browser alone has.
+ * The logins with bearer tokens. The token is checked again at each request, so that a session ends when its token
+ * becomes invalid. The database has the token, encrypted by the secret of the session, which only the browser has.
  */
 export class TokenLogins {
   readonly #parts: TokenLoginsParts;

@@ -8,10 +8,10 @@ import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 import { compilePolicy } from './compile-policy.ts';
 
-/** The maximum number of kinds with which a policy is checked; Kubernetes' limit. */
+/** The maximum number of kinds with which a policy is checked, as in Kubernetes. */
 const maxKinds = 10;
 
-/** A mistake that an expression has with some kinds. Kubernetes' `ExpressionWarning`. */
+/** A mistake that an expression has for objects of some kinds. Kubernetes' `ExpressionWarning`. */
 export interface ExpressionWarning {
   readonly fieldRef: string;
   readonly warning: string;
@@ -25,8 +25,8 @@ interface CheckedKind {
 }
 
 /**
- * Checks the expressions of a policy with the types of the kinds that its rules name, and of its parameters, with one
- * turn of the event loop for each kind. Rules with wildcards are left out.
+ * Checks the expressions of a policy with the types of the kinds that its rules name, and of its parameters. The check
+ * of each kind takes one turn of the event loop. Rules with wildcards are left out.
  */
 export async function checkPolicyTypes(
   policy: Pick<AdmissionPolicy, 'spec'>,
@@ -63,7 +63,9 @@ function kindsOf({ spec }: Pick<AdmissionPolicy, 'spec'>, table: ResourceTable):
   return [...found.values()].slice(0, maxKinds);
 }
 
-/** Returns undefined for parameters of a kind that is not served, or whose objects may have any form. */
+/**
+ * Returns the type of a policy's parameters; undefined if their kind is not served, or its objects may have any form.
+ */
 function paramsTypeOf({ spec }: Pick<AdmissionPolicy, 'spec'>, table: ResourceTable): CelType | undefined {
   const { paramKind } = spec;
   const found = table
@@ -107,10 +109,10 @@ const metadataType = typeOfSchema(
   false,
 );
 
-/** The fields of metadata that have a reserved word as their name, or may have any form. */
+/** The fields of metadata whose name is a reserved word, or whose value may have any form. */
 const otherMetadata: ReadonlySet<string> = new Set(['namespace', '__namespace__', 'managedFields']);
 
-/** Returns undefined for a kind whose objects may have any form. */
+/** Returns the type of a kind's objects; undefined if they may have any form. */
 function typeOfKind({ schema, components }: Omit<CheckedKind, 'text'>): CelType | undefined {
   const type = typeOfSchema(schema, components, true);
   if (type?.kind !== 'object' || metadataType?.kind !== 'object') return undefined;

@@ -19,15 +19,15 @@ export interface CompiledValidation {
   readonly message: CelExpression | undefined;
 }
 
-/** The expressions of a policy. */
+/** The compiled expressions of a policy. */
 export interface CompiledPolicy {
   readonly conditions: readonly Compiled<MatchCondition>[];
   readonly variables: readonly Compiled<{ readonly name: string }>[];
   readonly validations: readonly CompiledValidation[];
   readonly annotations: readonly Compiled<NonNullable<AdmissionPolicy['spec']['auditAnnotations']>[number]>[];
-  /** The mistakes; a policy with one is not in effect. */
+  /** The mistakes. A policy with a mistake is not in effect. */
   readonly problems: readonly FieldViolation[];
-  /** The same mistakes, with the compiler's message and nothing around it. */
+  /** The same mistakes, only with the messages of the compiler. */
   readonly mistakes: readonly ExpressionMistake[];
 }
 
@@ -42,7 +42,7 @@ type Results = readonly CelType['kind'][];
 
 const names: Readonly<Partial<Record<CelType['kind'], string>>> = { null: 'null_type' };
 
-/** The types of written objects and of parameters. Default any. */
+/** The types of written objects and of parameters. By default, any type. */
 export type PolicyTypes = Pick<ScopeOptions, 'object' | 'params'>;
 
 /** Compiles the expressions of a policy. */

@@ -8,31 +8,28 @@ import type { Compiled } from './compile-policy.ts';
 /** The maximum cost of one expression. */
 const callLimit = 1_000_000;
 
-/** The values of expressions, in the order of their variables. */
+/** The values of the variables that expressions read, in the order in which the variables are declared. */
 export type EvaluationValues = readonly (CelValue | undefined)[];
 
-/** The result of an expression. */
+/** The result of the evaluation of an expression. */
 export type EvaluationOutcome = { readonly value: CelValue } | { readonly error: string };
 
 export function isError(outcome: EvaluationOutcome): outcome is { readonly error: string } {
   return 'error' in outcome;
 }
 
-/** The cost that all expressions of one policy, with one binding and one write, may have together. */
+/** The cost that all expressions of one policy may have together, for one binding and one write. */
 export class Budget {
   left: number;
   readonly #pause: (cost: number) => Promise<void> | undefined;
 
-  /** `pause` is called with the cost of each expression, and lets other requests have a turn. */
+  /** Creates a budget. `pause` is called with the cost of each expression, and lets other requests run. */
   constructor(limit: number, pause: (cost: number) => Promise<void> | undefined) {
     this.left = limit;
     this.#pause = pause;
   }
 
-  /**
-   * Evaluates an expression, and then lets other requests have a turn. The result is an error once the budget is used
-   * up.
-   */
+  /** Evaluates an expression, and then lets other requests run. The result is an error once the budget is used up. */
   async evaluate(expression: CelExpression, values: EvaluationValues): Promise<EvaluationOutcome> {
     const before = this.left;
     const outcome = this.evaluateNow(expression, values);
@@ -41,7 +38,7 @@ export class Budget {
   }
 
   /**
-   * Evaluates an expression without a pause: variables are evaluated in the moment in which an expression reads them.
+   * Evaluates an expression without a pause. It is for variables, which are evaluated when an expression reads them.
    */
   evaluateNow(expression: CelExpression, values: EvaluationValues): EvaluationOutcome {
     const meter = new CostMeter(callLimit);

@@ -3,14 +3,14 @@ import type { CompiledPolicy, CompiledValidation } from './compile-policy.ts';
 import { isError } from './evaluation.ts';
 import type { Budget, EvaluationValues } from './evaluation.ts';
 
-/** The longest value of an annotation in an audit entry. */
+/** The maximum length of the value of an annotation in an audit entry. */
 const maxAnnotation = 10 * 1024;
 
 /** The reason why a policy does not allow a write. */
 export interface PolicyDecision {
   readonly message: string;
   readonly reason: string;
-  /** The validation that decided; undefined for an error before it. */
+  /** The index of the validation that decided; undefined for an error before the validations. */
   readonly index: number | undefined;
 }
 
@@ -42,7 +42,8 @@ export async function judgePolicy(
 }
 
 /**
- * Returns whether all conditions are true, or the error of one. An error counts only when no other condition is false.
+ * Returns whether all conditions are true, or the error of a condition. An error counts only when no other condition is
+ * false.
  */
 async function matches(
   { conditions }: CompiledPolicy,

@@ -21,7 +21,7 @@ const fields = [
 const itemFields = ['name', 'key', 'expression', 'valueExpression', 'messageExpression', 'message', 'reason'];
 
 /**
- * Returns the check of a policy and its expressions, which is made when the policy is written; undefined for all other
+ * Returns the check that runs when a policy is written, of the policy and its expressions; undefined for all other
  * kinds.
  */
 export function policyJudge(model: ModelDescriptor): KindJudge | undefined {
@@ -40,13 +40,15 @@ const judgeExpressions: KindJudge = function* judgePolicyExpressions(next: ApiOb
   return [...violations, ...problems].sort((a, b) => rankOf(a) - rankOf(b));
 };
 
-/** The position of a mistake in the order in which Kubernetes reports mistakes. */
+/** Returns the position of a mistake in the order in which Kubernetes reports mistakes. */
 function rankOf({ field }: FieldViolation): number {
   const [, name = '', index = '0', child = ''] = /^spec\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?/.exec(field) ?? [];
   return (fields.indexOf(name) * 10_000 + Number(index)) * 10 + Math.max(itemFields.indexOf(child), 0);
 }
 
-/** The objects were validated by the schema of their kind before. */
+/**
+ * Returns whether an object is a policy. The check is short, because the schema of its kind has already validated it.
+ */
 function isPolicy(object: ApiObject): object is AdmissionPolicy {
   return 'spec' in object;
 }

@@ -28,7 +28,8 @@ export class PolicyList {
   readonly #policies: () => Resource | undefined;
   readonly #bindings: () => Resource | undefined;
   /**
-   * The policies and bindings that were read, by their entries. An entry never changes, so each object is read once.
+   * Caches of the policies and bindings that were parsed, by their entries. An entry never changes, so each object is
+   * parsed once.
    */
   readonly #readPolicies = new WeakMap<Entry, ListedPolicy>();
   readonly #readBindings = new WeakMap<Entry, ListedBinding>();

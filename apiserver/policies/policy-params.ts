@@ -7,7 +7,7 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** The maximum number of objects that a selector may give to one evaluation of a policy. */
+/** The maximum number of objects that a selector of parameters may select for one evaluation of a policy. */
 const maxParams = 100;
 
 export interface ParamsAsked {
@@ -18,8 +18,8 @@ export interface ParamsAsked {
 }
 
 /**
- * Returns the objects that a binding names as parameters; a policy is evaluated once for each. Returns `[undefined]`
- * when it is evaluated once, without parameters.
+ * Returns the objects that a binding names as parameters. A policy is evaluated once for each of them. Returns
+ * `[undefined]` when it is evaluated once, without parameters.
  * @throws Error for a binding that cannot be used
  */
 export function paramsOf(

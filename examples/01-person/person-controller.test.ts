@@ -3,7 +3,7 @@ import { personController } from './person-controller.ts';
 import { Person } from './person.ts';
 
 describe('the controller of example 01', () => {
-  it('greets every person, and lets every person be deleted, whatever happens meanwhile [slow]', async () => {
+  it('greets every person, and lets every person be deleted, whatever faults occur meanwhile [slow]', async () => {
     await checkConvergence({
       controllers: [personController],
       seeds: 30,

@@ -42,7 +42,7 @@ describe('example 02: owned objects', () => {
   const setFinalizers = (finalizers: readonly string[]): Promise<ApiObject> =>
     client.patch(Page, 'blog.news', { type: 'merge', patch: { metadata: { finalizers } } });
 
-  it('creates the objects of a site, owned by it, and summarizes their state', async () => {
+  it('creates the objects of a site, which the site owns, and summarizes their state', async () => {
     expect(await everything()).to.deep.equal([['blog.about', 'blog.news'], ['blog.team'], ['blog']]);
     const site = await client.get(Site, 'blog');
     const { metadata, spec } = await client.get(Page, 'blog.about');

@@ -2,7 +2,10 @@ import { defineModel } from 'homeostat';
 
 const text = { type: 'string', maxLength: 200 } as const;
 const siteName = { type: 'string', maxLength: 253 } as const;
-/** The name of a part of a site. It has no dots, since a dot separates it from the site's name (see {@link ofSite}). */
+/**
+ * The name of a part of a site. The name has no dots, because a dot separates it from the site's name (see
+ * {@link ofSite}).
+ */
 const slug = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' } as const;
 const host = { type: 'string', maxLength: 253, pattern: '^[a-z0-9.-]+$' } as const;
 
@@ -56,7 +59,8 @@ export const Site = defineModel({
 });
 
 /**
- * Allows dots in names. The object `blog.about` belongs to the site `blog`, since the part after the dot has no dots.
+ * Allows dots in names. The object `blog.about` belongs to the site `blog`, because the part after the last dot is the
+ * name of the part.
  */
 const ofSite = { nameFormat: 'subdomain', subresources: ['status'] } as const;
 const readiness = {

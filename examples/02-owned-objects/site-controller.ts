@@ -13,7 +13,7 @@ export const siteController = controller(Site, {
   async reconcile({ object, client, ensure, status }) {
     const site = object.metadata.name;
     const { host, pages = [], redirects = [] } = object.spec;
-    // Creates or changes the object, makes the site its owner, and writes nothing when nothing differs.
+    // `ensure` creates or changes the object, makes the site its owner, and writes nothing when nothing differs.
     const certificate = await ensure(Certificate, site, { spec: { host } });
     const keptPages = await Promise.all(
       pages.map(({ name, title }) => ensure(Page, `${site}.${name}`, { spec: { site, title } })),
@@ -45,7 +45,7 @@ async function prune<T extends ApiObject>(
   for (const item of items) {
     const { name, uid } = item.metadata;
     if (names.has(name) || controllerOf(item)?.uid !== owner.metadata.uid) continue;
-    // The uid protects an object of the same name that was created meanwhile.
+    // With the uid, the deletion fails if another object of the same name was created meanwhile.
     await client.delete(model, name, { preconditions: { uid } });
   }
 }

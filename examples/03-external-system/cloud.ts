@@ -9,15 +9,16 @@ export interface CloudMachine {
 }
 
 /**
- * The cloud's API. Each call may be repeated, since the caller chooses the id. Rejects with a terminal error when the
- * cloud refuses, and with another error when it fails, cannot be reached, or the signal aborts.
+ * The cloud's API. Each call may be repeated, because the caller chooses the id. A call rejects with a terminal error
+ * when the cloud refuses the request, and with another error when the cloud fails, cannot be reached, or the signal
+ * aborts.
  */
 export interface Cloud {
-  /** Resolves with undefined when there is no such machine. */
+  /** Resolves with the machine, or with undefined when it does not exist. */
   find(id: string, signal: AbortSignal): Promise<CloudMachine | undefined>;
   /** Creates the machine, or changes it. */
   put(id: string, wanted: { readonly size: string }, signal: AbortSignal): Promise<CloudMachine>;
-  /** Resolves with the machine while it is being stopped, with undefined once it is gone. */
+  /** Deletes the machine. Resolves with the machine while it is being stopped, and with undefined once it is gone. */
   remove(id: string, signal: AbortSignal): Promise<CloudMachine | undefined>;
 }
 

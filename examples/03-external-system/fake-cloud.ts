@@ -123,7 +123,7 @@ export class FakeCloud {
   }
 }
 
-/** A longer body is cut off, and is then invalid JSON. */
+/** Reads the body of a request up to a maximum length. A longer body is cut off, and is then invalid JSON. */
 async function readBody(request: IncomingMessage): Promise<string> {
   let body = '';
   for await (const chunk of request) {

@@ -132,7 +132,7 @@ describe('example 03: external system', () => {
     expect(await statusOf()).to.include({ phase: 'Starting', message: '' });
   });
 
-  it('a deleted Machine stays until the cloud has deleted its machine', async () => {
+  it('keeps a deleted Machine until the cloud has deleted its machine', async () => {
     const uid = await create();
     await pass(6);
     cloud.trouble = 'out of order';

@@ -13,10 +13,10 @@ const program = fileURLToPath(new URL('./main.js', import.meta.url));
 
 /** The shortest lease that works on a busy machine. */
 const leaseSeconds = '3';
-/** A new leader takes over once the lease has expired and a retry is due. */
+/** The time within which a new leader takes over: the lease must expire, and a retry must be due. */
 const takeover = { timeoutMs: 15_000 };
 
-/** One process of the controller. */
+/** A process that runs the controller. */
 class WorkerProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #exited: Promise<unknown>;

@@ -15,8 +15,8 @@ const manager = createManager({
   leaderElection: {
     name: 'digests',
     identity: worker,
-    // The three times have the proportions of the defaults, 15 s, 10 s and 2 s. When they are shorter, another process
-    // takes over from a dead leader sooner.
+    // The three times have the same proportions as the defaults, 15 s, 10 s and 2 s. With shorter times, another
+    // process takes over from a dead leader sooner.
     leaseDurationMs,
     renewDeadlineMs: (leaseDurationMs * 2) / 3,
     retryPeriodMs: (leaseDurationMs * 2) / 15,

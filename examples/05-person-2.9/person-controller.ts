@@ -4,7 +4,7 @@ import { Person } from './person.ts';
 /** Counts the people that a person knows directly and through others. */
 export const personController = controller(Person, {
   async reconcile({ object, status }) {
-    // observedGeneration is added automatically, since the status schema has it.
+    // `status` adds observedGeneration automatically, because the schema of the status has this field.
     await status({ acquaintances: acquaintancesOf(object) });
   },
 });

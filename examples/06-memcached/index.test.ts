@@ -66,7 +66,7 @@ describe('example 06: Memcached', () => {
 });
 
 describe('the controllers of example 06', () => {
-  it('reach the same result, whatever faults are injected into their requests [slow]', async () => {
+  it('reach the same final state, whatever faults are injected into their requests [slow]', async () => {
     await checkConvergence({
       controllers: [memcachedController, workloadController],
       seeds: 5,

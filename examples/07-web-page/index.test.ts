@@ -62,7 +62,7 @@ describe('example 07: web page', () => {
 });
 
 describe('the controllers of example 07', () => {
-  it('reach the same result, whatever faults are injected into their requests [slow]', async () => {
+  it('reach the same final state, whatever faults are injected into their requests [slow]', async () => {
     await checkConvergence({
       controllers: [webPageController, deploymentController],
       seeds: 2,

@@ -74,7 +74,7 @@ describe('example 09: ephemeral volume claim', () => {
 });
 
 describe('the controllers of example 09', () => {
-  it('reach the same result, whatever faults are injected into their requests [slow]', async () => {
+  it('reach the same final state, whatever faults are injected into their requests [slow]', async () => {
     await checkConvergence({
       controllers: [claimController, volumeController],
       seeds: 5,

@@ -133,7 +133,7 @@ describe('the controllers of example 10', () => {
     [200, []],
     [400, ['30 active']],
   ] as const) {
-    it(`start only the latest job after a stop, within ${startingDeadlineSeconds} seconds of its time`, async () => {
+    it(`start only the latest missed job after a stop, at most ${startingDeadlineSeconds} seconds after its time`, async () => {
       const clock = new FakeClock(midnight);
       const server = await startTestServer({ models: [CronJob, Job], clock });
       const start = async (): Promise<TestKit> => {
@@ -164,10 +164,11 @@ describe('the controllers of example 10', () => {
     };
 
   for (const policy of ['Forbid', 'Replace'] as const) {
-    it(`reach the same result with the policy ${policy}, with one job at a time, whatever faults are injected into their requests [slow]`, async () => {
+    it(`reach the same final state with the policy ${policy}, with one job at a time, whatever faults are injected into their requests [slow]`, async () => {
       await checkConvergence({
         controllers,
-        // With seed 7005, a new process sees a job without its status; with seed 7008, a new leader does not see a job.
+        // With seed 7005, the cache of a new process has a job without its status; with seed 7008, the cache of a new
+        // leader lacks a job.
         seeds: [1, 7005, 7008],
         scenario: twoJobs(policy),
         invariants: {

@@ -10,8 +10,8 @@ export const jobController = controller(Job, {
     const { image, seconds = 0 } = object.spec;
     const { conditions = [] } = object.status ?? {};
     if (conditions.length > 0) return undefined;
-    // The present time would be wrong here: a new process may not see yet that the job has started, and would set a
-    // later time.
+    // The current time would be wrong here. The cache of a new process may not show yet that the job has started, and
+    // the process would then set a later time.
     const startTime = object.metadata.creationTimestamp;
     await status({ startTime });
     const leftMs = Date.parse(startTime) + seconds * 1000 - clock.now();

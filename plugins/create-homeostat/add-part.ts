@@ -15,7 +15,7 @@ import type { Files } from './names/write-new-files.ts';
 export interface AddPartOptions {
   /** The plugin's folder; its index.ts lists the parts. */
   readonly folder: string;
-  /** The plugin's. */
+  /** The group of the plugin. */
   readonly group: string;
   readonly type: PartType;
   /** The part's name: in PascalCase for a kind, otherwise in lower case. */

@@ -5,7 +5,7 @@ import { createPlugin, groupProblemOf, kindProblemOf, nameProblemOf } from './cr
 import type { CreatePluginOptions } from './create-plugin.ts';
 import { ScaffoldError } from './names/scaffold-error.ts';
 
-/** A mistake in the command line. */
+/** The exit code for a mistake in the command line. */
 const usageExitCode = 2;
 
 /** The parts of the process that the command uses. */
@@ -47,7 +47,7 @@ export async function runCreate(argv: readonly string[], environment: CreateEnvi
   }
 }
 
-/** The ways in which readline ends a question. */
+/** True for the error with which readline ends a question at Ctrl+C or Ctrl+D. */
 function isInterruption(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ABORT_ERR';
 }

@@ -81,7 +81,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** All packages are released together, under one version. */
+/** Returns the version of this package, which is also that of homeostat: all packages are released together. */
 function ownVersion(): string {
   const file = new URL('../package.json', import.meta.url);
   const content: unknown = JSON.parse(readFileSync(file, 'utf8'));

@@ -39,7 +39,7 @@ describe('the hooks of a plugin', () => {
     return state?.phase === 'Failed' ? state.reason : `it is ${state?.phase}`;
   };
 
-  /** Adds its mark to the code of each new widget. */
+  /** Returns hooks that append the mark to the code of each new widget. */
   const marks = (mark: string): AdmissionHooks<Widget> => ({
     onCreate({ object }) {
       object.spec = { ...object.spec, code: `${object.spec?.code ?? ''}${mark}` };
@@ -49,7 +49,7 @@ describe('the hooks of a plugin', () => {
   const createdCode = async (name: string): Promise<string | undefined> =>
     (await server.client.create(widget, { metadata: { name } })).spec?.code;
 
-  it('are in force before the first write to its kinds', async () => {
+  it("are called for the first write to the plugin's kinds", async () => {
     let first: Promise<Widget> | undefined;
     const end = server.schemeManager.on('registered', () => {
       first ??= server.client.create(widget, { metadata: { name: 'a' } });

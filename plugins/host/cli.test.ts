@@ -28,9 +28,9 @@ class Command {
 
   constructor(args: readonly string[], environment: Readonly<Record<string, string>> = {}) {
     const auth = args.includes('--token') || 'HOMEOSTAT_TOKEN' in environment ? {} : { HOMEOSTAT_AUTH: 'open' };
-    // The command gets no options, such as plugins, from this process's environment; a test gives its own.
+    // The command gets no options, such as plugins, from the environment of this process; each test sets its own.
     const env = { PATH: process.env['PATH'], HOMEOSTAT_CONSOLE: 'false', ...auth, ...environment };
-    // With the options of V8 that this process has.
+    // The command runs with the same options of V8 as this process.
     this.#child = spawn(process.execPath, [...process.execArgv, script, ...args], { env });
     this.#child.stdout?.on('data', (chunk) => (this.stdout += String(chunk)));
     this.#child.stderr?.on('data', (chunk) => (this.stderr += String(chunk)));
@@ -237,7 +237,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(await command.exited, command.stdout).to.equal(0);
   });
 
-  it('names the cure when a server is not trusted, or refuses the credentials of a command', async () => {
+  it('names the cure when a command does not trust the server, or the server refuses its credentials', async () => {
     const folder = await makeFolder({});
     const token = 'sixteen-letters!';
     const server = serve('--tls-dir', folder, '--token', token);
@@ -257,7 +257,7 @@ describe('homeostat in a process of its own [slow]', () => {
     }
   });
 
-  it('names mistakes of a plugin by the file and line that its author wrote', async () => {
+  it('reports mistakes of a plugin with the file and the line of its source', async () => {
     // By this source map, the first line of the module comes from the third line of its source.
     const map = { version: 3, sources: ['../index.ts'], sourcesContent: ['\n\nthrow'], names: [], mappings: 'AAEA' };
     const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
@@ -369,7 +369,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(await command.exited).to.equal(0);
   });
 
-  it('logs an exception of unknown origin, stops in order, and exits with 1', async () => {
+  it('logs an exception of unknown origin, stops normally, and exits with 1', async () => {
     const main = "export default { start() { setImmediate(() => { throw 'without a stack'; }); } };";
     const command = serve('--plugin', await makePlugin('throws', main));
     expect(await command.exited).to.equal(1);
@@ -377,7 +377,7 @@ describe('homeostat in a process of its own [slow]', () => {
     await command.line('stopped');
   });
 
-  it('refuses requests without the token of its environment, and never prints it', async () => {
+  it('refuses requests without the token in HOMEOSTAT_TOKEN, and never prints this token', async () => {
     const token = 'correct-horse-battery-staple';
     const command = run(['serve', '--port', '0', '--database', 'memory:', '--hints', '--log-level', 'debug'], {
       HOMEOSTAT_TOKEN: token,
@@ -410,7 +410,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(refused.stderr).to.include('authority.pem: others than its owner have access').and.include('chmod 600 it');
   });
 
-  it('uses the service domain of its option', async () => {
+  it('uses the domain that --service-domain names', async () => {
     const fixture = new URL('./widget.fixture.js', import.meta.url).href;
     const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
     const plugin = await makePlugin('widgets', main);
@@ -431,7 +431,7 @@ describe('homeostat in a process of its own [slow]', () => {
     expect(greedy?.['reason']).to.include('group: x.homeostat.internal is reserved').and.not.include('was loaded');
   });
 
-  it('prints what to try on stderr, when asked for hints', async () => {
+  it('prints commands to try on stderr, with --hints', async () => {
     const fixture = new URL('./widget.fixture.js', import.meta.url).href;
     const main = `import { widgetModel } from '${fixture}';\nexport default { models: [widgetModel()] };`;
     const command = serve('--hints', '--plugin', await makePlugin('widgets', main));
@@ -452,9 +452,9 @@ describe('homeostat in a process of its own [slow]', () => {
   });
 });
 
-describe("the author's import", () => {
+describe('an import of homeostat', () => {
   for (const entry of ['index', 'cli']) {
-    it(`of ${entry} loads no server`, async () => {
+    it(`of the module ${entry} does not load the server`, async () => {
       const url = new URL(`./${entry}.js`, import.meta.url).href;
       const program = `
         import { createRequire } from 'node:module';

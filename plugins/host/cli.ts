@@ -12,7 +12,7 @@ import { hostVersion } from './text/host-version.ts';
 import { environmentName, serveOptions } from './serve/serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
 
-/** A mistake in the command line, with exit code 2, like the shell's own commands. */
+/** The exit code for a mistake in the command line, as for the shell's own commands. */
 const usageExitCode = 2;
 
 export interface CliEnvironment {
@@ -32,7 +32,7 @@ export async function runCli(argv: readonly string[], environment: CliEnvironmen
     await createCommandLine(environment, (code) => (exitCode = code)).parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
-    // commander has printed the help, the version, or the problem.
+    // commander has already printed the help, the version, or the problem.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
     throw error;
   }
@@ -326,7 +326,10 @@ function addServeOptions(command: Command): void {
   command.addOption(new Option('--no-console').hideHelp());
 }
 
-/** Values of repeated flags are collected; for any other repeated option, the last value counts. */
+/**
+ * Returns the flag of an option. The values of a repeatable flag are collected; if another flag is repeated, its last
+ * value counts.
+ */
 function flagOf(name: string, { value, kind, description }: ServeOption): Option {
   const option = new Option(value === undefined ? `--${name}` : `--${name} ${value}`, description);
   if (kind !== 'list') return option;

@@ -19,15 +19,15 @@ export interface RuleCollectorParts {
   readonly logger: Logger;
 }
 
-/** The field manager of collected rules, as in Kubernetes. */
+/** The field manager that owns collected rules, as in Kubernetes. */
 const asCollector = { writer: 'service', fieldManager: 'clusterrole-aggregation-controller' } as const;
 
-/** The only item of work: all roles are compared at once. */
+/** The only key of the work queue, because each run compares all roles. */
 const all = 'all';
 
 /**
- * Writes into each aggregated ClusterRole the rules that it collects, for people who read it; decisions do not wait for
- * it. Replicas that write at the same time write the same rules.
+ * Writes the rules that an aggregated ClusterRole collects into the object, for people who read it. Decisions do not
+ * depend on these stored rules. Replicas that write at the same time write the same rules.
  */
 export class RuleCollector {
   readonly #parts: RuleCollectorParts;
@@ -45,13 +45,13 @@ export class RuleCollector {
     });
   }
 
-  /** Writes the outdated rules, and follows the roles from then on. */
+  /** Writes the rules that are outdated, and from then on after each change of roles. */
   async start(): Promise<void> {
     await this.#collect();
     this.#unfollow = this.#parts.authorizer.onChange(() => this.#loop.add(all));
   }
 
-  /** True when no write is under way. */
+  /** True when no write is in progress. */
   isIdle(): boolean {
     return this.#loop.isIdle();
   }
@@ -75,7 +75,7 @@ export class RuleCollector {
     try {
       await registry.update(roles, { name }, () => structuredClone(next), asCollector);
     } catch (error) {
-      // Another write came first; its change starts a new comparison.
+      // Another write has changed or deleted the role. Its change starts a new comparison.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

@@ -6,7 +6,7 @@ export interface DefaultRole {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly rules: readonly PolicyRule[];
-  /** The label of the roles whose rules this role collects; absent for a role with rules of its own. */
+  /** The label of the roles whose rules this role collects; absent for a role that has its own rules. */
   readonly collects?: string;
 }
 
@@ -20,14 +20,14 @@ export interface DefaultBinding {
 const group = 'rbac.authorization.k8s.io';
 const core = '';
 
-/** The group of the kinds that show what controllers do. */
+/** The API group of the kinds that show what controllers do. */
 const controllers = 'controllers.homeostat.internal';
 
 const read = ['get', 'list', 'watch'] as const;
 const write = ['create', 'delete', 'deletecollection', 'patch', 'update'] as const;
 const all = [...write, ...read].sort();
 
-/** Adds the rules of a role to `view`, `edit` or `admin`. */
+/** Returns the label that adds the rules of a role to `view`, `edit` or `admin`. */
 const aggregateTo = (role: string): string => `${group}/aggregate-to-${role}`;
 
 function rule(verbs: readonly string[], apiGroup: string, resources: readonly string[]): PolicyRule {
@@ -41,7 +41,7 @@ function paths(...nonResourceURLs: readonly string[]): PolicyRule {
 const health = ['/healthz', '/livez', '/readyz'];
 const version = ['/version', '/version/'];
 
-/** The kinds that everyone who can read a namespace may read. No Secret. */
+/** The rules of `view`: the kinds that every user who can read a namespace may read. Secrets are not among them. */
 const viewRules: readonly PolicyRule[] = [
   rule(read, core, ['configmaps', 'events', 'serviceaccounts', 'services']),
   rule(read, core, ['namespaces', 'namespaces/status', 'resourcequotas', 'resourcequotas/status']),
@@ -75,8 +75,8 @@ export const defaultRoles: readonly DefaultRole[] = [
     name: 'system:discovery',
     rules: [
       paths('/api', '/api/*', '/apis', '/apis/*', '/openapi', '/openapi/*', '/openapi.json', ...health, ...version),
-      // All users may read these: the documentation shows no more than discovery does, and the pages of the console and
-      // of plugins contain no data of users.
+      // All users may read these pages. The documentation shows no more than discovery does, and the pages of the
+      // console and of plugins contain no data of users.
       paths('/console', '/console/*', '/docs', '/docs/*', '/plugins/*'),
     ],
   },
@@ -93,8 +93,8 @@ export const defaultRoles: readonly DefaultRole[] = [
     rules: [paths('/.well-known/openid-configuration', '/.well-known/openid-configuration/', '/openid/v1/jwks')],
   },
   { name: 'system:monitoring', rules: [paths(...health, ...health.map((path) => `${path}/*`), '/metrics')] },
-  // This role is not a part of `view`: records show values of objects that a reader of the records may not be allowed
-  // to read.
+  // This role is not a part of `view`, because records of runs show values of objects that a reader of the records may
+  // not be allowed to read.
   {
     name: 'system:controllers-viewer',
     rules: [rule(read, controllers, ['controllers', 'controllers/status', 'runs'])],

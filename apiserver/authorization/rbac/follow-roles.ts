@@ -7,15 +7,15 @@ import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 import type { BindingContent, RoleContent } from '../role-content.ts';
 
-/** Updates an authorizer with the objects of one kind. */
+/** Passes the objects of one kind to an authorizer. */
 interface Reader {
   readonly put: (entry: Entry) => void;
   readonly remove: (entry: Entry) => void;
 }
 
 /**
- * Keeps an authorizer equal to the stored roles and bindings: a change counts from the first request after it is in
- * memory. It never stops following these kinds, because they are served as long as the server runs.
+ * Keeps an authorizer up to date with the stored roles and bindings. As soon as a change is in memory, it applies to
+ * all further requests. The listeners are never removed, because these kinds are served as long as the server runs.
  */
 export function followRoles(table: ResourceTable, authorizer: RbacAuthorizer): void {
   const roles: Reader = {

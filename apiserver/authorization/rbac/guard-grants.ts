@@ -11,8 +11,9 @@ import { fullAuthority, isMaster } from '../rbac-authorizer.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 
 /**
- * Returns the guard that lets users grant only what they have themselves: a role needs all of its rules, or the verb `escalate`
- * on it, and a binding needs all rules of its role, or the verb `bind` on the role. The server itself may grant everything.
+ * Returns the guard that lets users grant only permissions that they have themselves. To write a role, a user needs all
+ * of its rules, or the verb `escalate` on the role. To write a binding, a user needs all rules of its role, or the verb
+ * `bind` on the role. The server itself may grant everything.
  */
 export function grantGuard(authorizer: RbacAuthorizer): WriteGuard {
   return {
@@ -28,7 +29,7 @@ export function grantGuard(authorizer: RbacAuthorizer): WriteGuard {
   };
 }
 
-/** True when a write changes only the metadata that deletion and garbage collection need. */
+/** True when a write changes only metadata other than labels and annotations, as deletion and garbage collection do. */
 function grantsTheSame(next: ApiObject, stored: ApiObject): boolean {
   return deepEqual(authored(next), authored(stored));
 }
@@ -47,7 +48,7 @@ function roleProblem(
   const { name, namespace } = next.metadata;
   const { group, version, plural } = resource.model;
   const asked = { isResource: true, verb: 'escalate', group, version, resource: plural, namespace } as const;
-  // As in Kubernetes, a creation is decided without the name of the object.
+  // As in Kubernetes, the decision about a creation does not depend on the name of the object.
   if (authorizer.decide(user, stored === undefined ? asked : { ...asked, name }).allowed) return undefined;
   const problem = escalationOf(authorizer, { user, namespace, rules: next.rules ?? [] });
   if (problem !== undefined || (!isAggregated(next) && !isAggregated(stored))) return problem;

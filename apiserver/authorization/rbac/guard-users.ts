@@ -9,9 +9,10 @@ import { isMaster } from '../rbac-authorizer.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 
 /**
- * Returns the guard of Users. Only members of `system:masters` may add users to it or change them, because no role
- * grants what this group may do. Adding a user to another group needs the verb `impersonate` on the group, since the
- * writer could log in as that user; groups that the User already has may stay.
+ * Returns the guard of Users. Only members of `system:masters` may add a User to that group, or change a User in it,
+ * because no role grants what this group may do. To add a User to another group, the writer needs the verb
+ * `impersonate` on the group, since the writer could log in as that User. Groups that the User already has need no
+ * permission.
  */
 export function userGuard(authorizer: RbacAuthorizer): WriteGuard {
   return {

@@ -5,7 +5,7 @@ import type { BindingObject, RoleObject } from '../../builtin/objects/rbac-objec
 import { covers } from '../cover-rules.ts';
 import type { DefaultBinding, DefaultRole } from './default-roles.ts';
 
-/** The value `false` on a default role or binding prevents its repair. */
+/** The annotation that prevents the repair of a default role or binding, if its value is `false`. */
 const autoupdate = 'rbac.authorization.kubernetes.io/autoupdate';
 
 const metadataOf = (
@@ -35,8 +35,8 @@ export function newBinding({ name, roleRef, subjects }: DefaultBinding): NamedOb
 }
 
 /**
- * Returns a stored role with the missing rules, labels and selectors of the default role added. Additions of
- * administrators stay. Returns undefined when nothing is missing, or the role must not be repaired.
+ * Returns a stored role, to which the missing rules, labels and selectors of the default role are added. Additions of
+ * administrators remain. Returns undefined when nothing is missing, or the role must not be repaired.
  */
 export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>): RoleObject | undefined {
   if (isLeftAlone(stored)) return undefined;
@@ -58,8 +58,8 @@ export function repairedRole(stored: RoleObject, wanted: NewObject<RoleObject>):
 }
 
 /**
- * Returns a stored binding with the missing subjects of the default binding added. A binding that grants another role
- * cannot be repaired, and has to be replaced.
+ * Returns a stored binding, to which the missing subjects of the default binding are added. Returns `replace` for a
+ * binding of another role, which cannot be repaired.
  */
 export function repairedBinding(
   stored: BindingObject,

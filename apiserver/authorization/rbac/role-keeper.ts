@@ -18,8 +18,8 @@ const maxTries = 5;
 type Repair<T extends ApiObject> = (stored: T, wanted: NewObject<T>) => T | 'replace' | undefined;
 
 /**
- * Makes the default roles and bindings when the server starts, and repairs those that lack something; several replicas
- * may do so at the same time. After that, it keeps the rules of aggregated roles up to date.
+ * Creates the default roles and bindings when the server starts, and repairs those that are incomplete. Several
+ * replicas may do so at the same time. After that, it keeps the rules of aggregated roles up to date.
  */
 export class RoleKeeper {
   readonly #parts: RuleCollectorParts;
@@ -30,7 +30,7 @@ export class RoleKeeper {
     this.#collector = new RuleCollector(parts);
   }
 
-  /** Resolves when all default roles and bindings are there. */
+  /** Resolves when all default roles and bindings exist. */
   async open(): Promise<void> {
     const { table } = this.#parts;
     const [roles, bindings] = await Promise.all([
@@ -44,7 +44,7 @@ export class RoleKeeper {
     await this.#collector.start();
   }
 
-  /** True when nothing is under way. */
+  /** True when no write is in progress. */
   isIdle(): boolean {
     return this.#collector.isIdle();
   }

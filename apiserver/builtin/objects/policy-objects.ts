@@ -2,7 +2,7 @@ import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { LabelSelector } from './rbac-objects.ts';
 import type { MatchCondition } from './webhook-objects.ts';
 
-/** A rule of a policy: like that of a webhook, but it may name the objects to which it applies. */
+/** A rule of a policy. It is like a rule of a webhook, but it may also name the objects to which it applies. */
 interface NamedRule {
   readonly operations?: readonly string[];
   readonly apiGroups?: readonly string[];

@@ -5,7 +5,7 @@ export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
-  /** Empty or absent when the rule holds for every name. */
+  /** The names of the objects to which the rule applies; empty or absent for all names. */
   readonly resourceNames?: readonly string[];
   readonly nonResourceURLs?: readonly string[];
 }

@@ -11,7 +11,7 @@ export interface WebhookClientConfig {
     /** Default 443. */
     readonly port?: number;
   };
-  /** PEM in base64. Default: the authorities that Node trusts. */
+  /** The trusted certificate authorities, as PEM in base64. Default: those that Node trusts. */
   readonly caBundle?: string;
 }
 
@@ -34,7 +34,7 @@ export interface Webhook {
   readonly timeoutSeconds: number;
   readonly admissionReviewVersions: readonly string[];
   readonly matchConditions?: readonly MatchCondition[];
-  /** Only mutating webhooks have it. */
+  /** Only mutating webhooks have this field. */
   readonly reinvocationPolicy?: 'Never' | 'IfNeeded';
 }
 

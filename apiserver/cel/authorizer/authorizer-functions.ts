@@ -7,14 +7,14 @@ import type { CelValue } from '../values/cel-value.ts';
 
 const base = 'kubernetes.authorization';
 
-/** A path that an expression asks about. */
+/** A request for a path, about which an expression asks whether it is allowed. */
 interface AskedPath {
   readonly isResource: false;
   readonly verb: string;
   readonly path: string;
 }
 
-/** A resource that an expression asks about. */
+/** A request for a resource, about which an expression asks whether it is allowed. */
 export interface AskedResource {
   readonly isResource: true;
   readonly verb: string;
@@ -26,14 +26,14 @@ export interface AskedResource {
   readonly name?: string;
 }
 
-/** A user, whose permissions an expression may ask for. */
+/** A user, and the decisions about requests of this user. */
 export interface Asker {
   decide(asked: AskedPath | AskedResource): { readonly allowed: boolean; readonly reason: string };
-  /** Returns the service account as a user whose permissions an expression may ask for. */
+  /** Returns the decisions about requests of a service account. */
   forAccount(namespace: string, name: string): Asker;
 }
 
-/** `authorizer`. */
+/** The value of the variable `authorizer`, with which an expression asks whether a user may do something. */
 export class CelAuthorizer extends CelObject {
   readonly typeName: string = `${base}.Authorizer`;
   readonly asker: Asker;
@@ -44,7 +44,7 @@ export class CelAuthorizer extends CelObject {
   }
 }
 
-/** A question about a path, or about a resource, that has no verb yet. */
+/** A question about a path or a resource, before the call of `check` adds the verb. */
 export class CelCheck extends CelObject {
   readonly typeName: string;
   readonly asker: Asker;
@@ -78,7 +78,7 @@ const opaque = (name: string): CelType => ({ kind: 'opaque', name: `${base}.${na
 export const authorizerType: CelType = opaque('Authorizer');
 export const resourceCheckType: CelType = opaque('ResourceCheck');
 
-/** The functions of `authorizer`. */
+/** The functions that expressions call on `authorizer`, and on the values that it returns. */
 export const authorizerOverloads: readonly Overload[] = [
   overload(
     `${base}.Authorizer::path(string) ${base}.PathCheck`,

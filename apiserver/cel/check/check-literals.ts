@@ -8,7 +8,7 @@ import type { CelType } from '../types/cel-type.ts';
 
 type TypeOf = (node: CelNode) => CelType;
 
-/** Checks literals that a function can never take, such as a pattern with a mistake. */
+/** Finds literals with which a function always fails, such as a malformed pattern. */
 export function checkLiterals(root: CelNode, typeOf: TypeOf): readonly CelIssue[] {
   const issues: CelIssue[] = [];
   const open: CelNode[] = [root];
@@ -41,7 +41,7 @@ function issueOf({ name, args, target }: CallNode): CelIssue | undefined {
   }
 }
 
-/** Judges the arguments of a format that is a literal, when they are a literal list. */
+/** Checks the arguments of a call of `format`, if the format is a literal text and the arguments are a literal list. */
 function formatIssueOf({ name, target, args, at }: CallNode, typeOf: TypeOf): CelIssue | undefined {
   const [list] = args;
   if (name !== 'format' || target?.kind !== 'literal' || typeof target.value !== 'string') return undefined;

@@ -10,7 +10,7 @@ import type { Bindings } from '../types/unify-types.ts';
 /** The names that an expression may use. */
 export interface CheckScope {
   readonly functions: FunctionTable;
-  /** Variables and their types; names of types are variables too. */
+  /** The variables and their types. Names of types, such as `int`, are variables, too. */
   readonly variables: ReadonlyMap<string, CelType>;
 }
 
@@ -18,7 +18,7 @@ export interface CheckScope {
 export interface CheckedCel {
   readonly type: CelType;
   readonly typeOf: (node: CelNode) => CelType;
-  /** The overloads that a call may mean: one overload, unless types are known only at run time. */
+  /** Returns the overloads that a call may mean. There is only one, unless a type is known only at run time. */
   readonly overloadsOf: (node: CallNode) => readonly Overload[];
   /** The variables of the scope that the expression reads. */
   readonly references: ReadonlySet<string>;
@@ -27,7 +27,7 @@ export interface CheckedCel {
 /** The maximum number of issues of one expression. */
 const maxIssues = 10;
 
-/** Checks the types of an expression. Returns the issues, when there are any. */
+/** Checks the types of an expression. Returns the types, or the issues if there are any. */
 export function checkCel(root: CelNode, scope: CheckScope): CheckedCel | readonly CelIssue[] {
   const checker = new Checker(scope);
   const type = checker.check(root);
@@ -43,7 +43,10 @@ class Checker {
   readonly #locals = new Map<string, CelType[]>();
   #bindings: Bindings = noBindings;
   #params = 0;
-  /** The number of `format` calls around the node that is being checked: literals inside such a call may mix types. */
+  /**
+   * The number of `format` calls around the node that is being checked. A list literal inside a `format` call may have
+   * items of several types.
+   */
   #formats = 0;
 
   constructor(scope: CheckScope) {
@@ -320,7 +323,10 @@ class Checker {
   }
 }
 
-/** The name that a chain of fields spells, such as `ip.isCanonical`; undefined for any other expression. */
+/**
+ * Returns the dotted name that a chain of field selections forms, such as `ip.isCanonical`; undefined for any other
+ * expression.
+ */
 export function qualifiedName(node: CelNode): { readonly root: string; readonly name: string } | undefined {
   if (node.kind === 'ident') return { root: node.name, name: node.name };
   if (node.kind !== 'select' || node.isTest) return undefined;

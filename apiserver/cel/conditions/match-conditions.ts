@@ -14,7 +14,10 @@ interface MatchCondition {
   readonly expression: string;
 }
 
-/** The variables that the conditions of webhooks may read, in the order in which evaluations pass their values. */
+/**
+ * The functions and variables that conditions of webhooks may use. The order of the variables is that of the values in
+ * `match`.
+ */
 const scope = {
   functions: new FunctionTable([...standardOverloads, ...authorizerOverloads]),
   variables: new Map([
@@ -45,7 +48,7 @@ function compileCondition(expression: string): CelExpression | CelProblem {
   return kind === 'bool' || kind === 'dyn' ? compiled : { problem: 'must evaluate to bool' };
 }
 
-/** The conditions of one webhook, compiled once. */
+/** The compiled conditions of one webhook. */
 export class MatchConditions {
   readonly #conditions: readonly { readonly name: string; readonly expression: CelExpression | CelProblem }[];
 
@@ -58,9 +61,9 @@ export class MatchConditions {
   }
 
   /**
-   * Returns true when all conditions are true. A condition that is false decides, even if others fail. `authorizers`
-   * are the values of `authorizer` and `authorizer.requestResource`. @throws Error when a condition has no value, and
-   * none is false
+   * Returns true when all conditions are true. If a condition is false, returns false, even if others fail.
+   * `authorizers` are the values of `authorizer` and `authorizer.requestResource`. @throws Error when a condition fails
+   * and no condition is false
    */
   match(request: ConditionInput, authorizers: readonly CelValue[], meter: CostMeter): boolean {
     const values = [readAny(request.object), readAny(request.oldObject), readAny(request), ...authorizers];

@@ -1,7 +1,9 @@
-/** The cost when there is no limit: Kubernetes counts in 64 bits, and stays at the largest number. */
+/**
+ * The cost when there is no limit. Kubernetes counts in 64 bits, and sums that are too large become the largest number.
+ */
 export const unbounded: number = 2 ** 64;
 
-/** The least and the most that something costs, or the sizes that it may have. */
+/** A range: the lowest and the highest cost of an expression, or the smallest and the largest size of a value. */
 export interface CostRange {
   readonly min: number;
   readonly max: number;
@@ -22,7 +24,7 @@ export function times(a: CostRange, b: CostRange): CostRange {
   return { min: capped(a.min * b.min), max: capped(a.max * b.max) };
 }
 
-/** Multiplies by a factor, and rounds up. */
+/** Multiplies a range by a factor, and rounds up. */
 export function scaled({ min, max }: CostRange, factor: number): CostRange {
   return { min: capped(Math.ceil(min * factor)), max: capped(Math.ceil(max * factor)) };
 }

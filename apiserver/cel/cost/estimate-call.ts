@@ -3,13 +3,13 @@ import { anySize, fixed, noCost, plus, scaled, times, unbounded } from './cost-r
 import type { CostRange } from './cost-range.ts';
 import { accessCheckCost, characterCost, patternCost } from './runtime-cost.ts';
 
-/** An argument whose size counts. */
+/** An argument of a call. The estimate depends on its size. */
 export interface SizedPart {
   readonly type: CelType;
   readonly size: CostRange;
-  /** The value of a literal integer. */
+  /** The value, if the argument is a literal integer. */
   readonly literal: number | undefined;
-  /** The size of the items of a list. */
+  /** The size of the items, if the argument is a list. */
   readonly itemSize: CostRange;
 }
 
@@ -19,7 +19,7 @@ export interface CallEstimate {
   readonly size?: CostRange;
 }
 
-/** Estimates a call from its arguments, of which the target is the first. */
+/** Estimates a call from its arguments. The first one is the target, on which the function is called. */
 type Estimate = (parts: readonly SizedPart[]) => CallEstimate;
 
 const nothing: SizedPart = { type: { kind: 'dyn' }, size: anySize, literal: undefined, itemSize: anySize };
@@ -29,7 +29,7 @@ const read =
   (factor = 1): Estimate =>
   (parts) => ({ cost: scaled(at(parts, 0).size, factor * characterCost) });
 
-/** The longest pattern of a named format. */
+/** The length of the longest pattern among the named formats. */
 const formatPattern = 128;
 
 function sameSize(parts: readonly SizedPart[]): CallEstimate {
@@ -53,7 +53,9 @@ function traversal(parts: readonly SizedPart[]): CallEstimate {
   return { cost: times(size, isText ? plus(fixed(1), scaled(itemSize, characterCost)) : fixed(1)) };
 }
 
-/** Estimates a comparison. Scalars of a schema have the size 0, so that their comparison costs only the reads. */
+/**
+ * Estimates a comparison of two values. Scalars of a schema have the size 0, so their comparison costs only the reads.
+ */
 function comparison(parts: readonly SizedPart[]): CallEstimate {
   const max = Math.min(at(parts, 0).size.max, at(parts, 1).size.max);
   return { cost: scaled({ min: max > 0 ? 1 : 0, max }, characterCost) };
@@ -114,12 +116,12 @@ function product(parts: readonly SizedPart[]): CallEstimate {
   return { cost: plus(times(at(parts, 0).size, at(parts, 1).size), fixed(1)) };
 }
 
-/** The cost of a call that makes a list. */
+/** The cost to create a list. */
 const newListCost = 11;
 
 /**
- * Returns the estimate of a function that returns a list of this size. As in Kubernetes, the size may be the square of
- * the real size.
+ * Returns the estimate of a function that returns a new list of this size. For functions that sort, callers pass the
+ * square of the real size, as in Kubernetes.
  */
 function newList(size: CostRange, factor: number): CallEstimate {
   return { cost: plus(scaled(size, factor), fixed(newListCost)), size };
@@ -153,7 +155,7 @@ function named(names: readonly string[], estimate: Estimate): readonly (readonly
   return names.map((name) => [name, estimate]);
 }
 
-/** Kubernetes' estimates, by the name of the function; every other one costs 1. */
+/** The estimates of Kubernetes, by the name of the function. A function that is not listed costs 1. */
 const estimates: ReadonlyMap<string, Estimate> = new Map([
   ...named(['isSorted', 'sum', 'max', 'min', 'indexOf', 'lastIndexOf'], traversal),
   ...named(['sort'], sorting),

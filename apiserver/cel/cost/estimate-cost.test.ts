@@ -30,8 +30,8 @@ const pair: Make = (max) => ({ type: 'object', properties: { str: text(max), sep
 const bytes: Make = (max) => ({ type: 'string', format: 'byte', ...sized('maxLength', max) });
 
 /**
- * The estimates of kube-apiserver: `open` is that of a schema without a limit, and `bounded` that of a schema with the
- * limit `max`.
+ * The estimates of kube-apiserver for rules. `open` is the estimate for a schema without a limit, and `bounded` for a
+ * schema with the limit `max`.
  */
 const cases: readonly (readonly [rule: string, make: Make, open: number, max: number, bounded: number])[] = [
   ['self.all(x, true)', list('number'), 4_718_591, 10, 32],
@@ -103,7 +103,7 @@ describe('estimates of costs [spec operators-estimate]', () => {
     });
   }
 
-  it('know the size of a list or map that a macro or a function makes of another', () => {
+  it('use the size of the original list or map for one that a macro or a function makes from it', () => {
     // The cost is 11 for a new list, 3 for a round of `all`, and 13 for a round of `map` or `filter`.
     const ofLists: readonly (readonly [rule: string, make: Make, cost: number])[] = [
       ['self.map(x, x).all(y, true)', list('number'), 93],
@@ -126,7 +126,7 @@ describe('estimates of costs [spec operators-estimate]', () => {
     expect(costOf("self.contains('A')", { type: 'string', enum: ['A', 'B', 'LongValue'] })).to.equal(2);
   });
 
-  it('know the maximum length of the name of an object, whatever its schema says', () => {
+  it('use the maximum length of names for metadata.name, also when the schema has no limit', () => {
     const schema: JsonSchema = { type: 'object', properties: { metadata: { type: 'object' } } };
     const type = typeOfSchema(schema, {}, true);
     const variables = new Map([['self', type ?? { kind: 'dyn' as const }]]);

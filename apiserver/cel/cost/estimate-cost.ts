@@ -11,15 +11,15 @@ const readCost = fixed(1);
 const listCost = fixed(10);
 const mapCost = fixed(30);
 
-/** The known bounds of a local variable's size. */
+/** The known bounds of the size of a local variable's value. */
 interface Local {
   readonly size: CostRange | undefined;
   readonly itemSize: CostRange | undefined;
 }
 
 /**
- * Estimates the cost of an expression before it runs, by Kubernetes' rules: from the largest sizes that the schema allows. A
- * loop costs its body times its longest range.
+ * Estimates the cost of an expression before it runs, by the rules of Kubernetes. The estimate assumes the largest
+ * sizes that the schema allows. A loop costs as much as its body, multiplied by the largest size of its range.
  */
 export function estimateCost(root: CelNode, checked: CheckedCel): CostRange {
   return new Estimator(checked).cost(root);

@@ -1,10 +1,10 @@
 import { sizeOf } from '../values/cel-value.ts';
 import type { CelValue } from '../values/cel-value.ts';
 
-/** Returns the cost of one call from its arguments, of which the target is the first. */
+/** Returns the cost of one call from its arguments. The first one is the target, on which the function is called. */
 export type RuntimeCost = (args: readonly CelValue[]) => number;
 
-/** Costs of a character that is read, and of a character of a pattern. */
+/** The cost of each character that is read, and of each character of a pattern. */
 export const characterCost = 0.1;
 export const patternCost = 0.25;
 
@@ -19,10 +19,10 @@ const pattern: RuntimeCost = (args) =>
   Math.ceil((1 + size(args, 0)) * characterCost) * Math.ceil(size(args, 1) * patternCost);
 const product: RuntimeCost = (args) => 1 + size(args, 0) * size(args, 1);
 
-/** An access check costs so much that an expression can make only two. */
+/** The cost of an access check. It is so high that an expression can make only two. */
 export const accessCheckCost = 350_000;
 
-/** Costs by Kubernetes' table; every other function costs 1. */
+/** The costs of Kubernetes, by the name of the function. A function that is not listed costs 1. */
 const costs: ReadonlyMap<string, RuntimeCost> = new Map([
   ...['_==_', '_!=_', '_<_', '_<=_', '_>_', '_>=_'].map((name): [string, RuntimeCost] => [name, smaller]),
   ['_+_', (args) => (typeof args[0] === 'string' ? Math.ceil((size(args, 0) + size(args, 1)) * characterCost) : 1)],

@@ -44,7 +44,10 @@ function problemOf(source: string): string {
   return isCelProblem(result) ? (result.problem.split('\n')[0] ?? '') : 'no problem';
 }
 
-/** Expressions that are true, by subject; from the definition of the language and the documentation of Kubernetes. */
+/**
+ * Expressions that are true, by subject. They follow the definition of the language and the documentation of
+ * Kubernetes.
+ */
 const truths: Readonly<Record<string, readonly string[]>> = {
   'integers of 64 bits': [
     '9223372036854775807 - 1 == 9223372036854775806',
@@ -267,7 +270,7 @@ const truths: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Expressions whose evaluation fails, with the error. */
+/** Expressions whose evaluation fails, each with the message of the error. */
 const failures: readonly (readonly [source: string, message: string])[] = [
   ['9223372036854775807 + 1', 'integer overflow'],
   ['-9223372036854775808 / -1', 'integer overflow'],
@@ -377,7 +380,7 @@ describe('expressions of CEL [spec operators-language]', () => {
     );
   });
 
-  it('names each variable that an expression reads', () => {
+  it('returns the names of all variables that an expression reads', () => {
     expect([...compiled('numbers.all(x, x > 0) && text != ""').references].sort()).to.deep.equal(['numbers', 'text']);
   });
 
@@ -427,14 +430,14 @@ describe('the cost of an evaluation [spec operators-cost]', () => {
     'numbers.all(a, timestamp("2020-01-01T00:00:00Z").getHours("Europe/Berlin") > 0 || true)',
   ];
   for (const source of hostile) {
-    it(`is bounded: ${source}`, () => {
+    it(`is limited, so the evaluation ends: ${source}`, () => {
       const meter = new CostMeter(1_000_000);
       const inputs = [...variables.keys()].map((name) => (name === 'numbers' ? long : variables.get(name)?.[1]));
       expect(() => compiled(source).evaluate(inputs, meter)).to.throw(CostLimitError);
     });
   }
 
-  it('counts reads, calls and rounds as Kubernetes does', () => {
+  it('counts reads, calls and rounds of loops as Kubernetes does', () => {
     const costs: readonly (readonly [source: string, cost: number])[] = [
       ['x > 5', 2],
       ['x > 5 && x < 10', 4],

@@ -13,34 +13,34 @@ import type { CelIssue } from '../syntax/cel-issue.ts';
 import type { CelNode } from '../syntax/cel-node.ts';
 import { parseCel } from '../syntax/parser.ts';
 
-/** The names that expressions may use. */
+/** The functions and variables that expressions may use. */
 export interface CelScope {
   readonly functions: FunctionTable;
   /**
-   * Variables and their types; evaluations pass the values in the same order. A variable without a type is not
-   * declared.
+   * The variables and their types. An evaluation receives the values in the same order. A variable without a type is
+   * not declared.
    */
   readonly variables: ReadonlyMap<string, CelType | undefined>;
 }
 
-/** An expression that was checked, and can run. */
+/** A compiled expression, which can be evaluated many times. */
 export interface CelExpression {
   readonly source: string;
   readonly type: CelType;
-  /** The variables that it reads. */
+  /** The variables that the expression reads. */
   readonly references: ReadonlySet<string>;
-  /** The maximum cost with values of the declared types, in Kubernetes' units. */
+  /** The maximum cost of an evaluation with values of the declared types, in the units of Kubernetes. */
   readonly maxCost: number;
   /**
    * Evaluates the expression with the values of its variables; undefined stands for an absent variable. `meter` counts
    * the cost of this evaluation.
-   * @throws CelError when it has no value
-   * @throws CostLimitError when it costs too much
+   * @throws CelError when the evaluation fails
+   * @throws CostLimitError when the evaluation costs too much
    */
   evaluate(values: readonly (CelValue | undefined)[], meter: CostMeter): CelValue;
 }
 
-/** The mistakes of an expression, in kube-apiserver's words. */
+/** The mistakes in an expression, in the words of kube-apiserver. */
 export interface CelProblem {
   readonly problem: string;
 }
@@ -49,7 +49,7 @@ export function isCelProblem(result: CelExpression | CelProblem): result is CelP
   return 'problem' in result;
 }
 
-/** Parses and checks an expression, and compiles it. It never throws. */
+/** Parses, checks and compiles an expression. Returns the mistakes if there are any, and never throws. */
 export function compileCel(source: string, scope: CelScope): CelExpression | CelProblem {
   const root = parsed(source);
   if ('message' in root) return { problem: formatIssues(source, [root]) };
@@ -88,7 +88,10 @@ function expressionOf(source: string, { root, checked, variables }: Parts): CelE
   };
 }
 
-/** Returns an array that has all slots from the beginning: an array that grows takes several times the memory. */
+/**
+ * Returns an array that has its full length from the beginning, because an array that grows takes several times the
+ * memory.
+ */
 function slotsOf(values: readonly (CelValue | undefined)[], count: number): (CelValue | undefined)[] {
   const slots = new Array<CelValue | undefined>(count);
   for (let at = 0; at < values.length; at += 1) slots[at] = values[at];

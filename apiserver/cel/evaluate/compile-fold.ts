@@ -5,16 +5,16 @@ import type { CelValue } from '../values/cel-value.ts';
 import { ignorable } from './frame.ts';
 import type { Frame, Run } from './frame.ts';
 
-/** The part of the compiler that folds need. */
+/** The part of the compiler that the compilation of macros needs. */
 interface FoldCompiler {
   compile(node: CelNode): Run;
   within<R>(names: readonly string[], compile: (slots: readonly number[]) => R): R;
 }
 
-/** Costs of one round of a loop as CEL defines it, without those of the author's expressions. */
+/** The costs of one round of a loop, as CEL defines them, without the costs of the author's own expressions. */
 const roundCosts = { all: 3, exists: 4, existsOne: 1, filter: 1, map: 1, other: 1 } as const;
 
-/** Further cost of a round that adds to a list or a map. */
+/** The additional cost of a round that appends to a list or a map. */
 const appendCost = 11;
 
 interface Fold {
@@ -25,14 +25,14 @@ interface Fold {
   readonly first: (frame: Frame) => CelValue;
 }
 
-/** The entries of a list or a map, in order. */
+/** The items of a list, or the entries of a map, in order. */
 interface Entries {
   readonly size: number;
-  /** Binds the variables to an entry. */
+  /** Assigns an item or entry to the variables of the macro. */
   bind(frame: Frame, index: number): void;
 }
 
-/** Compiles a macro over a list or a map. */
+/** Compiles a macro that loops over a list or a map, such as `all` or `filter`. */
 export function compileFold(node: FoldNode, compiler: FoldCompiler): Run {
   const range = compiler.compile(node.range);
   return compiler.within(node.variables, (slots) => {
@@ -68,7 +68,10 @@ function runOf({ macro }: FoldNode, fold: Fold): Run {
   }
 }
 
-/** Evaluates the range. Without a second variable, the first is the item of a list, or the key of a map. */
+/**
+ * Returns a function that evaluates the range. If the macro has only one variable, it is the item of a list, or the key
+ * of a map.
+ */
 function opener(range: Run, first: number, second: number | undefined): Fold['open'] {
   return (frame) => {
     const values = range(frame);
@@ -124,7 +127,10 @@ class MapEntries implements Entries {
   }
 }
 
-/** `all` (false decides) and `exists` (true decides): errors count only when no entry decides. */
+/**
+ * Compiles `all`, where a false entry decides, and `exists`, where a true entry decides. Errors count only when no
+ * entry decides.
+ */
 function quantifier({ body, open }: Fold, deciding: boolean, cost: number): Run {
   return (frame) => {
     let failure: CelError | undefined;

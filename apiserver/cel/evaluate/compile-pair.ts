@@ -2,7 +2,7 @@ import type { RuntimeCost } from '../cost/runtime-cost.ts';
 import type { CelFunction } from '../types/cel-function.ts';
 import type { Run } from './frame.ts';
 
-/** The relations of two integers, as numbers: V8 inlines a switch over them, but not a call of one of six functions. */
+/** The comparison operators, as numbers. V8 inlines a switch over numbers, but not a call of one of six functions. */
 const relations: ReadonlyMap<string, number> = new Map(
   ['_==_', '_!=_', '_<_', '_<=_', '_>_', '_>=_'].map((name, index) => [name, index]),
 );
@@ -32,7 +32,10 @@ interface Call {
   readonly run: CelFunction;
 }
 
-/** A call with two arguments. Two integers, which most rules compare, are compared without a list of arguments. */
+/**
+ * Compiles a call with two arguments. Most rules compare two integers, so these are compared without a list of
+ * arguments.
+ */
 export function compilePair({ name, left, right, cost, run }: Call): Run {
   const relation = relations.get(name);
   return (frame) => {

@@ -15,13 +15,13 @@ import type { Run } from './frame.ts';
 import { fits } from '../types/fits.ts';
 import { readIndex } from '../values/read-index.ts';
 
-/** Kubernetes' costs of the parts of an expression that are not calls. */
+/** The costs that Kubernetes has for parts of an expression that are not calls. */
 const readCost = 1;
 const listCost = 10;
 const mapCost = 30;
 
 /**
- * Compiles a checked expression to functions, which is about as fast as an interpreter that is written in JavaScript
+ * Compiles a checked expression to nested JavaScript functions, which is about as fast as an interpreter in JavaScript
  * can be.
  */
 export class Compiler {
@@ -30,7 +30,7 @@ export class Compiler {
   readonly #slots = new Map<string, number[]>();
   #count: number;
 
-  /** `variables` are in the first slots, in order. */
+  /** Creates a compiler. Frames have the values of `variables` in their first slots, in this order. */
   constructor(checked: CheckedCel, variables: readonly string[], constants: ReadonlyMap<string, CelValue>) {
     this.#checked = checked;
     this.#constants = constants;
@@ -38,7 +38,7 @@ export class Compiler {
     for (const [slot, name] of variables.entries()) this.#slots.set(name, [slot]);
   }
 
-  /** The number of slots that everything compiled so far needs. */
+  /** The number of slots that a frame needs for all that has been compiled so far. */
   get slots(): number {
     return this.#count;
   }
@@ -75,7 +75,7 @@ export class Compiler {
     }
   }
 
-  /** Compiles with further variables, which have slots of their own. */
+  /** Calls `compile` while further variables are declared, each with a slot of its own. */
   within<R>(names: readonly string[], compile: (slots: readonly number[]) => R): R {
     const slots = names.map((name) => {
       const slot = this.#count;
@@ -231,7 +231,7 @@ function directCall({ name, run }: Overload, args: readonly Run[], cost: Runtime
   };
 }
 
-/** `&&` and `||`: an error of one side counts only when the other side does not decide. */
+/** Compiles `&&` and `||`. An error of one side counts only when the other side does not decide. */
 function logical(first: Run, second: Run, deciding: boolean): Run {
   return (frame) => {
     let failure: CelError | undefined;

@@ -11,12 +11,12 @@ export interface Frame {
 /** A compiled part of an expression. @throws CelError */
 export type Run = (frame: Frame) => CelValue;
 
-/** Cost of an error that `||` and `&&` ignore: it takes a few microseconds. */
+/** The cost of an error that `||` and `&&` ignore, because to throw it takes a few microseconds. */
 const errorCost = 200;
 
 /**
- * Returns an error that `||` and `&&` ignore when their other side decides, and counts its cost. @throws the error when
- * it must not be ignored
+ * Counts the cost of a CelError and returns it, because `||` and `&&` ignore it when their other side decides. @throws
+ * any other error, which must not be ignored
  */
 export function ignorable(error: unknown, { meter }: Frame): CelError {
   if (!(error instanceof CelError)) throw error;

@@ -4,7 +4,10 @@ import type { CelObject, CelValue } from '../values/cel-value.ts';
 
 type Args = readonly CelValue[];
 
-/** The argument at an index, as a text. Overloads are chosen by type before, so the errors here never occur. */
+/**
+ * Returns the argument at an index, which is a text. It throws for another type, but this never happens, because the
+ * overload was chosen by the types of the arguments.
+ */
 export function textAt(args: Args, index: number): string {
   const value = args[index];
   if (typeof value === 'string') return value;
@@ -29,7 +32,7 @@ export function listAt(args: Args, index: number): CelList {
   throw noSuchOverload();
 }
 
-/** The argument at an index, as an object of a class. */
+/** Returns the argument at an index, which is an object of the class. */
 export function objectAt<T extends CelObject>(
   type: abstract new (...given: never[]) => T,
   args: Args,
@@ -44,7 +47,7 @@ export function itemsOf(list: CelList): readonly CelValue[] {
   return Array.from({ length: list.length }, (_, index) => list.at(index));
 }
 
-/** A result within 64 bits. @throws CelError */
+/** Returns a result that fits into 64 bits. @throws CelError for an overflow */
 export function int64(value: bigint): bigint {
   if (BigInt.asIntN(64, value) === value) return value;
   throw new CelError('integer overflow');

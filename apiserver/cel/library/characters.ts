@@ -1,11 +1,11 @@
 import type { CostMeter } from '../values/cost-meter.ts';
 
-/** Units of a text that are read in the time of one unit of cost. */
+/** The number of UTF-16 units of a text that are read in the time of one unit of cost. */
 const unitsPerCost = 20;
 
 const surrogate = /[\ud800-\udfff]/;
 
-/** The number of characters (code points). Kubernetes counts this as 1, however long the text is. */
+/** Returns the number of characters (code points). In Kubernetes, this costs 1, however long the text is. */
 export function countCharacters(text: string, meter: CostMeter): number {
   if (!hasPairs(text, meter)) return text.length;
   let count = 0;
@@ -17,7 +17,7 @@ export function countCharacters(text: string, meter: CostMeter): number {
 }
 
 /**
- * Returns the characters of a text; undefined when each character is one UTF-16 unit, so that callers can use the text
+ * Returns the characters of a text. Returns undefined when each character is one UTF-16 unit; callers then use the text
  * itself, which is faster.
  */
 export function pairedCharacters(text: string, meter: CostMeter): readonly string[] | undefined {

@@ -18,15 +18,15 @@ import { doubleAt, int64, intAt, listAt, objectAt, textAt, uint64 } from './argu
 import { countCharacters } from './characters.ts';
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp, timestampInRange } from './time-values.ts';
 
-/** A double from here on does not fit into an integer. */
+/** The smallest positive double that does not fit into an integer of 64 bits. */
 const tooLarge = 2 ** 63;
 
-/** Cost of reading a time, in addition to the cost that Kubernetes counts. */
+/** The cost to parse a time, in addition to the cost that Kubernetes counts. */
 const parseCost = 20;
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
-/** Conversions, sizes and optionals. */
+/** Returns the functions for conversions, sizes and optionals. */
 export function conversionOverloads(): readonly Overload[] {
   return [...toNumbers(), ...toTexts(), ...toTimes(), ...sizes(), ...optionals(), ...others()];
 }
@@ -79,7 +79,7 @@ function toTimes(): readonly Overload[] {
       return new CelTimestamp(nanos);
     }),
     overload('duration(duration) duration', ([value = null]) => value),
-    // As in cel-go, this conversion is declared, and every call of it is an error.
+    // As in cel-go, this conversion is declared, but every call of it fails.
     overload('duration(int) duration', () => {
       throw new CelError("type conversion error from 'int' to 'google.protobuf.Duration'");
     }),

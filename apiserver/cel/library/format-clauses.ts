@@ -1,14 +1,14 @@
 /** A clause of a format, such as `%s` or `%.2f`, which takes an argument. */
 export interface FormatClause {
   readonly verb: string;
-  /** Digits after the point; undefined unless the clause says how many. */
+  /** The number of digits after the decimal point; undefined unless the clause has it. */
   readonly precision: number | undefined;
-  /** The reason why the clause cannot be read; undefined when it can. */
+  /** The reason why the clause is invalid; undefined when it is valid. */
   readonly problem: string | undefined;
 }
 
 interface Verb {
-  /** The names of the types that it takes. */
+  /** The names of the types of arguments that the clause accepts. */
   readonly takes: ReadonlySet<string>;
   readonly rule: string;
 }
@@ -21,7 +21,10 @@ const scalars = ['int', 'uint', 'double', 'bool', 'string', 'bytes', 'type', 'nu
 const times = ['google.protobuf.Timestamp', 'google.protobuf.Duration'];
 const hex = verb('only integers, byte buffers, and strings can be formatted as hex', 'int', 'uint', 'string', 'bytes');
 
-/** The verbs, as cel-go names and limits them. `%f` and `%e` take the texts NaN, Infinity and -Infinity, too. */
+/**
+ * The verbs of cel-go, with the types that each accepts. `%f` and `%e` accept the texts NaN, Infinity and -Infinity,
+ * too.
+ */
 const verbs: ReadonlyMap<string, Verb> = new Map([
   [
     's',
@@ -42,13 +45,13 @@ const verbs: ReadonlyMap<string, Verb> = new Map([
   ['X', hex],
 ]);
 
-/** Returns the mistake of an argument's type for a clause; undefined when the clause takes it. */
+/** Returns the reason why a clause does not accept an argument of a type; undefined when it does. */
 export function argumentProblem(clause: FormatClause, type: string): string | undefined {
   if (clause.problem !== undefined) return clause.problem;
   return verbs.get(clause.verb)?.takes.has(type) === false ? wrongArgument(clause, type) : undefined;
 }
 
-/** Returns the message that names the types which a clause takes. */
+/** Returns the message for an argument of a wrong type. It names the types that the clause accepts. */
 export function wrongArgument({ verb: name }: FormatClause, type: string): string {
   return `error during formatting: ${verbs.get(name)?.rule ?? ''}, was given ${type}`;
 }

@@ -16,10 +16,10 @@ import { argumentProblem, readFormat, wrongArgument } from './format-clauses.ts'
 import type { FormatClause } from './format-clauses.ts';
 import { formatDuration, formatTimestamp } from './time-values.ts';
 
-/** Digits after the point: the maximum is JavaScript's, and the default is Go's. */
+/** The number of digits after the decimal point. JavaScript limits the maximum; the default is that of Go. */
 const [maxPrecision, defaultPrecision] = [100, 6];
 
-/** `"%s is %d".format([name, age])`, as cel-go prints it in English. @throws CelError */
+/** Evaluates a call such as `"%s is %d".format([name, age])`, with the result of cel-go in English. @throws CelError */
 export function formatText(format: string, args: readonly CelValue[], meter: CostMeter): string {
   let next = 0;
   let text = '';
@@ -113,7 +113,7 @@ function hexOf(value: CelValue, whole: bigint | undefined): string {
   return typeof value === 'string' ? Buffer.from(value).toString('hex') : '';
 }
 
-/** Prints an argument of the format. */
+/** Prints the argument of `%s`. */
 function textOf(value: CelValue, meter: CostMeter): string {
   meter.add(5);
   if (typeof value === 'string') return value;
@@ -136,7 +136,7 @@ function mapText(map: CelMap, meter: CostMeter): string {
   return `{${entries.map(([key, value]) => `${key}:${value}`).join(', ')}}`;
 }
 
-/** A value in a list or a map, printed as a literal. */
+/** Prints a value in a list or a map, as a literal. */
 function itemText(value: CelValue, meter: CostMeter): string {
   if (typeof value === 'number') return Number.isFinite(value) ? plainFixed(value) : `"${formatDouble(value)}"`;
   const text = textOf(value, meter);

@@ -12,7 +12,7 @@ import type { Comparable } from '../values/equals.ts';
 import { formats as schemaFormats } from '../../schema/judge/formats.ts';
 import { objectAt, textAt } from './arguments.ts';
 
-/** Returns the problems of a text; an empty list when it has the format. */
+/** Returns the reasons why a text does not have a format; an empty list when it has. */
 type Check = (text: string) => readonly string[];
 
 class CelFormat extends CelObject implements Comparable {
@@ -31,7 +31,7 @@ class CelFormat extends CelObject implements Comparable {
   }
 }
 
-/** Longer texts are refused without a check, since no format allows them. */
+/** The maximum length of a text with a format. Longer texts are refused without a check. */
 const maxLength = 65_536;
 
 const checks: Readonly<Record<string, Check>> = {
@@ -50,7 +50,10 @@ const checks: Readonly<Record<string, Check>> = {
   datetime: ofSchema('date-time', 'invalid datetime'),
 };
 
-/** Named formats: `format.dns1123Label().validate(self.name)` has a value when the text is wrong. */
+/**
+ * Returns the functions of named formats. The result of `format.dns1123Label().validate(self.name)` has a value when
+ * the text is wrong.
+ */
 export function formatOverloads(): readonly Overload[] {
   const type = 'kubernetes.NamedFormat';
   const named = new Map(Object.entries(checks).map(([name, check]) => [name, new CelFormat(name, check)]));
@@ -77,7 +80,9 @@ function checkDns1035Label(text: string): readonly string[] {
   ];
 }
 
-/** A prefix may end with a dash, since a generated name follows. */
+/**
+ * Returns the check for a prefix of a generated name. A prefix may end with a dash, since the generated part follows.
+ */
 function prefixed(check: Check): Check {
   return (text) => check(text.endsWith('-') ? `${text.slice(0, -1)}a` : text);
 }

@@ -1,7 +1,10 @@
-/** An address as its bytes: 4 or 16. */
+/** The bytes of an address: 4 for IPv4, 16 for IPv6. */
 export type IpBytes = Uint8Array;
 
-/** Reads an address; undefined for zones, IPv4 in IPv6, and leading zeros, which Kubernetes refuses as well. */
+/**
+ * Parses an address. Returns undefined for an invalid text. Addresses with zones, IPv4 in IPv6, and leading zeros are
+ * invalid, as in Kubernetes.
+ */
 export function parseIp(text: string): IpBytes | undefined {
   if (text.length > 45) return undefined;
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text);
@@ -32,7 +35,7 @@ function parseIpv6(text: string): IpBytes | undefined {
   return isMapped ? undefined : Uint8Array.from(bytes);
 }
 
-/** Prints the canonical form: lower case, the longest run of zeros as `::`. */
+/** Prints the canonical form of an address: in lower case, with `::` for the longest sequence of zeros. */
 export function formatIp(bytes: IpBytes): string {
   if (bytes.length === 4) return bytes.join('.');
   const groups = Array.from({ length: 8 }, (_, index) => ((bytes[index * 2] ?? 0) << 8) | (bytes[index * 2 + 1] ?? 0));
@@ -58,7 +61,7 @@ export function sharePrefix(first: IpBytes, second: IpBytes, bits: number): bool
   return masked(first, bits).every((byte, index) => byte === masked(second, bits)[index]);
 }
 
-/** The address with all bits after the prefix set to zero. */
+/** Returns the address with all bits after the prefix set to zero. */
 export function masked(bytes: IpBytes, bits: number): IpBytes {
   return bytes.map((byte, index) => {
     const kept = Math.min(8, Math.max(0, bits - index * 8));

@@ -43,10 +43,10 @@ class CelCidr extends CelObject implements Comparable {
   }
 }
 
-/** Cost of reading or comparing an address, beyond that of its characters. */
+/** The cost to parse or compare an address, in addition to the cost of its characters. */
 const parseCost = 60;
 
-/** Addresses and blocks of addresses. */
+/** Returns the functions for IP addresses and for blocks of addresses (CIDR). */
 export function ipOverloads(): readonly Overload[] {
   const check =
     (test: (bytes: IpBytes) => boolean): CelFunction =>

@@ -11,10 +11,10 @@ import { durationInRange } from './time-values.ts';
 
 const ordered = ['int', 'uint', 'double', 'bool', 'duration', 'timestamp', 'string', 'bytes'];
 
-/** The longest list that `lists.range` makes. */
+/** The length of the longest list that `lists.range` returns. */
 const maxRange = 100_000n;
 
-/** The functions of lists: those of Kubernetes, and those of CEL's own extension. */
+/** Returns the functions of lists, from Kubernetes and from CEL's own extension. */
 export function listOverloads(): readonly Overload[] {
   return [
     ...ordered.flatMap((type) => [
@@ -145,7 +145,7 @@ function distinct(list: CelList, meter: CostMeter): ArrayList {
   return new ArrayList([...found.values()]);
 }
 
-/** Returns the values of those optionals that have one. */
+/** Returns the values of the optionals that have a value. */
 function present(list: CelList, meter: CostMeter): ArrayList {
   const values = itemsOf(list).flatMap((item) =>
     item instanceof CelOptional && item.value !== undefined ? [item.value] : [],
@@ -153,7 +153,10 @@ function present(list: CelList, meter: CostMeter): ArrayList {
   return made(values, meter);
 }
 
-/** No object or expression makes a list of more levels than these, so a larger depth changes nothing. */
+/**
+ * Flattens a list down to a depth. It ends earlier when no item is a list, so it takes no longer for a very large
+ * depth.
+ */
 function flattenTo(list: CelList, depth: bigint, meter: CostMeter): ArrayList {
   if (depth < 0n) throw new CelError('level must be non-negative');
   let flat = new ArrayList(itemsOf(list));

@@ -84,7 +84,7 @@ function comparisons(): readonly Overload[] {
   });
 }
 
-/** Orders two values; NaN when a number is not a number. @throws CelError for values without an order */
+/** Compares two values. Returns NaN when one of them is NaN. @throws CelError for values without an order */
 export function compareValues(left: CelValue, right: CelValue): number {
   if (typeof left === 'string' && typeof right === 'string') return compareCodePoints(left, right);
   if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right);
@@ -106,7 +106,7 @@ function compareNumbers(left: bigint | number, right: bigint | number): number {
   return Number.isNaN(left) || Number.isNaN(right) ? Number.NaN : 0;
 }
 
-/** The operators of CEL, except those that evaluate a part of their arguments only. */
+/** Returns the operators of CEL. The compiler evaluates those that may skip an argument, such as `&&`. */
 export function operatorOverloads(): readonly Overload[] {
   return [
     ...arithmetic(),
@@ -141,7 +141,10 @@ function isIn(value: CelValue, list: CelList, meter: Parameters<CelFunction>[1])
   return false;
 }
 
-/** A list that keeps the identity of the list that it was made of. */
+/**
+ * The concatenation of two lists. Its items have the same identity (position, value or keys) as those of the first
+ * list.
+ */
 class JoinedList extends ArrayList {
   override readonly identity: ListIdentity;
 
@@ -152,8 +155,8 @@ class JoinedList extends ArrayList {
 }
 
 /**
- * `first + second`. A set takes only items that it does not have; a `map` list replaces items with the same keys, in their
- * places.
+ * Evaluates `first + second`. To a set, only items are added that it does not have. In a list of type map, items of the
+ * second list replace items with the same keys at their positions.
  */
 function joinLists(first: CelList, second: CelList, meter: CostMeter): CelList {
   const { identity } = first;

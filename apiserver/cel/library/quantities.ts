@@ -8,7 +8,7 @@ import { intAt, objectAt, textAt } from './arguments.ts';
 
 const nano = 1_000_000_000n;
 
-/** An amount such as `500m` or `2Gi`, in billionths. */
+/** A quantity such as `500m` or `2Gi`, counted in billionths. */
 class CelQuantity extends CelObject implements Comparable {
   readonly typeName = 'kubernetes.Quantity';
   readonly nanos: bigint;
@@ -23,7 +23,7 @@ class CelQuantity extends CelObject implements Comparable {
   }
 }
 
-/** Billionths of each suffix. */
+/** The number of billionths that each suffix means. */
 const suffixes: ReadonlyMap<string, bigint> = new Map([
   ['n', 1n],
   ['u', 1000n],
@@ -38,13 +38,13 @@ const suffixes: ReadonlyMap<string, bigint> = new Map([
 
 const form = /^([+-]?)(\d{1,64}(?:\.\d{0,64})?|\.\d{1,64})(?:([eE][+-]?\d{1,3})|([KMGTPE]i|[numkMGTPE])?)$/;
 
-/** Cost of reading an amount, beyond that of its characters. */
+/** The cost to parse a quantity, in addition to the cost of its characters. */
 const parseCost = 10;
 
-/** The largest amount: what an integer of 64 bits holds. */
+/** The largest quantity: the largest integer of 64 bits. */
 const largest = (2n ** 63n - 1n) * nano;
 
-/** Kubernetes' amounts of resources. */
+/** Returns the functions for Kubernetes' quantities of resources. */
 export function quantityOverloads(): readonly Overload[] {
   const at = (args: readonly CelValue[], index: number): bigint => objectAt(CelQuantity, args, index).nanos;
   const compare = (args: readonly CelValue[]): number =>
@@ -87,7 +87,7 @@ export function quantityOverloads(): readonly Overload[] {
   ];
 }
 
-/** Reads an amount; a part below a billionth is rounded up, away from zero. */
+/** Parses a quantity. A fraction of a billionth is rounded up, away from zero. */
 function parseQuantity(text: string): bigint | undefined {
   const match = text.length > 160 ? null : form.exec(text);
   if (match === null) return undefined;

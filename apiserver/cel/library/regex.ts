@@ -15,19 +15,22 @@ interface Pattern {
   readonly states: number;
 }
 
-/** The maximum number of states of one pattern: 20 ms to compile. */
+/** The maximum number of states of one pattern. To compile that many takes 20 ms. */
 const maxStates = 5000;
 
-/** Cost of a state that is compiled, which takes 5 µs. */
+/** The cost to compile one state, which takes 5 µs. */
 const costPerState = 100;
 
-/** Steps of a match, each 20 ns, in the time of one unit of cost. */
+/** The number of steps of a match, of 20 ns each, in the time of one unit of cost. */
 const stepsPerCost = 1.5;
 
-/** Compiled patterns. Those of rules are compiled again when too many others were used in between. */
+/**
+ * A cache of compiled patterns. If too many other patterns are used, a pattern is dropped, and compiled again at its
+ * next use.
+ */
 const patterns = new LruCache<string, Pattern>({ maxEntries: 500 });
 
-/** Functions of regular expressions, which take time linear in the text (RE2). */
+/** Returns the functions for regular expressions. Their time is linear in the length of the text (RE2). */
 export function regexOverloads(): readonly Overload[] {
   return [
     ...['string::matches(string) bool', 'matches(string, string) bool'].map((signature) =>
@@ -48,7 +51,10 @@ export function regexOverloads(): readonly Overload[] {
   ];
 }
 
-/** Returns why RE2 does not take a pattern; undefined when it does, and the pattern is compiled for later. */
+/**
+ * Returns the reason why RE2 refuses a pattern; undefined when it accepts the pattern. It then keeps the compiled
+ * pattern for later.
+ */
 export function patternProblem(source: string): string | undefined {
   if (estimateStates(source) > maxStates) return `it unfolds into more than ${maxStates} states`;
   try {
@@ -74,7 +80,8 @@ interface FindOptions {
 }
 
 /**
- * RE2 searches again from the end of each match, and cannot pause: so each search is charged its longest possible time.
+ * Returns the matches in a text. RE2 searches again from the end of each match, and a search cannot be interrupted. So
+ * each search costs as much as its longest possible time.
  */
 function find(text: string, source: string, { most, meter }: FindOptions): readonly string[] {
   const { expression, states } = compiled(source, meter);

@@ -30,13 +30,16 @@ const form = new RegExp(
   `^${number}\\.${number}\\.${number}(?:-(${label}(?:\\.${label})*))?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$`,
 );
 
-/** The longest version that is read. */
+/** The maximum length of a text that is parsed as a version. */
 const maxLength = 256;
 
-/** Cost of reading a version, beyond that of its characters. */
+/** The cost to parse a version, in addition to the cost of its characters. */
 const parseCost = 10;
 
-/** Semantic versions 2.0.0. With `true` as the second argument, a leading `v`, missing parts and leading zeros are accepted. */
+/**
+ * Returns the functions for semantic versions 2.0.0. If the second argument is `true`, they accept a leading `v`,
+ * missing parts and leading zeros.
+ */
 export function semverOverloads(): readonly Overload[] {
   const type = 'kubernetes.Semver';
   const at = (args: readonly CelValue[], index: number): CelSemver => objectAt(CelSemver, args, index);
@@ -85,7 +88,10 @@ function compare(first: CelSemver, second: CelSemver): number {
   return comparePreReleases(first.preRelease, second.preRelease);
 }
 
-/** A version without a pre-release comes after those with one; numbers come before words. */
+/**
+ * Compares the pre-release labels of two versions. A version without labels is greater than a version with labels; a
+ * number is less than a word.
+ */
 function comparePreReleases(first: readonly string[], second: readonly string[]): number {
   if (first.length === 0 || second.length === 0) return Math.sign(second.length - first.length);
   for (const [index, left] of first.entries()) {

@@ -5,7 +5,7 @@ import type { CostMeter } from '../values/cost-meter.ts';
 import { equals } from '../values/equals.ts';
 import { itemsOf, listAt } from './arguments.ts';
 
-/** Lists as sets, with CEL's own equality. */
+/** Returns the functions that treat lists as sets, with CEL's own equality of items. */
 export function setOverloads(): readonly Overload[] {
   return [
     overload('sets.contains(list(T), list(T)) bool', (args, meter) =>

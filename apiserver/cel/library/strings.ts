@@ -8,10 +8,12 @@ import { intAt, itemsOf, listAt, textAt } from './arguments.ts';
 import { pairedCharacters } from './characters.ts';
 import { formatText } from './format-text.ts';
 
-/** The largest number of parts of `split`, and of replacements; a negative number means all. */
+/**
+ * The limit of `split` and `replace` when the caller gives none. A negative limit means all parts, or all replacements.
+ */
 const all = -1n;
 
-/** The functions of texts. Positions count characters, not UTF-16 units. */
+/** Returns the functions for texts. Positions count characters, not UTF-16 units. */
 export function stringOverloads(): readonly Overload[] {
   return [
     overload('string::contains(string) bool', (args) => textAt(args, 0).includes(textAt(args, 1))),
@@ -61,7 +63,9 @@ function pieces(): readonly Overload[] {
   ];
 }
 
-/** Reads a text by characters. */
+/**
+ * Returns the length of a text in characters, and a function that returns a slice of it, by positions in characters.
+ */
 function reader(text: string, meter: CostMeter): { length: number; slice: (from: number, to: number) => string } {
   const characters = pairedCharacters(text, meter);
   if (characters === undefined) return { length: text.length, slice: (from, to) => text.slice(from, to) };

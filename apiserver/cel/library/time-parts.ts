@@ -4,7 +4,10 @@ import { CelError } from '../values/cel-error.ts';
 import { CelDuration, CelTimestamp } from '../values/cel-value.ts';
 import { objectAt, textAt } from './arguments.ts';
 
-/** Reads a part of a date that is shifted to its zone, so that its UTC fields are those of the zone. */
+/**
+ * Returns one part of a date, such as the hour. The date is shifted by the offset of its time zone, so that its UTC
+ * fields are the local ones.
+ */
 type Part = (date: Date) => number;
 
 const dayMs = 86_400_000;
@@ -29,10 +32,10 @@ const spans: Readonly<Record<string, bigint>> = {
   getMilliseconds: 1_000_000n,
 };
 
-/** Cost of looking up a named zone, which takes 60 µs. */
+/** The cost to look up a named time zone, which takes 60 µs. */
 const zoneCost = 2000;
 
-/** The parts of timestamps and durations. */
+/** Returns the functions for the parts of timestamps and durations. */
 export function timeOverloads(): readonly Overload[] {
   return [
     ...Object.entries(parts).flatMap(([name, part]) => [

@@ -5,7 +5,7 @@ const second = 1_000_000_000n;
 const firstMoment = BigInt(Date.parse('0001-01-01T00:00:00Z')) * 1_000_000n;
 const lastMoment = BigInt(Date.UTC(9999, 11, 31, 23, 59, 59, 999)) * 1_000_000n + 999_999n;
 
-/** Nanoseconds of each unit of a duration. */
+/** The number of nanoseconds of each unit of a duration. */
 const units: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],
   ['us', 1000n],
@@ -40,7 +40,7 @@ export function parseTimestamp(text: string): bigint | undefined {
   if (match === null) return undefined;
   const [, date = '', time = '', fraction = '', zone = ''] = match;
   const day = Date.parse(`${date}T00:00:00Z`);
-  // Date.parse accepts the 31st of each month, and returns a day of the next month.
+  // Date.parse also accepts the 31st of a month with 30 days, and returns a day of the next month.
   if (Number.isNaN(day) || new Date(day).toISOString().slice(0, 10) !== date) return undefined;
   const ms = Date.parse(`${date}T${time}${zone.toUpperCase()}`);
   if (Number.isNaN(ms)) return undefined;

@@ -27,12 +27,12 @@ class CelUrl extends CelObject implements Comparable {
   }
 }
 
-/** Cost of reading a URL, beyond that of its characters. */
+/** The cost to parse a URL, in addition to the cost of its characters. */
 const parseCost = 10;
 
 /**
- * URLs as Kubernetes reads them: absolute, or an absolute path. The rest of a URL such as `mailto:a@b`, after the
- * scheme, has no parts.
+ * Returns the functions for URLs. As in Kubernetes, a URL is absolute, or is an absolute path. A URL such as
+ * `mailto:a@b` has a scheme, but neither host nor path.
  */
 export function urlOverloads(): readonly Overload[] {
   const partsAt = (args: readonly CelValue[]): UrlParts => objectAt(CelUrl, args, 0).parts;
@@ -62,7 +62,8 @@ const pathForm = /^(\/[^?]*)(?:\?(.*))?$/s;
 const hostForm = /^(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s"#<>[\]^`{|}\\:]*)(?::\d*)?$/;
 
 /**
- * Reads a URL; undefined when the text is not a URL. A fragment must be valid as a part of the path, and is dropped.
+ * Reads a URL; undefined when the text is not a URL. A fragment must contain only characters that a path may have; it
+ * is dropped.
  */
 function parseUrl(text: string): UrlParts | undefined {
   const [before = ''] = text.split('#', 1);
@@ -70,8 +71,8 @@ function parseUrl(text: string): UrlParts | undefined {
 }
 
 function partsOf(text: string): UrlParts | undefined {
-  // Characters that a request line may not contain.
-  // oxlint-disable-next-line no-control-regex
+  // The pattern matches control characters, which the request line of HTTP may not contain. oxlint-disable-next-line
+  // no-control-regex
   if (text === '' || /[\u0000-\u001f\u007f]/.test(text)) return undefined;
   const [, scheme = '', authority = '', path = '', query = ''] =
     urlForm.exec(text) ?? opaque(text) ?? withoutHost(text) ?? [];

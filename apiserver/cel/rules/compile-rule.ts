@@ -7,12 +7,14 @@ import { standardFunctions } from '../library/standard-functions.ts';
 import type { Components } from '../schema/schema-source.ts';
 import { readFieldPath } from './field-path.ts';
 
-/** A rule that can be evaluated. Its expressions read `self` and `oldSelf`, in this order. */
+/** A compiled rule. An evaluation of its expressions receives the values of `self` and `oldSelf`, in this order. */
 export interface CelRule {
   readonly rule: SchemaRule;
   readonly condition: CelExpression;
   readonly message: CelExpression | undefined;
-  /** Names of the fields from the rule's schema to the field that messages name; empty for the schema's own. */
+  /**
+   * The path, relative to the rule's schema, of the field that messages name; empty for the value of the schema itself.
+   */
   readonly fieldPath: readonly string[];
   readonly usesOldSelf: boolean;
 }
@@ -23,7 +25,7 @@ export interface RuleProblem {
   readonly detail: string;
 }
 
-/** Compiles one rule for the values of a type. Returns the problem instead when there is one. */
+/** Compiles one rule for the values of a type. Returns the mistake in the rule if there is one. */
 export function compileRule(
   rule: SchemaRule,
   type: CelType,

@@ -15,8 +15,8 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the `fieldPath` of a rule, such as `.spec.replicas` or `['x-y'].z`. Returns the names of its fields; undefined when it is
- * no path, or leads to no field of the schema.
+ * Parses the `fieldPath` of a rule, such as `.spec.replicas` or `['x-y'].z`. Returns the names of its fields; undefined
+ * when the text is not a path, or the schema has no such field.
  */
 export function readFieldPath(path: string, schema: JsonSchema, components: Components): readonly string[] | undefined {
   const names: string[] = [];

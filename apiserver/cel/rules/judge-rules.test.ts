@@ -6,7 +6,7 @@ import { judgeRules } from './judge-rules.ts';
 import type { RuleVerdict } from './judge-rules.ts';
 import { compileRuleTree } from './rule-tree.ts';
 
-/** Schemas of the fields of a spec, with rules. */
+/** The schemas of fields, by name. */
 type Fields = Readonly<Record<string, JsonSchema>>;
 
 const integer = { type: 'integer' } as const;
@@ -20,7 +20,7 @@ function judge(root: JsonSchema, next: object, previous?: object, components: Fi
   return allSteps(judgeRules(tree, next, previous));
 }
 
-/** Returns the violations of a value, whose schema has rules. */
+/** Returns the violations of the rules of a schema in a value. */
 function refusals(schema: JsonSchema, next: unknown, previous?: unknown): readonly string[] {
   const root: JsonSchema = { type: 'object', properties: { spec: schema } };
   const old = previous === undefined ? undefined : { spec: previous };
@@ -34,7 +34,7 @@ function object(properties: Fields, ...rules: readonly string[]): JsonSchema {
 const failed = (rule: string, field = 'spec', type = 'object'): string =>
   `${field}: Invalid value: "${type}": failed rule: ${rule}`;
 
-/** Schemas with a rule, a value that it allows, and one that it refuses. */
+/** Each case has the fields of a schema, a rule, a value that the rule allows, and a value that it refuses. */
 const table: readonly (readonly [what: string, rule: string, fields: Fields, allowed: unknown, refused: unknown])[] = [
   ['integers', 'self.a < self.b', { a: integer, b: integer }, { a: 1, b: 2 }, { a: 2, b: 2 }],
   ['numbers', 'self.a < 1.5', { a: { type: 'number' } }, { a: 1 }, { a: 2 }],
@@ -167,8 +167,8 @@ const table: readonly (readonly [what: string, rule: string, fields: Fields, all
 ];
 
 /**
- * `==` compares values of one type, and two schemas of objects are two types even when their fields are the same. So
- * these cases compare with `dyn`.
+ * The cases that compare two objects. `==` compares values of one type, and the schemas of two objects are different
+ * types even when their fields are the same. So these cases convert a value with `dyn`.
  */
 const needsOneType = new Set(['objects', 'lists with keys, whose order does not count']);
 
@@ -219,7 +219,7 @@ describe('rules of schemas', () => {
     expect(refusals(schema, { n: null })).to.deep.equal([]);
   });
 
-  it('follow references, also those of a schema to itself', () => {
+  it('apply to schemas that are referenced, also when a schema refers to itself', () => {
     const components: Fields = {
       Node: object({ value: integer, next: { $ref: '#/components/schemas/Node' } }, 'self.value > 0'),
     };
@@ -251,7 +251,7 @@ describe('rules of schemas', () => {
     for (const [rest, message] of messages)
       it(message + JSON.stringify(rest), () => expect(refusals(withRule(rest), { a: 0 })).to.deep.equal([message]));
 
-    it('name the error of an evaluation', () => {
+    it('contain the error when the evaluation fails', () => {
       expect(refusals(object({ a: integer }, '1 / self.a > 0'), { a: 0 })).to.deep.equal([
         'spec: Invalid value: "object": division by zero evaluating rule: 1 / self.a > 0',
       ]);
@@ -267,13 +267,13 @@ describe('rules of schemas', () => {
   describe('about changes', () => {
     const immutable = object({ a: integer }, 'self.a == oldSelf.a');
 
-    it('do not apply to new values [spec operators-rule-transitions]', () => {
+    it('do not apply to values without an old value [spec operators-rule-transitions]', () => {
       expect(refusals(immutable, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 1 }, { a: 1 })).to.deep.equal([]);
       expect(refusals(immutable, { a: 2 }, { a: 1 })).to.deep.equal([failed('self.a == oldSelf.a')]);
     });
 
-    it('apply to new values with optionalOldSelf [spec operators-rule-transitions]', () => {
+    it('apply to values without an old value, if optionalOldSelf is true [spec operators-rule-transitions]', () => {
       const rule = 'oldSelf.hasValue() || self.a == 0';
       const schema = { ...object({ a: integer }), 'x-kubernetes-validations': [{ rule, optionalOldSelf: true }] };
       expect(refusals(schema, { a: 1 })).to.deep.equal([failed(rule)]);
@@ -281,7 +281,7 @@ describe('rules of schemas', () => {
       expect(refusals(schema, { a: 1 }, { a: 0 })).to.deep.equal([]);
     });
 
-    it('find items of a list by their keys, and no items of other lists [spec operators-rule-transitions]', () => {
+    it('find the old item by its keys in a list of type map, and find none in other lists [spec operators-rule-transitions]', () => {
       const items = object({ k: text, v: integer }, 'self.v >= oldSelf.v');
       const keyed: JsonSchema = {
         type: 'array',
@@ -306,7 +306,7 @@ describe('rules of schemas', () => {
       expect(refusals({ type: 'array', items }, [{ k: 'a', v: 0 }], before)).to.deep.equal([]);
     });
 
-    it('accept a violation in a value that the write does not change, with a warning [spec operators-rule-ratcheting]', () => {
+    it('only cause a warning for a violation in a value that the write does not change [spec operators-rule-ratcheting]', () => {
       const schema = object({ o: object({ a: integer }, 'self.a > 0'), b: integer });
       const root: JsonSchema = { type: 'object', properties: { spec: schema } };
       const before = { spec: { o: { a: 0 }, b: 1 } };
@@ -316,7 +316,7 @@ describe('rules of schemas', () => {
       expect(judge(root, { spec: { o: { a: -1 }, b: 1 } }, before).causes).to.have.length(1);
     });
 
-    it('do not judge the items of an unchanged list, and judge all items of a changed list', () => {
+    it('do not apply to the items of an unchanged list, and apply to all items of a changed list', () => {
       const schema: JsonSchema = {
         type: 'array',
         items: { ...integer, 'x-kubernetes-validations': [{ rule: 'self > 0' }] },
@@ -329,7 +329,7 @@ describe('rules of schemas', () => {
   describe('that cost too much', () => {
     const items = Array.from({ length: 10_000 }, (_, index) => index);
 
-    it('refuse the write, and no further rule runs [spec operators-cost]', () => {
+    it('refuse the write when one rule costs too much, and end the evaluation of rules [spec operators-cost]', () => {
       const rule = 'self.l.all(a, self.l.all(b, a + b >= 0))';
       const schema = object({ l: { type: 'array', items: integer } }, rule, 'false');
       expect(refusals(schema, { l: items })).to.deep.equal([
@@ -337,7 +337,7 @@ describe('rules of schemas', () => {
       ]);
     });
 
-    it('refuse the write when all of them together do [slow] [spec operators-cost]', () => {
+    it('refuse the write when all rules together cost too much [slow] [spec operators-cost]', () => {
       const rules = Array.from(
         { length: 20 },
         (_, index) => `self.l.all(a, a + self.l.size() + a + a + a > -${index + 1}) && self.l.map(a, a).size() > 0`,
@@ -348,7 +348,7 @@ describe('rules of schemas', () => {
       ]);
     });
 
-    it('pause between two rules [spec operators-turns]', () => {
+    it('let other requests run between two rules [spec operators-turns]', () => {
       const rules = Array.from({ length: 10 }, (_, index) => `self.l.all(a, a + self.l.size() + a > -${index + 1})`);
       const tree = compileRuleTree(
         { type: 'object', properties: { spec: object({ l: { type: 'array', items: integer } }, ...rules) } },

@@ -13,43 +13,43 @@ import { readMessage } from './read-message.ts';
 import type { RuleNode } from './rule-tree.ts';
 import { shownRule } from './shown-rule.ts';
 
-/** The maximum cost of one evaluation: about 30 ms. */
+/** The maximum cost of the evaluation of one rule, which takes about 30 ms. */
 const callLimit = 1_000_000;
 
 /** The maximum cost of all rules of one object. */
 const objectLimit = 10_000_000;
 
-/** Cost after which other requests have a turn: about 5 ms. */
+/** The cost after which the evaluation lets other requests run. It takes about 5 ms. */
 const costPerTurn = 150_000;
 
-/** Cost of a visited value. */
+/** The cost of each value of an object that is visited. */
 const visitCost = 10;
 
 /** The maximum number of violations that one object reports. */
 const maxCauses = 100;
 
-/** The result of the rules for an object. */
+/** The result of the evaluation of all rules for an object. */
 export interface RuleVerdict {
   readonly causes: readonly FieldCause[];
   /** Violations in values that the write does not change. They do not refuse the write. */
   readonly warnings: readonly FieldCause[];
 }
 
-/** A value, and the value at the same place before the write. */
+/** A value, and the value that the same field or item had before the write. */
 interface Place {
   readonly value: unknown;
   readonly old: unknown;
   /**
-   * Returns true when the write does not change the nearest value around this one that can be found in the object
-   * before the write; undefined when there is none.
+   * Returns true when the write does not change the innermost value around this one that has a counterpart in the
+   * object before the write. undefined when no value around this one has a counterpart.
    */
   readonly isUnchanged: (() => boolean) | undefined;
 }
 
 /**
- * Evaluates the rules of a schema on an object, and on everything in it. `previous` is undefined for a new object.
- * Stops after the first evaluation that costs too much. Other requests have a turn at least every few milliseconds,
- * between two rules.
+ * Evaluates the rules of a schema for an object, and for all values in it. `previous` is undefined for a new object.
+ * Ends after the first evaluation that costs too much. Between two rules, it lets other requests run every few
+ * milliseconds.
  */
 export function* judgeRules(root: RuleNode, next: object, previous: object | undefined): Steps<RuleVerdict> {
   const judge = new RuleJudge();
@@ -190,7 +190,7 @@ class RuleJudge {
     }
   }
 
-  /** Returns true when other requests should have a turn. */
+  /** Adds a cost, and returns true when it is time to let other requests run. */
   #charge(cost: number): boolean {
     this.#left -= cost;
     this.#inTurn += cost;
@@ -228,7 +228,7 @@ interface RunResult {
   readonly spent: number;
 }
 
-/** Kubernetes shows the type in place of the value. */
+/** Returns the message for a violation. As in Kubernetes, it shows the type instead of the value. */
 function invalidMessage({ type }: RuleNode, detail: string): string {
   return `Invalid value: ${quoteValue(type)}: ${detail}`;
 }
@@ -237,7 +237,10 @@ function withField(field: string, cause: FieldCause): FieldCause {
   return { ...cause, field: field === '' ? '<nil>' : field };
 }
 
-/** The former items of a list whose items have keys; undefined for any other list, whose items cannot be found again. */
+/**
+ * Returns the old items of a list of type map, by their keys; undefined for other lists, for whose items no old item
+ * can be found.
+ */
 function itemsByKey(node: RuleNode, old: unknown): ReadonlyMap<string, unknown> | undefined {
   if (typeof node.identity === 'string' || !Array.isArray(old)) return undefined;
   return new Map(old.map((item) => [keyOf(node, item), item]));

@@ -1,11 +1,11 @@
 import type { CelValue } from '../values/cel-value.ts';
 
-/** The longest message that an expression may make. */
+/** The maximum length of a message that an expression returns. */
 const maxLength = 5 * 1024;
 
 /**
- * Returns the message that an expression made; undefined when it made none that can be shown, so that the rule's own
- * message is shown.
+ * Returns the message that an expression returned. Returns undefined when it cannot be shown; the rule's own message is
+ * then shown.
  */
 export function readMessage(value: CelValue): string | undefined {
   if (typeof value !== 'string') return undefined;

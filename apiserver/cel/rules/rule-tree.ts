@@ -9,7 +9,7 @@ import { compileRule, isRuleProblem } from './compile-rule.ts';
 import type { CelRule } from './compile-rule.ts';
 import { validationsOf } from './schema-validations.ts';
 
-/** The rules of one schema, and of those below it that have some. */
+/** The rules of one schema, and of the schemas below it that have rules. */
 export interface RuleNode {
   readonly rules: readonly CelRule[];
   /** The problems of rules that cannot be compiled. Every write is refused with these problems. */
@@ -20,7 +20,7 @@ export interface RuleNode {
   readonly properties: ReadonlyMap<string, RuleNode>;
   readonly additional: RuleNode | undefined;
   readonly items: RuleNode | undefined;
-  /** The way to find items of a list in the list before the write. */
+  /** The identity of the items of a list. Only if it consists of keys can the old item of an item be found. */
   readonly identity: ListIdentity;
 }
 
@@ -35,7 +35,7 @@ export function compileRuleTree(
 
 class TreeBuilder {
   readonly #components: Components;
-  /** Nodes of schemas to which references point. A node may contain itself. */
+  /** The nodes of schemas to which references point. A node may contain itself. */
   readonly #known = new Map<JsonSchema, RuleNode | undefined>();
 
   readonly #onProblem: (field: string, detail: string) => void;
@@ -45,7 +45,10 @@ class TreeBuilder {
     this.#onProblem = onProblem;
   }
 
-  /** `field` is the path of the values; empty for whole objects. */
+  /**
+   * Returns the node of a schema; undefined when the schema has no rules. `field` is the path of its values; empty for
+   * whole objects.
+   */
   build(given: JsonSchema, field: string): RuleNode | undefined {
     const isRoot = field === '';
     if (!isRoot && this.#known.has(given)) return this.#known.get(given);

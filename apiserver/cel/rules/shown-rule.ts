@@ -1,6 +1,6 @@
 import type { CauseReason, SchemaRule } from '@homeostat/controller-runtime/api';
 
-/** The reasons that a rule may give, in the order of messages. */
+/** The values that a rule may have as `reason`, in the order in which messages list them. */
 export const ruleReasons: readonly CauseReason[] = [
   'FieldValueDuplicate',
   'FieldValueForbidden',
@@ -8,7 +8,7 @@ export const ruleReasons: readonly CauseReason[] = [
   'FieldValueRequired',
 ];
 
-/** The first line of messages when a rule has none of its own. */
+/** Returns the text by which messages name a rule: its own message, or its expression. */
 export function shownRule({ rule, message }: SchemaRule): string {
   return (message === undefined || message === '' ? rule : message).trim();
 }

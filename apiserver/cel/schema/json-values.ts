@@ -9,12 +9,12 @@ import { asResource, isMapSchema, resolveSchema } from './schema-source.ts';
 import type { Components } from './schema-source.ts';
 
 /**
- * Makes a CEL value of a JSON value. Objects and lists are not copied: their values are read when an expression reads
- * them.
+ * Converts a JSON value to a CEL value. Objects and lists are not copied; the values in them are converted when an
+ * expression reads them.
  */
 export type JsonReader = (value: unknown) => CelValue;
 
-/** Reads a value of which no schema is known. */
+/** Converts a value that has no known schema. */
 export const readAny: JsonReader = (value) => {
   switch (typeof value) {
     case 'number':
@@ -28,7 +28,9 @@ export const readAny: JsonReader = (value) => {
   }
 };
 
-/** Returns the reader of the values of a schema. Readers of fields are made when they are first needed. */
+/**
+ * Returns the function that converts values of a schema. The functions for its fields are created at their first use.
+ */
 export function readerOf(schema: JsonSchema, components: Components, isRoot: boolean): JsonReader {
   return new Readers(components).of(isRoot ? asResource(resolveSchema(schema, components)) : schema);
 }
@@ -107,7 +109,10 @@ interface Field {
 
 type Fields = ReadonlyMap<string, Field>;
 
-/** An object with declared fields, which are read by their escaped names. Many rules read the same fields: each is converted once. */
+/**
+ * An object with declared fields, which expressions read by their escaped names. Each field is converted only once,
+ * because many rules read the same fields.
+ */
 class JsonFields extends CelMap {
   readonly #values: (CelValue | undefined)[];
   readonly #raw: Readonly<Record<string, unknown>>;
@@ -116,7 +121,7 @@ class JsonFields extends CelMap {
 
   constructor(raw: Readonly<Record<string, unknown>>, fields: Fields, readerOfField: (name: string) => JsonReader) {
     super();
-    // The array has its length from the beginning: an array that grows takes several times the memory.
+    // The array has its full length from the beginning, because an array that grows takes several times the memory.
     this.#values = new Array<CelValue | undefined>(fields.size);
     this.#raw = raw;
     this.#fields = fields;
@@ -127,7 +132,7 @@ class JsonFields extends CelMap {
     return 'object';
   }
 
-  /** The number of declared fields. A comparison counts the keys that the object has instead. */
+  /** The number of declared fields. Comparisons of objects do not use it: they count the keys that an object has. */
   get size(): number {
     return this.#fields.size;
   }
@@ -167,7 +172,7 @@ class JsonFields extends CelMap {
   }
 }
 
-/** An object whose keys are data. */
+/** An object without declared fields, which is a map to expressions. */
 class JsonMap extends CelMap {
   readonly #raw: Readonly<Record<string, unknown>>;
   readonly #read: JsonReader;
@@ -193,10 +198,7 @@ class JsonMap extends CelMap {
   }
 }
 
-/**
- * The keys of objects whose keys are data. They are kept, because there may be many, and an expression can ask for them
- * in a loop.
- */
+/** A cache of the keys of such objects. There may be many keys, and an expression can read them in a loop. */
 const knownKeys = new WeakMap<object, readonly string[]>();
 
 function keysOf(raw: Readonly<Record<string, unknown>>): readonly string[] {

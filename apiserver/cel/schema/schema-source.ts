@@ -1,11 +1,11 @@
 import type { JsonSchema } from '@homeostat/controller-runtime/api';
 
-/** The schemas of a model, by the names with which references point to them. */
+/** The schemas of a model, by the names that references use. */
 export type Components = Readonly<Record<string, JsonSchema>>;
 
 const text: JsonSchema = { type: 'string' };
 
-/** The fields of a resource that rules can read besides the declared ones. */
+/** The fields of every object that rules can read, in addition to the declared fields. */
 const resourceFields: Readonly<Record<string, JsonSchema>> = {
   apiVersion: text,
   kind: text,
@@ -16,8 +16,8 @@ const resourceFields: Readonly<Record<string, JsonSchema>> = {
 };
 
 /**
- * Follows references; a schema that consists of one reference, such as a nullable reference, gets the fields of the
- * target.
+ * Returns the schema to which a reference points. A schema that has a single reference and other fields, such as
+ * `nullable`, is returned with the fields of the target.
  */
 export function resolveSchema(schema: JsonSchema, components: Components): JsonSchema {
   let found = schema;
@@ -33,7 +33,7 @@ export function resolveSchema(schema: JsonSchema, components: Components): JsonS
   return {};
 }
 
-/** The schema of a whole object, with the fields that every object has. */
+/** Returns the schema of a whole object, extended by the fields that every object has. */
 export function asResource(schema: JsonSchema): JsonSchema {
   return { ...schema, type: 'object', properties: { ...schema.properties, ...resourceFields } };
 }

@@ -4,10 +4,10 @@ import { escapeField } from './field-names.ts';
 import { asResource, isMapSchema, resolveSchema } from './schema-source.ts';
 import type { Components } from './schema-source.ts';
 
-/** The largest request of Kubernetes, which bounds every size that a schema leaves open. */
+/** The largest request of Kubernetes. It bounds the size of all values for which a schema has no limit. */
 export const maxRequestBytes: number = 3 * 1024 * 1024;
 
-/** The deepest nesting of lists in lists and so on; references can form a cycle. */
+/** The deepest nesting that is followed, for example of lists in lists, because references can form a cycle. */
 const maxDepth = 100;
 
 interface Place {
@@ -70,7 +70,10 @@ function mapType({ additionalProperties, maxProperties }: JsonSchema, place: Pla
   return { kind: 'map', key: { kind: 'string', maxSize: 0 }, value, maxSize: maxProperties ?? Math.floor(open) };
 }
 
-/** The types of fields are made when they are first read, since references can form a cycle. */
+/**
+ * Returns the type of an object. The types of its fields are computed when they are first read, since references can
+ * form a cycle.
+ */
 function objectType({ properties = {} }: JsonSchema, place: Place): ObjectType {
   const names = new Map(Object.keys(properties).map((name) => [escapeField(name), name]));
   const known = new Map<string, CelType | undefined>();
@@ -113,7 +116,10 @@ function inside({ components, name, depth }: Place, part: string): Place {
   return { components, name: `${name}.${part}`, depth: depth + 1 };
 }
 
-/** Returns the size in JSON of the smallest value of a schema, which limits the number of such values in a request. */
+/**
+ * Returns the size in JSON of the smallest value of a schema. From it follows the maximum number of such values in a
+ * request.
+ */
 export function leastBytesOf(schema: JsonSchema, components: Components, isRoot: boolean): number {
   const place = { components, name: '', depth: 0 };
   return leastBytes(isRoot ? asResource(resolveSchema(schema, components)) : schema, place);

@@ -1,6 +1,6 @@
-/** A mistake in an expression, and where it is. */
+/** A mistake in an expression, and its position. */
 export interface CelIssue {
-  /** Position in the source, in UTF-16 units. */
+  /** The position in the source, in UTF-16 units. */
   readonly at: number;
   readonly message: string;
 }

@@ -1,4 +1,4 @@
-/** A literal of an expression; `uint` and `bytes` are kept apart from `int` and `string` by their form. */
+/** The value of a literal. Its JavaScript type tells `uint` and `bytes` from `int` and `string`. */
 export type CelLiteral = null | boolean | bigint | number | string | UintLiteral | Uint8Array;
 
 /** An unsigned integer such as `1u`. */
@@ -7,7 +7,7 @@ interface UintLiteral {
 }
 
 interface At {
-  /** Position in the source, in UTF-16 units, where messages point to. */
+  /** The position in the source to which messages point, in UTF-16 units. */
   readonly at: number;
 }
 
@@ -29,7 +29,7 @@ export interface SelectNode extends At {
   readonly isTest: boolean;
 }
 
-/** A call of a function, a method or an operator, which is named as in `_+_`. */
+/** A call of a function, a method or an operator. Operators have names such as `_+_`. */
 export interface CallNode extends At {
   readonly kind: 'call';
   readonly name: string;
@@ -59,15 +59,15 @@ export type FoldMacro =
   'all' | 'exists' | 'existsOne' | 'map' | 'filter' | 'transformList' | 'transformMap' | 'transformMapEntry';
 
 /**
- * A macro over a list or a map. It is kept in two forms: as the loop that CEL defines, which is checked and whose cost is
- * estimated, and as its parts, which are evaluated.
+ * A macro that loops over a list or a map. The node has two forms of it: the loop that CEL defines, for the type check
+ * and the estimate of the cost, and the parts of the macro, for the evaluation.
  */
 export interface FoldNode extends At {
   readonly kind: 'fold';
   readonly macro: FoldMacro;
   readonly range: CelNode;
   readonly variables: readonly string[];
-  /** Decides which entries `map`, `transformList` and so on take; undefined when they take all. */
+  /** The condition for the entries that macros such as `map` and `transformList` use; undefined when they use all. */
   readonly filter: CelNode | undefined;
   readonly body: CelNode;
   readonly loop: Loop;
@@ -81,7 +81,10 @@ interface Loop {
   readonly result: CelNode;
 }
 
-/** Gives a value a name within a body. `optMap` names the value of an optional, and `sortBy` names its list. */
+/**
+ * Gives a name to a value within a body. The macro `optMap` uses it for the value of an optional, and `sortBy` for its
+ * list.
+ */
 export interface BindNode extends At {
   readonly kind: 'bind';
   readonly variable: string;

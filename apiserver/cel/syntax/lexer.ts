@@ -61,10 +61,10 @@ function numberToken(text: string, at: number): Token {
     if (isUint || !Number.isFinite(value)) throw new CelSyntaxError(at, 'invalid double literal');
     return { kind: 'literal', value, at, text };
   }
-  // No number of 64 bits has more digits.
+  // Only numbers above 64 bits have more digits.
   const value = digits.length > 64 ? maxUint + 1n : BigInt(digits);
   if (isUint && value > maxUint) throw new CelSyntaxError(at, 'invalid uint literal');
-  // The parser reads the sign, so the digits of the smallest integer exceed the largest one by 1.
+  // The parser reads the sign, so the digits of the smallest integer may exceed the largest integer by 1.
   if (!isUint && value > maxInt) throw new CelSyntaxError(at, 'invalid int literal');
   return { kind: 'literal', value: isUint ? { uint: value } : value, at, text };
 }

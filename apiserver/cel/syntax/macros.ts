@@ -2,7 +2,7 @@ import { accumulatorName } from './cel-node.ts';
 import type { BindNode, CallNode, CelNode, FoldMacro, FoldNode, IdentNode, ListNode, MapNode } from './cel-node.ts';
 import { CelSyntaxError } from './cel-issue.ts';
 
-/** Returns the expansion of a call when it is a macro; the call itself otherwise. @throws CelSyntaxError */
+/** Expands a call if it is a macro; otherwise returns the call itself. @throws CelSyntaxError */
 export function expandMacro(macro: CallNode): CelNode {
   const { target, name, args } = macro;
   if (target === undefined) return name === 'has' && args.length === 1 ? expandHas(macro) : macro;
@@ -18,7 +18,7 @@ function expandHas({ args, at }: CallNode): CelNode {
   throw new CelSyntaxError(operand?.at ?? at, 'invalid argument to has() macro');
 }
 
-/** `o.optMap(v, e)`: `o.hasValue() ? optional.of(e with v = o.value()) : optional.none()`. */
+/** Expands `o.optMap(v, e)` to `o.hasValue() ? optional.of(e with v = o.value()) : optional.none()`. */
 function expandOptional({ target, name, args, at }: CallNode): CelNode {
   const [variable, body] = args;
   if (target === undefined || body === undefined) throw new CelSyntaxError(at, `${name}() takes two arguments`);
@@ -33,7 +33,7 @@ function expandOptional({ target, name, args, at }: CallNode): CelNode {
   return newCall('_?_:_', [method(target, 'hasValue', at), found, newCall('optional.none', [], at)], at);
 }
 
-/** `l.sortBy(v, e)`: `l.@sortByAssociatedKeys(l.map(v, e))`, in which l is evaluated once. */
+/** Expands `l.sortBy(v, e)` to `l.@sortByAssociatedKeys(l.map(v, e))`, where `l` is evaluated once. */
 function expandSortBy(macro: CallNode): CelNode {
   const { target, at } = macro;
   if (target === undefined) return macro;

@@ -5,16 +5,22 @@ import { tokenize } from './lexer.ts';
 import type { Token } from './lexer.ts';
 import { expandMacro } from './macros.ts';
 
-/** The longest expression, as in cel-go. */
+/** The maximum number of characters of an expression, as in cel-go. */
 const maxLength = 100_000;
 
-/** The deepest nesting; a person writes ten. */
+/** The maximum depth of an expression. Expressions of people have a depth of about ten. */
 const maxDepth = 250;
 
-/** The maximum number of nodes of an expression: a definition has many expressions, and each is checked in one step. */
+/**
+ * The maximum number of nodes of an expression. Each expression is checked in a single step, and a definition has many
+ * of them.
+ */
 const maxNodes = 20_000;
 
-/** Binary operators by precedence, weakest first; `||`, `&&` and `? :` are read before them. */
+/**
+ * The binary operators by precedence, the weakest first. `||`, `&&` and `? :` are weaker than all of them, and parsed
+ * separately.
+ */
 const levels: readonly (readonly string[])[] = [
   ['==', '!=', '<', '<=', '>', '>=', 'in'],
   ['+', '-'],
@@ -103,7 +109,7 @@ class Parser {
     });
   }
 
-  /** Long chains are balanced, so that they do not nest deeply. */
+  /** Parses a chain of `||` or `&&`. A long chain becomes a balanced tree, so that it is not nested deeply. */
   #logical(operator: '||' | '&&'): CelNode {
     const terms = [this.#term(operator)];
     const places: number[] = [];

@@ -27,13 +27,13 @@ const simpleEscapes: ReadonlyMap<string, string> = new Map([
   ['`', '`'],
 ]);
 
-/** True when a literal of text or bytes begins here. */
+/** True when a literal of text or bytes begins at this position. */
 export function stringStart(source: string, at: number): boolean {
   start.lastIndex = at;
   return start.test(source);
 }
 
-/** Reads the literal that begins here. @throws CelSyntaxError */
+/** Reads the literal that begins at this position. @throws CelSyntaxError */
 export function readString(source: string, at: number): StringRead {
   start.lastIndex = at;
   const head = start.exec(source)?.[0] ?? '';
@@ -76,7 +76,7 @@ function decode(text: string, form: Form, at: number): string | Uint8Array {
   return form.isBytes ? bytesOf(pieces) : pieces.map((piece) => (typeof piece === 'string' ? piece : '')).join('');
 }
 
-/** Reads an escape. The piece is a number if it is a byte. */
+/** Reads an escape sequence. The piece that it returns is a number if it is a byte, and a text otherwise. */
 function readEscape(
   text: string,
   at: number,

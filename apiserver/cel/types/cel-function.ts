@@ -3,8 +3,8 @@ import type { CostMeter } from '../values/cost-meter.ts';
 import type { CelType } from './cel-type.ts';
 
 /**
- * The code of a function; a method gets its target first. The caller has counted the nominal cost; a function counts
- * only the cost beyond that. @throws CelError
+ * The code of a function. The first argument of a method is its target. The caller has counted the usual cost of the
+ * function; the function adds only what exceeds it. @throws CelError
  */
 export type CelFunction = (args: readonly CelValue[], meter: CostMeter) => CelValue;
 
@@ -12,7 +12,7 @@ export type CelFunction = (args: readonly CelValue[], meter: CostMeter) => CelVa
 export interface Overload {
   readonly name: string;
   readonly isMethod: boolean;
-  /** The types of the arguments; for a method, the type of the target comes first. */
+  /** The types of the arguments. For a method, the first one is the type of the target. */
   readonly args: readonly CelType[];
   readonly result: CelType;
   readonly run: CelFunction;

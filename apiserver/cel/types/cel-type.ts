@@ -1,6 +1,6 @@
 /**
- * Types of CEL. An `object` has fields by name, and expressions cannot compute its keys. An `opaque` type is a type of
- * a library, by its name.
+ * A type of CEL. An `object` has named fields; unlike a map, an expression cannot read a field whose name it computes.
+ * An `opaque` type is a type that a library defines, identified by its name.
  */
 export type CelType =
   | ScalarType
@@ -17,8 +17,8 @@ export type ScalarKind =
 export interface ScalarType {
   readonly kind: ScalarKind;
   /**
-   * The most characters or bytes that a value of a schema may have, 0 for a value without a size. Undefined for a value
-   * that is not of a schema.
+   * The maximum number of characters or bytes of a value with a schema; 0 for a value without a size. undefined for a
+   * value without a schema.
    */
   readonly maxSize?: number;
 }
@@ -26,7 +26,7 @@ export interface ScalarType {
 export interface ObjectType {
   readonly kind: 'object';
   readonly name: string;
-  /** The type of a field, by its escaped name; undefined when expressions cannot read it. */
+  /** Returns the type of a field, by its escaped name; undefined when expressions cannot read the field. */
   readonly field: (name: string) => CelType | undefined;
 }
 
@@ -56,7 +56,7 @@ export function optionalOf(value: CelType): CelType {
   return { kind: 'opaque', name: 'optional_type', params: [value] };
 }
 
-/** The type inside an optional; undefined for any other type. */
+/** Returns the type of the value in an optional; undefined for a type that is not an optional. */
 export function insideOptional(type: CelType): CelType | undefined {
   return type.kind === 'opaque' && type.name === 'optional_type' ? type.params[0] : undefined;
 }

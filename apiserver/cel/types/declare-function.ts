@@ -5,8 +5,8 @@ import type { CelFunction, Overload } from './cel-function.ts';
 const cache = new Map<string, CelType>();
 
 /**
- * Reads a signature: `size(string) int` for a function, `string::startsWith(string) bool` for a method. A capital
- * letter is a type parameter.
+ * Returns an overload from its signature: `size(string) int` for a function, `string::startsWith(string) bool` for a
+ * method. A capital letter is a type parameter.
  */
 export function overload(signature: string, run: CelFunction): Overload {
   const match = /^(?:(.+)::)?([^\s(]+)\((.*)\) (.+)$/.exec(signature);

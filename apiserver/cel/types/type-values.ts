@@ -1,6 +1,6 @@
 import { CelTypeValue } from '../values/cel-value.ts';
 
-/** The types that expressions may name, as values. */
+/** The types that expressions may use as values, by their names. */
 export const typeValues: ReadonlyMap<string, CelTypeValue> = new Map(
   [
     'int',

@@ -1,16 +1,19 @@
 import type { CelType } from './cel-type.ts';
 
-/** The types of type parameters. Immutable, so that trying one overload does not affect the next. */
+/**
+ * The types that type parameters have, by their names. The map is immutable, so that a failed attempt with one overload
+ * does not affect the next.
+ */
 export type Bindings = ReadonlyMap<string, CelType>;
 
 export const noBindings: Bindings = new Map();
 
-/** Kinds that may be null. */
+/** The kinds of types whose values may be null. */
 const nullable: ReadonlySet<CelType['kind']> = new Set(['duration', 'null', 'object', 'opaque', 'timestamp']);
 
 /**
- * Returns the bindings with which a value of type `from` is valid where `to` is expected; undefined when there are
- * none.
+ * Returns the bindings with which a value of type `from` is valid where `to` is expected; undefined when it is never
+ * valid.
  */
 export function assign(from: CelType, to: CelType, bindings: Bindings): Bindings | undefined {
   const source = resolve(from, bindings);
@@ -24,8 +27,8 @@ export function assign(from: CelType, to: CelType, bindings: Bindings): Bindings
 }
 
 /**
- * Returns the bindings with which each value of the types `from` is valid in place of the type at the same position of
- * `to`.
+ * Returns the bindings with which values of the types `from` are valid where the types `to` are expected, position by
+ * position; undefined when they are never valid.
  */
 export function assignAll(from: readonly CelType[], to: readonly CelType[], bindings: Bindings): Bindings | undefined {
   let found: Bindings | undefined = bindings;
@@ -103,7 +106,7 @@ export function substitute(type: CelType, bindings: Bindings, isFinal = false): 
   }
 }
 
-/** Returns the more general of two types, one of which is valid in place of the other. */
+/** Returns the more general of two types. One of them must be valid where the other is expected. */
 export function moreGeneral(first: CelType, second: CelType): CelType {
   if (isOpen(first) || first.kind === 'param') return first;
   if (isOpen(second)) return second;

@@ -1,4 +1,4 @@
-/** An evaluation that has no value, such as a division by zero. `||` and `&&` ignore it when the other side decides. */
+/** The error of an evaluation, such as a division by zero. `||` and `&&` ignore it when their other side decides. */
 export class CelError extends Error {
   constructor(message: string) {
     super(message);
@@ -6,7 +6,7 @@ export class CelError extends Error {
   }
 }
 
-/** An evaluation that was ended since it cost too much. Nothing ignores it. */
+/** The error of an evaluation that was ended because it cost too much. No operator ignores it. */
 export class CostLimitError extends Error {
   constructor() {
     super('operation cancelled: actual cost limit exceeded');

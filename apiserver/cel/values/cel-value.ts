@@ -1,12 +1,12 @@
 /**
- * A value of CEL: `int` is a bigint, `double` a number, and `string`, `bool` and `null` are themselves. All other types are
- * classes.
+ * A value of CEL. An `int` is a bigint, a `double` is a number, and `string`, `bool` and `null` are the same in
+ * JavaScript. Values of all other types are objects of classes.
  */
 export type CelValue = null | boolean | bigint | number | string | CelObject;
 
-/** A value of any type that JavaScript has no primitive for. */
+/** A value of a type for which JavaScript has no primitive type. */
 export abstract class CelObject {
-  /** The name of its type, as `type()` shows it. */
+  /** The name of the value's type, as `type()` shows it. */
   abstract readonly typeName: string;
 }
 
@@ -30,7 +30,7 @@ export class CelBytes extends CelObject {
   }
 }
 
-/** A moment, in nanoseconds since 1970. */
+/** A point in time, in nanoseconds since 1970. */
 export class CelTimestamp extends CelObject {
   readonly typeName = 'google.protobuf.Timestamp';
   readonly nanos: bigint;
@@ -79,10 +79,13 @@ export type ListIdentity = 'position' | 'value' | readonly string[];
 
 export abstract class CelList extends CelObject {
   abstract readonly length: number;
-  /** Lists of type `set` and `map` are compared in any order, and joined without duplicates. */
+  /**
+   * How items of two lists are matched. If not by position, lists are equal in any order, and concatenated without
+   * duplicates.
+   */
   abstract readonly identity: ListIdentity;
 
-  /** A getter: a field would be written to each list that is read. */
+  /** The name of the type. It is a getter, because a field would take memory and time in each list that is read. */
   get typeName(): 'list' {
     return 'list';
   }
@@ -91,7 +94,7 @@ export abstract class CelList extends CelObject {
   abstract at(index: number): CelValue;
 }
 
-/** A list that an expression makes. */
+/** A list that an expression creates. */
 export class ArrayList extends CelList {
   readonly identity: ListIdentity = 'position';
   readonly items: readonly CelValue[];
@@ -122,21 +125,24 @@ export abstract class CelMap extends CelObject {
   abstract get(key: CelValue): CelValue | undefined;
   abstract keys(): readonly CelValue[];
 
-  /** The value of the field that an expression names. */
+  /** Returns the value of a field whose name is in the source of the expression; undefined when it is absent. */
   read({ name }: NamedField): CelValue | undefined {
     return this.get(name);
   }
 }
 
-/** A field that an expression names. Objects of one schema share its index, so that only the first of them looks it up. */
+/**
+ * A field whose name is in the source of an expression. It caches the index of the field in objects of one schema, so
+ * that only the first object needs to look it up.
+ */
 export interface NamedField {
   readonly name: string;
-  /** The schema for which `index` holds; undefined before the first reading. */
+  /** The schema to which `index` belongs; undefined before the first read. */
   schema: object | undefined;
   index: number;
 }
 
-/** A map that an expression makes. Numbers are the same key when they are equal, whatever their types. */
+/** A map that an expression creates. Equal numbers of different types are the same key. */
 export class EntryMap extends CelMap {
   readonly #entries = new Map<string, readonly [key: CelValue, value: CelValue]>();
 
@@ -154,8 +160,8 @@ export class EntryMap extends CelMap {
   }
 
   /**
-   * Adds an entry; returns false when the map has the key already, or when a key cannot have this type. Only the code
-   * that makes the map may call it.
+   * Adds an entry. Returns false when the map already has the key, or when a key cannot have this type. Only the code
+   * that creates the map may call it.
    */
   add(key: CelValue, value: CelValue): boolean {
     const id = keyOf(key);
@@ -180,7 +186,7 @@ function keyOf(key: CelValue): string | undefined {
   }
 }
 
-/** The name of a value's type, as `type()` and messages show it. */
+/** Returns the name of a value's type, as `type()` and messages show it. */
 export function typeNameOf(value: CelValue): string {
   switch (typeof value) {
     case 'bigint':
@@ -196,7 +202,10 @@ export function typeNameOf(value: CelValue): string {
   }
 }
 
-/** The number of characters of a text, entries of a map and so on; 1 for a value without a size. */
+/**
+ * Returns the size of a value, such as the number of characters of a text or of entries of a map; 1 for a value without
+ * a size.
+ */
 export function sizeOf(value: CelValue): number {
   if (typeof value === 'string') return value.length;
   if (value instanceof CelList) return value.length;

@@ -1,8 +1,9 @@
 import { CostLimitError } from './cel-error.ts';
 
 /**
- * Counts the cost of one evaluation, in Kubernetes' units: about 30 ns of this interpreter. Work that Kubernetes does not
- * count, such as reading a long text to its end, is counted too, so that a unit never takes much longer.
+ * Counts the cost of one evaluation in the units of Kubernetes. A unit takes this interpreter about 30 ns. It never
+ * takes much longer, because work that Kubernetes does not count, such as reading a long text to its end, is counted,
+ * too.
  */
 export class CostMeter {
   readonly limit: number;
@@ -12,7 +13,7 @@ export class CostMeter {
     this.limit = limit;
   }
 
-  /** @throws CostLimitError when the evaluation has cost more than its limit. */
+  /** Adds to the cost of the evaluation. @throws CostLimitError when the cost exceeds the limit */
   add(units: number): void {
     this.spent += units;
     if (this.spent > this.limit) throw new CostLimitError();

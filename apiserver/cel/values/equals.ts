@@ -27,8 +27,7 @@ export function equals(first: CelValue, second: CelValue, meter: CostMeter): boo
 
 function equalNumbers(first: CelValue, second: CelValue): boolean {
   const [left, right] = [numberOf(first), numberOf(second)];
-  // JavaScript compares a bigint with a number exactly.
-  // oxlint-disable-next-line eqeqeq
+  // `==` compares a bigint with a number exactly. oxlint-disable-next-line eqeqeq
   return left !== undefined && right !== undefined && left == right;
 }
 
@@ -70,7 +69,7 @@ function equalMaps(first: CelMap, second: CelMap, meter: CostMeter): boolean {
   return true;
 }
 
-/** Costs of a compared item and of a compared entry, which Kubernetes does not count. */
+/** The costs to compare one item of a list, and one entry of a map. Kubernetes does not count them. */
 const itemCost = 4;
 const keyCost = 10;
 
@@ -84,7 +83,7 @@ function equalLists(first: CelList, second: CelList, meter: CostMeter): boolean 
   return true;
 }
 
-/** Lists with identities are equal in any order. */
+/** Compares two lists whose items have an identity other than their position. They are equal in any order. */
 function equalSets(first: CelList, second: CelList, meter: CostMeter): boolean {
   const { identity } = first;
   const found = new Map<string, CelValue>();

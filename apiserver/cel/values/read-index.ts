@@ -2,7 +2,10 @@ import { CelError, noSuchKey, noSuchOverload } from './cel-error.ts';
 import { CelList, CelMap, CelOptional, CelUint } from './cel-value.ts';
 import type { CelValue } from './cel-value.ts';
 
-/** `target[index]`; with `isOptional`, or when the target is an optional, the result is an optional. @throws CelError */
+/**
+ * Evaluates `target[index]`. The result is an optional if `isOptional` is true, or if the target is an optional.
+ * @throws CelError
+ */
 export function readIndex(target: CelValue, index: CelValue, isOptional: boolean): CelValue {
   if (target instanceof CelOptional)
     return target.value === undefined ? CelOptional.none : new CelOptional(find(target.value, index));

@@ -8,8 +8,8 @@ export type ControllerDecorator = (value: AnyClass, context: ClassDecoratorConte
 
 /**
  * Decorates a method that handles requests. Its one parameter is a ServerRequest, since TC39 decorators cannot decorate
- * parameters. The server sends the returned value as JSON (200), `undefined` as 204, and a ServerResponse or the
- * platform's Response unchanged.
+ * parameters. The server sends the returned value as JSON (200), `undefined` as 204, and a ServerResponse or a standard
+ * Response unchanged.
  */
 export type MappingDecorator = (
   // oxlint-disable-next-line typescript/no-explicit-any -- `this` is whichever class has the method
@@ -31,7 +31,10 @@ export function RequestMapping(path: string): ControllerDecorator {
   };
 }
 
-/** Sets the group and version of a controller, `<group>/<version>`; in revision 2.9 the version alone (spec 4.3). Checked when the plugin starts. */
+/**
+ * Sets the group and version of a controller, `<group>/<version>`; in revision 2.9 only the version (spec 4.3). The
+ * server checks it when the plugin starts.
+ */
 export function ApiVersion(version: string): ControllerDecorator {
   return (_value, context) => {
     ofClass(context, 'ApiVersion').apiVersion = version;

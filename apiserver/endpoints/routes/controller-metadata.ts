@@ -4,11 +4,11 @@ import type { RouteMethod, RouteOptions } from './router.ts';
 
 /** The options of a mapping decorator. */
 export interface MappingOptions extends RouteOptions {
-  /** The path below that of the controller. Default: none. */
+  /** The path below the path of the controller. Default: none. */
   readonly path?: string;
-  /** Media types that the method returns; the client must accept one of them (406). Default any. */
+  /** The media types that the method returns. A client that accepts none of them receives a 406. Default: any. */
   readonly accept?: string | readonly string[];
-  /** Media types that the method accepts as body (415). Default any. */
+  /** The media types that the method accepts as body. A client that sends another one receives a 415. Default: any. */
   readonly contentType?: string | readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface MethodMapping {
   readonly options: MappingOptions;
 }
 
-/** The declarations of the decorators of one class, without those of its base classes. */
+/** The declarations that the decorators of one class made, without those of its base classes. */
 export interface ControllerDeclaration {
   isController: boolean;
   apiVersion?: string;
@@ -29,13 +29,13 @@ export interface ControllerDeclaration {
 
 export type AnyClass = abstract new (...args: never[]) => object;
 
-/** Any function counts as a class, since only a class can have declarations. */
+/** True for a class. Any function counts as a class, because a function without declarations is ignored later. */
 export const isClass = (value: unknown): value is AnyClass => typeof value === 'function';
 
-// A symbol of the global registry, since a plugin may bring a second copy of this package.
+// The symbol is in the global registry, since a plugin may load a second copy of this package.
 const controllerSymbol = Symbol.for('homeostat.restController');
 
-/** Returns the declaration to which the decorators of this context add. */
+/** Returns the declaration of the class to which a decorator's context belongs. */
 export function declarationOf({ metadata }: { readonly metadata?: object }): ControllerDeclaration {
   if (metadata === undefined) {
     throw new TypeError('decorators of controllers need standard decorators, and this package imported first');
@@ -47,7 +47,10 @@ export function declarationOf({ metadata }: { readonly metadata?: object }): Con
   return declaration;
 }
 
-/** The metadata of a class inherits from that of its base, so this reads its own properties only. */
+/**
+ * Returns the declaration in the metadata of a class. Metadata inherits from the metadata of the base class, so only
+ * its own properties are read.
+ */
 function declarationIn(metadata: object): ControllerDeclaration | undefined {
   const own: unknown = Object.hasOwn(metadata, controllerSymbol) ? Reflect.get(metadata, controllerSymbol) : undefined;
   return isDeclaration(own) ? own : undefined;
@@ -64,7 +67,10 @@ export function readDeclaration(cls: AnyClass): ControllerDeclaration | undefine
   return typeof metadata === 'object' && metadata !== null ? declarationIn(metadata) : undefined;
 }
 
-/** Mapped methods of the class and its base classes. A method that a class maps again has only the new mappings. */
+/**
+ * Returns the mapped methods of the class and of its base classes. A method that a subclass maps again has only the new
+ * mappings.
+ */
 export function readMethods(cls: AnyClass): ReadonlyMap<string, readonly MethodMapping[]> {
   const methods = new Map<string, readonly MethodMapping[]>();
   for (const ancestor of ancestorsOf(cls)) {

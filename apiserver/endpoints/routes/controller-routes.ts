@@ -12,7 +12,10 @@ export interface Controller {
   readonly className: string;
   /** The value of `@ApiVersion`; undefined when it is missing, and the controller is then ignored. */
   readonly apiVersion: string | undefined;
-  /** Returns the routes; makes the instance when a class was given. @throws what the constructor throws; TypeError that names class and method. */
+  /**
+   * Returns the routes. Creates the instance if a class was given. @throws the error of the constructor; TypeError that
+   * names class and method.
+   */
   routes(): readonly RouteDefinition[];
 }
 

@@ -1,7 +1,10 @@
 import type { EndpointResponse, HandlerFunction } from './router.ts';
 import type { ServerRequest } from './server-request.ts';
 
-/** Runs before a handler: returns a response of its own, or the response of `next` to the request or to a changed one. */
+/**
+ * Runs before a handler. It returns its own response, or the response of `next`, to which it passes the request or a
+ * changed one.
+ */
 export type FilterFunction = (
   request: ServerRequest,
   next: HandlerFunction,
@@ -19,7 +22,10 @@ export type AfterFunction = (
 /** Returns the response for a handler that threw or rejected. */
 export type ErrorFunction = (error: unknown, request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
 
-/** Wraps a handler in its filters; the first filter is the outermost. Composed once, so that a request makes no closures. */
+/**
+ * Wraps a handler in its filters. The first filter is the outermost. The functions are composed once, so that a request
+ * creates no closures.
+ */
 export function withFilters(handler: HandlerFunction, filters: readonly FilterFunction[]): HandlerFunction {
   return filters.reduceRight<HandlerFunction>((next, filter) => (request) => filter(request, next), handler);
 }

@@ -9,22 +9,25 @@ export interface RouteQuery {
   /** The request without path variables. */
   readonly request: ServerRequest;
   readonly method: string;
-  /** Segments of the whole path; see `splitPath`. */
+  /** The segments of the whole path, from `splitPath`. */
   readonly segments: readonly string[];
-  /** The number of segments before those of the routes. */
+  /** The number of segments before those that routes match. */
   readonly offset: number;
 }
 
 export type RouteResult<E> =
   | { readonly kind: 'found'; readonly entry: E; readonly handler: HandlerFunction; readonly request: ServerRequest }
-  /** Some route has the path, but none has the method. */
+  /** A route matches the path, but no such route has the method. */
   | { readonly kind: 'method'; readonly allowed: readonly string[] }
-  /** Path and method fit, but no predicate does. */
+  /** Routes match path and method, but their predicates do not match. */
   | { readonly kind: 'mismatch'; readonly mismatch: Mismatch }
   /** A predicate or a router function threw. */
   | { readonly kind: 'failed'; readonly entry: E; readonly error: unknown };
 
-/** Returns the first entry that matches the request; when only paths match, the reason why none does; undefined when no path matches. */
+/**
+ * Returns the first entry that matches the request. If entries match only the path, returns the reason why none matches
+ * the request; undefined when no entry matches the path.
+ */
 export function findRoute<E extends { readonly definition: RouterEntry }>(
   entries: readonly E[],
   query: RouteQuery,

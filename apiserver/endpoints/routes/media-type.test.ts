@@ -18,7 +18,7 @@ describe('an Accept header', () => {
       expect(takes(header), header).to.equal(false);
   });
 
-  it('uses the most specific matching range', () => {
+  it('is decided by its most specific matching range', () => {
     expect(takes('application/json;q=0, */*')).to.equal(false);
     expect(takes('*/*;q=0, application/json')).to.equal(true);
     expect(takes('application/*;q=0, */*')).to.equal(false);

@@ -1,7 +1,9 @@
-/** A longer header matches nothing, since no client needs one. */
+/** The maximum length of a header. A longer one matches no type, since no client needs it. */
 const maxHeaderLength = 1024;
 
-/** True when an Accept header accepts the media type: its most specific range decides (RFC 9110, 12.5.1). */
+/**
+ * True when an Accept header accepts the media type. The most specific range in the header decides (RFC 9110, 12.5.1).
+ */
 export function isAccepted(header: string | undefined, type: string): boolean {
   if (header === undefined || header === '' || header === '*/*' || header === type) return true;
   if (header.length > maxHeaderLength) return false;

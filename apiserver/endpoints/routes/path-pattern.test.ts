@@ -19,7 +19,7 @@ describe('a path pattern', () => {
     expect(match('/persons/:name', '/people/ann')).to.equal(undefined);
   });
 
-  it('ignores one trailing slash, and matches nothing with an empty segment', () => {
+  it('ignores one trailing slash, and matches no path with an empty segment', () => {
     expect(match('/persons/:name', '/persons/ann/')).to.deep.equal({ name: 'ann' });
     expect(splitPath('/persons//ann')).to.equal(undefined);
     expect(splitPath('/persons/ann//')).to.equal(undefined);
@@ -33,18 +33,18 @@ describe('a path pattern', () => {
         .with.property('reason', 'BadRequest');
   });
 
-  it('returns variables that are frozen and inherit nothing', () => {
+  it('returns frozen variables without a prototype', () => {
     const variables = match('/:name', '/x');
     expect(Object.isFrozen(variables)).to.equal(true);
     expect(Object.getPrototypeOf(variables)).to.equal(null);
   });
 
-  it('is written with variables in braces', () => {
+  it('is formatted with variables in braces', () => {
     expect(formatPattern(parsePattern('/persons/:name/greeting'))).to.equal('/persons/{name}/greeting');
     expect(formatPattern(parsePattern('/'))).to.equal('');
   });
 
-  it('is refused, with the path, when it is malformed', () => {
+  it('is refused when it is malformed, with an error that quotes the path', () => {
     for (const path of ['persons', '//', '/a//b', '/a/', '/:', '/a b', '/a%20b', '/a?b', '/{a}', '/*', '/..', '/:a-b'])
       expect(() => parsePattern(path), path).to.throw(TypeError, `"${path}"`);
     expect(() => checkVariables(parsePattern('/:a/:a'))).to.throw(TypeError, 'two variables named "a"');

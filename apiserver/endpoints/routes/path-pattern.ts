@@ -2,18 +2,18 @@ import { ApiError } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../../base/in-bounds.ts';
 import { bareRecord } from '../../base/bare-record.ts';
 
-/** One segment of a route's path: a text that must be there, or a variable that takes any one segment. */
+/** One segment of a route's path: a literal text, or a variable that matches any segment. */
 export type PatternSegment =
   { readonly kind: 'literal'; readonly text: string } | { readonly kind: 'variable'; readonly name: string };
 
-/** The longest path that can match, in characters. */
+/** The maximum length of a path that can match, in characters. */
 const maxPathLength = 2048;
 
 const literalPattern = /^[A-Za-z0-9._~!$&'()+,;=@-]+$/;
 const variablePattern = /^:[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
- * Reads a path such as `/persons/:name/greeting`; '' and '/' are no segments.
+ * Parses a path such as `/persons/:name/greeting`. '' and '/' have no segments.
  * @throws TypeError that quotes the path and names the mistake.
  */
 export function parsePattern(path: string): readonly PatternSegment[] {
@@ -35,14 +35,17 @@ function parseSegment(text: string, path: string): PatternSegment {
   throw malformed(path, `"${text}" is not a segment: write it without percent signs, or as a variable such as :name`);
 }
 
-/** Refuses a variable that occurs twice in a path, which can happen by nesting. */
+/** Refuses a variable that occurs twice in a path, for example in nested routes. */
 export function checkVariables(segments: readonly PatternSegment[]): void {
   const names = segments.flatMap((segment) => (segment.kind === 'variable' ? [segment.name] : []));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw malformed(formatPattern(segments), `has two variables named "${twice}"`);
 }
 
-/** Returns the pattern as API documents write it: `/persons/{name}/greeting`; '' for no segments. */
+/**
+ * Returns the pattern in the form of API documents, such as `/persons/{name}/greeting`; '' for a pattern without
+ * segments.
+ */
 export function formatPattern(segments: readonly PatternSegment[]): string {
   return segments.map((segment) => `/${segment.kind === 'literal' ? segment.text : `{${segment.name}}`}`).join('');
 }
@@ -53,8 +56,8 @@ export function patternKey(segments: readonly PatternSegment[]): string {
 }
 
 /**
- * Returns the segments of a request's path, each percent-decoded once; undefined when no route can match, because a segment
- * is empty or the path too long. One trailing slash is ignored (objects-and-http "Endpoints").
+ * Returns the segments of a request's path, each percent-decoded once; undefined when no route can match, because a
+ * segment is empty or the path is too long. One trailing slash is ignored (objects-and-http "Endpoints").
  * @throws ApiError BadRequest for bytes that are no percent-encoded UTF-8.
  */
 export function splitPath(path: string): readonly string[] | undefined {
@@ -73,7 +76,10 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** True when the segments of a path, from `offset` on, match those of the pattern. The caller compares their numbers. */
+/**
+ * True when the segments of a path, from `offset` on, match the segments of the pattern. The caller has checked that
+ * there are equally many.
+ */
 export function matchesPattern(
   pattern: readonly PatternSegment[],
   segments: readonly string[],
@@ -83,7 +89,10 @@ export function matchesPattern(
   return pattern.every((wanted, index) => wanted.kind !== 'literal' || wanted.text === segments[offset + index]);
 }
 
-/** Returns the variables of a matching path. Frozen, without a prototype: the names come from the author, the values from the client. */
+/**
+ * Returns the variables of a matching path, as a frozen object without a prototype, since the names come from the
+ * author, and the values from the client.
+ */
 export function variablesOf(
   pattern: readonly PatternSegment[],
   segments: readonly string[],

@@ -2,28 +2,31 @@ import { checkMediaType, isAccepted, mediaType } from './media-type.ts';
 import type { ServerRequest } from './server-request.ts';
 
 /**
- * The reason why a route does not match a request, and the expected values; the client gets it when no other route
- * matches.
+ * The reason why a route does not match a request, and the expected media types. The client receives it when no other
+ * route matches.
  */
 export interface Mismatch {
   readonly reason: 'NotAcceptable' | 'UnsupportedMediaType' | 'NotFound';
-  /** Media types that the route accepts or returns. */
+  /** The media types that the route accepts or returns. */
   readonly types: readonly string[];
 }
 
-/** A condition of a route beside its method and path. Immutable. */
+/** A condition of a route, in addition to its method and path. A predicate is immutable. */
 export interface RequestPredicate {
-  /** Returns undefined when the condition holds. */
+  /** Returns undefined when the request meets the condition; otherwise the reason why it does not. */
   mismatch(request: ServerRequest): Mismatch | undefined;
-  /** Returns a predicate that holds when both do. */
+  /** Returns a predicate that a request meets when it meets both predicates. */
   and(other: RequestPredicate): RequestPredicate;
-  /** Returns a predicate that holds when at least one of the two does. */
+  /** Returns a predicate that a request meets when it meets at least one of the two predicates. */
   or(other: RequestPredicate): RequestPredicate;
-  /** Returns a predicate that holds when this one does not. A request that it refuses gets a 404. */
+  /** Returns a predicate that a request meets when it does not meet this one. Otherwise the client receives a 404. */
   negate(): RequestPredicate;
 }
 
-/** Holds when the client accepts one of these media types. Otherwise the client gets a 406, if the route matches in all else. */
+/**
+ * Returns a predicate that a request meets when the client accepts one of these media types. If a request meets all
+ * other conditions of the route, but not this one, the client receives a 406.
+ */
 export function accept(...types: readonly string[]): RequestPredicate {
   const known = checkedTypes('accept', types);
   const refusal: Mismatch = Object.freeze({ reason: 'NotAcceptable', types: known });
@@ -33,7 +36,10 @@ export function accept(...types: readonly string[]): RequestPredicate {
   });
 }
 
-/** Holds when the body has one of these media types. Otherwise the client gets a 415, if the route matches in all else. */
+/**
+ * Returns a predicate that a request meets when its body has one of these media types. If a request meets all other
+ * conditions of the route, but not this one, the client receives a 415.
+ */
 export function contentType(...types: readonly string[]): RequestPredicate {
   const known = checkedTypes('contentType', types);
   const refusal: Mismatch = Object.freeze({ reason: 'UnsupportedMediaType', types: known });
@@ -42,7 +48,10 @@ export function contentType(...types: readonly string[]): RequestPredicate {
   );
 }
 
-/** Holds when the function returns true; the route does not match otherwise. The function is synchronous. */
+/**
+ * Returns a predicate that a request meets when the function returns true. Otherwise the route does not match. The
+ * function is synchronous.
+ */
 export function predicate(holds: (request: ServerRequest) => boolean): RequestPredicate {
   if (typeof holds !== 'function') throw new TypeError('predicate takes a function of the request');
   return createPredicate((request) => {
@@ -78,7 +87,10 @@ function worst(a: Mismatch | undefined, b: Mismatch | undefined): Mismatch | und
   return rankOf(b) > rankOf(a) ? b : a;
 }
 
-/** Returns the reason that the client can act on; reasons of one kind are joined, with the media types of both. */
+/**
+ * Returns the more useful of two reasons: NotAcceptable before UnsupportedMediaType, and NotFound last. Two equal
+ * reasons become one, with the media types of both.
+ */
 export function nearest(a: Mismatch | undefined, b: Mismatch): Mismatch {
   if (a === undefined || rankOf(b) < rankOf(a)) return b;
   return a.reason === b.reason ? { reason: a.reason, types: [...new Set([...a.types, ...b.types])] } : a;

@@ -52,7 +52,7 @@ describe('a router', () => {
     expect(await ask(router, '/persons/ann/greeting')).to.equal('ann,greeting');
   });
 
-  it('is composed of nested routes, other routers and the author’s functions', async () => {
+  it('may contain nested routes, other routers and the author’s own functions', async () => {
     const part = route().GET('/part', says('part')).build();
     const own: RouterFunction = (request) => (request.path.endsWith('/own') ? says('own') : undefined);
     const router = route('api.example.com/v1')
@@ -98,7 +98,7 @@ describe('the filters of a router', () => {
       return response;
     };
 
-  it('run before all routes of their builder, the first one outermost, those of a nested builder inside', async () => {
+  it('run around all routes of their builder: the first filter is the outermost, and filters of a nested builder are inside', async () => {
     const log: string[] = [];
     const router = route('api.example.com/v1')
       .GET('/a', says('a'))
@@ -126,7 +126,7 @@ describe('the filters of a router', () => {
     expect(await ask(plain, '/a')).to.equal('hello ann');
   });
 
-  it('return the response for the thrown errors and rejections that they select', async () => {
+  it('return the response for the errors that they select, whether thrown or rejected', async () => {
     const failing = (work: HandlerFunction): RouterFunction =>
       route('api.example.com/v1')
         .GET('/a', work)
@@ -166,7 +166,7 @@ describe('predicates', () => {
     expect(reason({}, never)).to.equal('NotFound');
   });
 
-  it('are combined with and and or, and inverted with negate', () => {
+  it('are combined by `and` and `or`, and inverted by `negate`', () => {
     expect(reason({}, always.and(json))).to.equal(undefined);
     expect(reason({ accept: 'text/html' }, json.and(always))).to.equal('NotAcceptable');
     expect(reason({ accept: 'text/html' }, json.and(never))).to.equal('NotFound');
@@ -178,7 +178,7 @@ describe('predicates', () => {
     expect(reason({}, json.negate())).to.equal('NotFound');
   });
 
-  it('are refused without a media type, and when they do not return a boolean', () => {
+  it('are refused when they have no media type, or do not return a boolean', () => {
     expect(() => accept()).to.throw(TypeError);
     expect(() => contentType('json')).to.throw(TypeError, '"json"');
     expect(() => reason({}, predicate((async () => true) as never))).to.throw(TypeError, 'true or false');

@@ -13,12 +13,13 @@ export type RouteArguments =
   | readonly [handler: HandlerFunction, options?: RouteOptions]
   | readonly [predicate: RequestPredicate, handler: HandlerFunction, options?: RouteOptions];
 
-/** Number of segments before those of a router's routes: apis, group, version. */
+/** The number of segments before those of a router's routes: apis, group, version. */
 const mountLength = 3;
 
 /**
- * Begins a router. `groupVersion` is `<group>/<version>`; the routes are served under `/apis/<group>/<version>`. A
- * router without `groupVersion` can only be a part of another router ({@link RouteBuilder.add}).
+ * Returns a builder for a router. `groupVersion` is `<group>/<version>`; the routes are served under
+ * `/apis/<group>/<version>`. A router without `groupVersion` can only be a part of another router ({@link
+ * RouteBuilder.add}).
  */
 export function route(groupVersion?: string): RouteBuilder {
   return new RouteBuilder(groupVersion);
@@ -38,7 +39,10 @@ export class RouteBuilder {
     this.#groupVersion = groupVersion;
   }
 
-  /** Adds a route for GET, and for HEAD, whose response has no body. @throws TypeError for a malformed path, as the other methods do. */
+  /**
+   * Adds a route for GET and HEAD; the response to HEAD has no body. @throws TypeError for a malformed path, as the
+   * other methods do.
+   */
   GET(path: string, ...rest: RouteArguments): this {
     return this.#route('GET', path, rest);
   }
@@ -71,8 +75,8 @@ export class RouteBuilder {
   }
 
   /**
-   * Adds the routes of another router, or a function that matches requests itself. API documents do not show the function,
-   * and its paths are not checked for collisions: generated paths take precedence.
+   * Adds the routes of another router, or a function that matches requests itself. API documents do not show such a
+   * function, and its paths are not checked for collisions. The generated paths of kinds take precedence over it.
    * @throws TypeError when the router has another group or version.
    */
   add(router: RouterFunction): this {
@@ -99,8 +103,8 @@ export class RouteBuilder {
   }
 
   /**
-   * Adds a handler for errors of the routes: for all, or for those that a function selects. Errors of predicates do not
-   * reach it.
+   * Adds a handler for errors of the routes: for all errors, or for those that a function selects. It does not receive
+   * errors of predicates.
    */
   onError(answer: ErrorFunction): this;
   onError(handles: (error: unknown) => boolean, answer: ErrorFunction): this;
@@ -109,7 +113,7 @@ export class RouteBuilder {
     return this.filter(errorFilter(...args));
   }
 
-  /** Returns the router; routes that are added to the builder later are not part of it. */
+  /** Returns the router. Routes that are added to the builder later do not become a part of it. */
   build(): RouterFunction {
     const groupVersion = this.#groupVersion;
     const entries = Object.freeze(this.#wrapped());
@@ -157,8 +161,8 @@ function hasPredicate(
 }
 
 /**
- * Checks the deadline of a route. @throws RangeError, naming the route as `where`, for a deadline that is not a number
- * of milliseconds above 0.
+ * Checks the deadline of a route. @throws RangeError for a deadline that is not a number of milliseconds above 0.
+ * `where` is the name of the route in the message.
  */
 export function checkDeadline(where: string, { deadlineMs = 1 }: RouteOptions): void {
   const isTime = typeof deadlineMs === 'number' && deadlineMs > 0 && deadlineMs <= 2 ** 31 - 1;
@@ -174,7 +178,7 @@ function wrapEntry(entry: RouterEntry, filters: readonly FilterFunction[]): Rout
   return Object.freeze({ ...entry, find });
 }
 
-/** Returns the router as a function, which an author can call to compose routers. */
+/** Returns the function of a router, which an author can call to compose routers. */
 function createFind(groupVersion: string | undefined, definitions: readonly RouterEntry[]): RouterFunction {
   const entries = definitions.map((definition) => ({ definition }));
   return (request: ServerRequest) => {

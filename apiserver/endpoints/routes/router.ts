@@ -4,7 +4,7 @@ import type { RequestPredicate } from './predicates.ts';
 import type { ServerRequest } from './server-request.ts';
 import type { ServerResponse } from './server-response.ts';
 
-/** A response: a ServerResponse, or the platform's Response (as `fetch` returns it). */
+/** A response: a ServerResponse, or a standard Response (as `fetch` returns it). */
 export type EndpointResponse = ServerResponse | Response;
 
 /**
@@ -13,31 +13,31 @@ export type EndpointResponse = ServerResponse | Response;
  */
 export type HandlerFunction = (request: ServerRequest) => EndpointResponse | Promise<EndpointResponse>;
 
-/**
- * Returns the handler of a request, synchronously; undefined when it does not match, so that the next function is
- * called.
- */
+/** Returns the handler of a request, synchronously. When it returns undefined, the next function is called. */
 export type RouterFunction = (request: ServerRequest) => HandlerFunction | undefined;
 
 /** Methods that a route may have. */
 export type RouteMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Descriptions of a route for API documents, and its deadline. */
+/** Options of a route: descriptions for API documents, its deadline, and the permission that it needs. */
 export interface RouteOptions {
   readonly summary?: string;
-  /** Schema of the JSON body. A functional handler checks it by `request.json(schema)`; for a controller's method the server does. */
+  /**
+   * The schema of the JSON body. A functional handler checks the body by `request.json(schema)`; for a controller's
+   * method, the server checks it.
+   */
   readonly body?: JsonSchema;
-  /** Schemas of the query parameters, by name; for API documents only. */
+  /** The schemas of the query parameters, by name; only for API documents. */
   readonly query?: Readonly<Record<string, JsonSchema>>;
-  /** Schema of the JSON response; for API documents only. */
+  /** The schema of the JSON response; only for API documents. */
   readonly response?: JsonSchema;
   /**
-   * Milliseconds within which the handler must return its response; after that, the client gets a 504. A stream may
-   * last longer. Default 30,000.
+   * The milliseconds within which the handler must return its response; after that, the client receives a 504. A stream
+   * may last longer. Default 30,000.
    */
   readonly deadlineMs?: number;
   /**
-   * The permission on a resource that a request needs. Without it, the request needs permission for the path itself
+   * The permission on a resource that a request needs. If this is absent, the request needs a permission for its path
    * (`nonResourceURLs` in RBAC); the verb is the method in lower case.
    */
   readonly permission?: RoutePermission;
@@ -45,15 +45,15 @@ export interface RouteOptions {
 
 /** The permission on a resource that requests of a route need. */
 export interface RoutePermission {
-  /** `get`, `list`, `create`, `update`, `patch`, `delete`, or a verb of the plugin's own. */
+  /** The verb: `get`, `list`, `create`, `update`, `patch`, `delete`, or a verb that the plugin defines. */
   readonly verb: string;
   /** The API group. Default: the group of the router or controller. */
   readonly group?: string;
-  /** The plural; with a subresource, `persons/greeting`. */
+  /** The plural of the resource, such as `persons`, or with a subresource, `persons/greeting`. */
   readonly resource: string;
-  /** The variable of the route's path with the object's name. Default: the request names no object. */
+  /** The variable in the route's path that has the name of the object. Default: the request names no object. */
   readonly nameFrom?: string;
-  /** The variable with the namespace. Default: the request is at the cluster scope. */
+  /** The variable in the route's path that has the namespace. Default: the request is at the cluster scope. */
   readonly namespaceFrom?: string;
 }
 
@@ -67,7 +67,7 @@ export interface RouteDefinition {
   readonly options: RouteOptions;
 }
 
-/** A function that matches requests itself; called for all paths below `segments`. */
+/** A function that matches requests itself. It is called for all paths below `segments`. */
 interface FunctionDefinition {
   readonly kind: 'function';
   readonly segments: readonly PatternSegment[];
@@ -76,18 +76,21 @@ interface FunctionDefinition {
 
 export type RouterEntry = RouteDefinition | FunctionDefinition;
 
-/** The parts of a built router, with which the server works instead of the function. */
+/** The parts of a built router. The server uses them instead of the router's function. */
 export interface RouterDefinition {
-  /** `<group>/<version>`; undefined for a router that is a part of another. */
+  /** `<group>/<version>`; undefined for a router that is a part of another router. */
   readonly groupVersion: string | undefined;
-  /** The entries in their order: the first that matches handles the request. */
+  /** The entries in their order. The first entry that matches a request handles it. */
   readonly entries: readonly RouterEntry[];
 }
 
-// A symbol of the global registry, since a plugin may bring a second copy of this package.
+// The symbol is in the global registry, since a plugin may load a second copy of this package.
 const definitionSymbol: symbol = Symbol.for('homeostat.router');
 
-/** Makes the router that {@link RouteBuilder.build} returns: a function that callers can use, with its definition for the server. */
+/**
+ * Creates the router that {@link RouteBuilder.build} returns: a function that authors can call, with the definition
+ * that the server reads.
+ */
 export function createRouter(definition: RouterDefinition, find: RouterFunction): RouterFunction {
   return Object.freeze(Object.defineProperty(find, definitionSymbol, { value: Object.freeze(definition) }));
 }

@@ -3,19 +3,20 @@ import type { JsonSchema } from '@homeostat/controller-runtime/api';
 /** The user of a request. */
 export interface RequestUser {
   readonly username: string;
-  /** The groups of the user; every identified user is in `system:authenticated`. */
+  /** The groups of the user. Every authenticated user is in `system:authenticated`. */
   readonly groups: readonly string[];
-  /** Distinguishes two users who had the same name at different times. */
+  /** An id that distinguishes users who had the same name at different times. */
   readonly uid?: string;
 }
 
 /**
- * A request as a handler sees it. Immutable: its values are frozen, and methods that change it return another request. The
- * body is read from the connection once. `json`, `text` and `bytes` keep it, up to 3 MiB, so that each may be called again.
- * `body` and `ndjson` read a body of any length piece by piece, at the reader's pace, and only once.
+ * A request, as a handler receives it. It is immutable: its values are frozen, and methods that change it return
+ * another request. The body is read from the connection once. `json`, `text` and `bytes` keep it, up to 3 MiB, so that
+ * each may be called again. `body` and `ndjson` read a body of any length piece by piece, at the reader's pace, and
+ * only once.
  */
 export interface ServerRequest {
-  /** Upper case. */
+  /** The method, in upper case. */
   readonly method: string;
   /** The path as the client sent it: percent-encoded, without the query. */
   readonly path: string;
@@ -25,11 +26,14 @@ export interface ServerRequest {
   readonly pathVariables: Readonly<Record<string, string>>;
   /** Values that filters have added; see `withAttributes`. */
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** The user of the request. The server has checked that this user may make it. */
+  /** The user of the request. The server has checked that this user may make the request. */
   readonly user: RequestUser;
-  /** Aborts when the client hangs up, the deadline passes, the user may no longer read the stream, or the plugin or the server stops. */
+  /**
+   * Aborts when the client disconnects, the deadline passes, the user loses the permission to read the stream, or the
+   * plugin or the server stops.
+   */
   readonly signal: AbortSignal;
-  /** Address of the client's end of the connection; absent once the connection is closed. */
+  /** The address of the client's end of the connection; absent once the connection is closed. */
   readonly remoteAddress: string | undefined;
   /** The body as it arrives. A slow reader slows the client. @throws TypeError when the body has been read; ApiError 415 when it is compressed. */
   readonly body: AsyncIterable<Uint8Array>;
@@ -44,9 +48,9 @@ export interface ServerRequest {
   pathVariable(name: string): string;
 
   /**
-   * Reads the body as JSON, without duplicate fields and with at most 64 levels. A schema (use a constant: it is compiled
-   * once for each object) validates the value. Rejects with ApiError: 400 for malformed JSON, 413 over 3 MiB, 415 for another
-   * media type, 422 with every violation and its field.
+   * Reads the body as JSON, without duplicate fields and with at most 64 levels. If there is a schema, it validates the
+   * value. Use a constant, because each schema object is compiled once. Rejects with ApiError: 400 for malformed JSON,
+   * 413 over 3 MiB, 415 for another media type, 422 with every violation and its field.
    */
   json<T = unknown>(schema?: JsonSchema): Promise<T>;
   /** Reads the body as UTF-8 text. Rejects with ApiError 400, 413 or 415. */
@@ -58,6 +62,6 @@ export interface ServerRequest {
 
   /** Returns a request with these attributes added. */
   withAttributes(attributes: Readonly<Record<string, unknown>>): ServerRequest;
-  /** Returns a request with these variables added; a router calls it when a path matches. */
+  /** Returns a request with these path variables added. A router calls it when a path matches. */
   withPathVariables(variables: Readonly<Record<string, string>>): ServerRequest;
 }

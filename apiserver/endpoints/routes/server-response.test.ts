@@ -42,7 +42,7 @@ describe('ServerResponse', () => {
       expect(() => ServerResponse.ok().header(name, '1')).to.throw(TypeError, 'the server sets the header');
   });
 
-  it('has the status that its name says', () => {
+  it('has the status of the static method that created it', () => {
     expect(ServerResponse.ok().statusCode).to.equal(200);
     expect(ServerResponse.created('/x')).to.deep.include({ statusCode: 201, headers: { location: '/x' } });
     expect(ServerResponse.accepted().statusCode).to.equal(202);

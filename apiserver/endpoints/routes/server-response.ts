@@ -9,7 +9,7 @@ export interface ServerEvent {
   readonly id?: string;
   /** The data of the event: a string is sent unchanged, any other value as JSON. */
   readonly data: unknown;
-  /** Milliseconds until a browser connects again. */
+  /** The milliseconds after which a browser reconnects when the connection is lost. */
   readonly retry?: number;
 }
 
@@ -29,11 +29,11 @@ interface ResponseParts {
   readonly body: ResponseBody;
 }
 
-// Plugins may bring a second copy of this package, so instanceof does not work; a symbol of the global registry does.
+// A plugin may load a second copy of this package, so instanceof does not work. A symbol in the global registry works.
 const responseSymbol: symbol = Symbol.for('homeostat.serverResponse');
 
 /**
- * Headers that only the server may set: with a wrong value, a client would take the next response for a part of this
+ * Headers that only the server may set. With a wrong value, a client would read the next response as a part of this
  * one.
  */
 const framing = new Set(['connection', 'content-length', 'keep-alive', 'trailer', 'transfer-encoding', 'upgrade']);
@@ -41,7 +41,9 @@ const framing = new Set(['connection', 'content-length', 'keep-alive', 'trailer'
 const empty: ResponseBody = Object.freeze({ kind: 'none' });
 const noHeaders: ResponseParts['headers'] = Object.freeze({});
 
-/** A response. Immutable (frozen): each method returns another response. The static methods make the first one. */
+/**
+ * A response. It is immutable (frozen): each method returns another response. The static methods create the first one.
+ */
 export class ServerResponse {
   readonly statusCode: number;
   /** The headers by lower-case name. */
@@ -80,7 +82,7 @@ export class ServerResponse {
     return ServerResponse.status(204);
   }
 
-  /** Returns a response with status 404 and no body; throw an ApiError NotFound for one with a body. */
+  /** Returns a response with status 404 and no body. For a 404 with a body, throw an ApiError NotFound. */
   static notFound(): ServerResponse {
     return ServerResponse.status(404);
   }
@@ -91,7 +93,7 @@ export class ServerResponse {
   }
 
   /**
-   * Returns the response with this header, which replaces an earlier one of that name; a list is sent as several
+   * Returns the response with this header, which replaces an earlier header of the same name. A list is sent as several
    * headers.
    * @throws TypeError for a name or value that HTTP does not allow, and for headers that frame the message.
    */
@@ -116,20 +118,20 @@ export class ServerResponse {
   }
 
   /**
-   * Returns the response with a body that is produced while it is sent: the next piece is requested once the client has taken
-   * the one before. When the client hangs up, `return()` of the iterator (`cancel()` of a ReadableStream) is called. `type` is
-   * the Content-Type, unless the response has one.
+   * Returns the response with a body that is produced while it is sent: the next piece is requested once the client has
+   * received the previous one. When the client disconnects, `return()` of the iterator (`cancel()` of a ReadableStream)
+   * is called. `type` is the Content-Type, unless the response already has one.
    */
   stream(pieces: Pieces<Uint8Array | string>, type = 'application/octet-stream'): ServerResponse {
     return this.#withBody({ kind: 'stream', pieces }, type);
   }
 
-  /** Streams one JSON value per line, as `stream` does. */
+  /** Returns the response with a body of one JSON value per line, which is streamed as by `stream`. */
   ndjson(values: Pieces<unknown>): ServerResponse {
     return this.#withBody({ kind: 'ndjson', pieces: values }, 'application/x-ndjson');
   }
 
-  /** Streams server-sent events, as `stream` does. */
+  /** Returns the response with a body of server-sent events, which are streamed as by `stream`. */
   sse(events: Pieces<ServerEvent>): ServerResponse {
     return this.#withBody({ kind: 'sse', pieces: events }, 'text/event-stream');
   }
@@ -148,7 +150,7 @@ export class ServerResponse {
 Object.defineProperty(ServerResponse.prototype, responseSymbol, { value: true });
 Object.freeze(ServerResponse.prototype);
 
-/** True for responses that any copy of this package made. */
+/** True for responses that any copy of this package created. */
 export function isServerResponse(value: unknown): value is ServerResponse {
   return typeof value === 'object' && value !== null && Reflect.get(value, responseSymbol) === true;
 }

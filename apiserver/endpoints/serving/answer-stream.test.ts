@@ -6,7 +6,7 @@ import type { PieceSource } from './answer.ts';
 import { AnswerStream } from './answer-stream.ts';
 import type { Pieces } from '../routes/server-response.ts';
 
-/** The writing side of a connection whose reader the test can pause. */
+/** The server's end of a connection. The test decides when the client reads. */
 class HeldConnection extends EventEmitter {
   readonly written: unknown[] = [];
   destroyed = false;
@@ -30,7 +30,7 @@ class HeldConnection extends EventEmitter {
     this.emit('close');
   }
 
-  /** Lets the reader take this many more pieces. */
+  /** Lets the client read this many more pieces. */
   read(pieces: number): void {
     this.takes = this.written.length + pieces;
     this.emit('drain');
@@ -62,7 +62,7 @@ describe('a streamed response', () => {
     return stream;
   }
 
-  /** A producer that counts its pieces and records its release. */
+  /** Returns a producer that counts the requested pieces, and records its release. */
   function counting(count: number): { asked: number; returned: boolean; pieces: AsyncGenerator<string> } {
     const seen = { asked: 0, returned: false, pieces: undefined as unknown as AsyncGenerator<string> };
     seen.pieces = (async function* produce() {
@@ -78,7 +78,7 @@ describe('a streamed response', () => {
     return seen;
   }
 
-  /** Waits until the stream has done everything that it does before the client reads. */
+  /** Waits until the stream has done all that it does before the client reads. */
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -127,7 +127,7 @@ describe('a streamed response', () => {
     expect(connection.ended).to.equal(false);
   });
 
-  it('cancels a ReadableStream at once, even during a read', async () => {
+  it('cancels a ReadableStream immediately, even during a read', async () => {
     let cancelled = false;
     start(
       new ReadableStream<string>({
@@ -167,7 +167,7 @@ describe('a streamed response', () => {
     expect(errors).to.have.length(1);
   });
 
-  it('is cut off when it is stopped, or ends when its source allows an early end', async () => {
+  it('closes the connection when it is stopped, or ends regularly if its source allows an early end', async () => {
     const cut = counting(100);
     const stream = start(cut.pieces);
     await turns();

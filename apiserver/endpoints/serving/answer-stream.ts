@@ -8,9 +8,9 @@ export interface AnswerStreamParts {
   readonly source: PieceSource;
   /** Aborts the request's signal. */
   readonly abort: (reason: Error) => void;
-  /** Called when the producer fails after the head was sent. */
+  /** Called when the producer fails after the headers were sent. */
   readonly onError: (error: unknown) => void;
-  /** Called once when the stream is over. */
+  /** Called once, when the stream has ended. */
   readonly onEnd: () => void;
 }
 
@@ -20,8 +20,9 @@ interface PieceReader {
 }
 
 /**
- * Sends pieces while they are produced. It requests the next piece when the connection has taken those before, so that a slow
- * reader slows the producer and nothing piles up. Ends with the producer, the client or {@link stop}, whichever is first.
+ * Sends pieces while they are produced. It requests the next piece when the connection has accepted the previous ones,
+ * so that a slow client slows the producer, and few pieces wait in memory. It ends when the producer ends, when the
+ * client disconnects, or when {@link stop} is called.
  */
 export class AnswerStream implements Running {
   readonly #parts: AnswerStreamParts;
@@ -34,7 +35,10 @@ export class AnswerStream implements Running {
     this.#reader = readerOf(parts.source.pieces);
   }
 
-  /** Resolves when the last piece has been handed to the connection, or the stream has been cancelled. Never rejects. */
+  /**
+   * Resolves when the last piece has been passed to the connection, or when the stream has been cancelled. It never
+   * rejects.
+   */
   async run(): Promise<void> {
     const { outgoing } = this.#parts;
     outgoing.on('drain', this.#onDrain);
@@ -68,7 +72,7 @@ export class AnswerStream implements Running {
     }
   }
 
-  /** Resolves when the connection takes more data, or the stream is over. */
+  /** Resolves when the connection accepts more data, or when the stream has ended. */
   async #drained(): Promise<void> {
     if (this.#over) return;
     await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -77,14 +81,14 @@ export class AnswerStream implements Running {
   #fail(error: unknown): void {
     this.#cancel(error instanceof Error ? error : new Error('the response could not be produced', { cause: error }));
     this.#parts.onError(error);
-    // The connection is cut off, so that the client does not take a part for the whole.
+    // The connection is closed, so that the client does not mistake the part for the whole response.
     this.#parts.outgoing.destroy();
   }
 
   #cancel(reason: Error): void {
     this.#over = true;
     this.#parts.abort(reason);
-    // A producer that was cancelled may fail; nothing uses that error.
+    // A producer that was cancelled may fail. This error is ignored.
     this.#reader.cancel().catch(() => undefined);
     this.#onDrain();
   }
@@ -108,7 +112,7 @@ export class AnswerStream implements Running {
   };
 }
 
-/** Releases the pieces that were not sent. */
+/** Cancels a producer, so that it releases what the unsent pieces hold. */
 export function cancelPieces(pieces: Pieces<unknown>): void {
   readerOf(pieces)
     .cancel()
@@ -116,7 +120,7 @@ export function cancelPieces(pieces: Pieces<unknown>): void {
 }
 
 function readerOf(pieces: Pieces<unknown>): PieceReader {
-  // A reader is used, because return() of the stream's iterator would wait for the read that is under way.
+  // A reader is used, because return() of the stream's iterator would wait for the current read.
   if (pieces instanceof ReadableStream) return readableReader(pieces);
   const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]();
   return { next: async () => iterator.next(), cancel: async () => iterator.return?.() };

@@ -7,18 +7,18 @@ import type { Pieces, ResponseBody, ServerEvent } from '../routes/server-respons
 
 type HeaderValue = string | readonly string[];
 
-/** Pieces, and the encoding of each. */
+/** The pieces of a response, and the function that encodes each of them. */
 export interface PieceSource {
   readonly pieces: Pieces<unknown>;
   readonly encode: (piece: unknown) => Uint8Array | string;
   /**
-   * True when the stream may end early without harm. Otherwise the connection is cut, so that the client does not
-   * mistake a part for the whole.
+   * True when the stream may end early. Otherwise the connection is closed, so that the client does not mistake a part
+   * for the whole response.
    */
   readonly mayEndEarly: boolean;
 }
 
-/** A response that is ready to be written: only pieces that are produced while it is sent can still fail. */
+/** A response that is ready to be written. Only pieces that are produced while it is sent can still fail. */
 export interface Answer {
   readonly statusCode: number;
   readonly headers: readonly (readonly [name: string, value: HeaderValue])[];
@@ -27,7 +27,7 @@ export interface Answer {
 
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Encodes a handler's response. @throws TypeError when it is no response, or its value cannot be written as JSON. */
+/** Encodes a handler's response. @throws TypeError when the value is not a response, or cannot be written as JSON. */
 export function prepareAnswer(response: unknown, storedBytes: StoredBytes): Answer {
   if (isServerResponse(response)) {
     const { statusCode, headers, body } = response;
@@ -80,15 +80,16 @@ function jsonLine(value: unknown, storedBytes: StoredBytes): Uint8Array | string
 
 const newline = Buffer.from('\n');
 
-/** Sets the headers except the length of a complete body. */
+/** Sets the status and the headers, except the Content-Length of a complete body. */
 export function setHead(outgoing: Outgoing, { statusCode, headers }: Answer): void {
   outgoing.statusCode = statusCode;
-  // As for objects: caches must check for changes, and must not share one client's response.
+  // As in responses with objects, caches must check for changes, and must not share the response of one client with
+  // others.
   outgoing.setHeader('Cache-Control', 'no-cache, private');
   for (const [name, value] of headers) outgoing.setHeader(name, value);
 }
 
-/** True when pieces may follow the head. */
+/** True when the response may have a body. */
 export function takesBody(outgoing: Outgoing): boolean {
   return outgoing.req.method !== 'HEAD' && !isBodiless(outgoing.statusCode);
 }

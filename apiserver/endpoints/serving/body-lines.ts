@@ -7,14 +7,15 @@ import { maxBodyBytes } from '../../decode/read-body.ts';
 const newline = 10;
 
 export interface BodyLine {
-  /** Number of the line, from 1. */
+  /** The number of the line, from 1. */
   readonly number: number;
-  /** The line in UTF-8, not blank. */
+  /** The line in UTF-8; it is not blank. */
   readonly bytes: Buffer;
 }
 
 /**
- * Yields the lines of a body that are not blank, as it arrives. Holds one line at a time, and reports its bytes to `hold`.
+ * Yields the lines of a body that are not blank, while the body arrives. It keeps one line at a time in memory, and
+ * reports its bytes to `hold`.
  * @throws ApiError 413 for a line over 3 MiB, 400 for one that is not UTF-8; both name the line.
  */
 export async function* readLines(

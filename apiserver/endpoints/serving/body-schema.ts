@@ -9,7 +9,7 @@ export type BodyCheck = (value: unknown) => Promise<void>;
 const compiled = new WeakMap<JsonSchema, BodyCheck>();
 
 /**
- * Returns the check of a schema; compiled once for each schema object.
+ * Returns the check of a schema. Each schema object is compiled once.
  * @throws Error that says why the schema cannot be used: it has a reference, for which there are no components, or a pattern that RE2 does not support.
  */
 export function bodyCheck(schema: JsonSchema): BodyCheck {

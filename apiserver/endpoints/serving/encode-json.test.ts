@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { encodeJson } from './encode-json.ts';
 
 describe('the JSON of a response', () => {
-  // The stored bytes differ from the encoding, so that a test sees which of the two was sent.
+  // The stored bytes differ from the output of JSON.stringify, so that a test sees which of the two was used.
   const one = Object.freeze({ a: 1 });
   const two = Object.freeze({ a: 2 });
   const stored = new Map<object, Buffer>([
@@ -11,7 +11,7 @@ describe('the JSON of a response', () => {
   ]);
   const encode = (value: unknown): string => encodeJson(value, (object) => stored.get(object)).toString();
 
-  it('contains the stored bytes of an object, of a list and of the items of a page', () => {
+  it('contains the stored bytes of an object, of the objects in a list, and of the items of a page', () => {
     expect(encode(one)).to.equal('{ "a":1}');
     expect(encode([one, two])).to.equal('[{ "a":1},{ "a":2}]');
     expect(encode({ total: 2, items: [one, two], none: undefined, more: false })).to.equal(

@@ -9,8 +9,9 @@ const closing = Buffer.from(']');
 
 /**
  * Encodes a value as JSON. If the value is a stored object or a list of stored objects, or has such a field, the bytes
- * that were read are used for these objects. Otherwise it returns a text, which node sends in one piece with the head.
- * @throws TypeError for what JSON cannot hold.
+ * that were read from the store are used for these objects. Otherwise it returns a text, which Node sends in one piece
+ * with the headers.
+ * @throws TypeError for values that JSON cannot represent.
  */
 export function encodeJson(value: unknown, storedBytes: StoredBytes): string | Buffer {
   if (isStored(value, storedBytes)) return Buffer.concat(storedPieces(value, storedBytes));
@@ -21,7 +22,7 @@ export function encodeJson(value: unknown, storedBytes: StoredBytes): string | B
   return text;
 }
 
-/** True for a stored object, and for a list whose first item is one. */
+/** True for a stored object, and for a list whose first item is a stored object. */
 function isStored(value: unknown, storedBytes: StoredBytes): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Array.isArray(value) ? isStored(value[0], storedBytes) : storedBytes(value) !== undefined;
@@ -50,7 +51,10 @@ function pieceOf(value: unknown, storedBytes: StoredBytes): Uint8Array {
   return stored ?? Buffer.from(stringify(value) ?? 'null');
 }
 
-/** Gathers the fields that are encoded here into one piece, since each piece costs a copy. */
+/**
+ * Returns the pieces of an object's JSON. Fields between stored objects are joined into one piece, since each piece has
+ * to be copied.
+ */
 function piecesOfFields(fields: Fields, storedBytes: StoredBytes): readonly Uint8Array[] {
   const pieces: Uint8Array[] = [];
   let text = '{';
@@ -68,7 +72,7 @@ function piecesOfFields(fields: Fields, storedBytes: StoredBytes): readonly Uint
   return [...pieces, Buffer.from(`${text}}`)];
 }
 
-/** Returns undefined for values that JSON leaves out. */
+/** Returns the JSON of a value; undefined for a value that JSON leaves out. */
 function stringify(value: unknown): string | undefined {
   return JSON.stringify(value);
 }

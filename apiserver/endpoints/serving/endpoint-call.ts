@@ -13,7 +13,7 @@ import type { ServerRequest } from '../routes/server-request.ts';
 
 const defaultDeadlineMs = 30_000;
 
-/** The value in place of a response when the client has disconnected. */
+/** The value that replaces a response when the client has disconnected. */
 const gone = Symbol('gone');
 
 /** Dependencies that all calls share. */
@@ -32,12 +32,12 @@ export interface EndpointCallParts {
   readonly requestId: string;
 }
 
-/** One request to a plugin's handler, until its response has been sent. */
+/** One call of a plugin's handler, from the request until the response has been sent. */
 export class EndpointCall implements Running {
   readonly #parts: EndpointCallParts;
   readonly #surroundings: CallSurroundings;
   #end: { readonly resolve: (value: typeof gone) => void; readonly reject: (error: ApiError) => void } | undefined;
-  /** True when no response of the handler is awaited any more. */
+  /** True when the response of the handler is no longer awaited. */
   #isOver = false;
   #stream: AnswerStream | undefined;
 
@@ -47,8 +47,10 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Returns the handler's response, ready to be written; synchronously when the handler is synchronous. undefined when the client has gone.
-   * @throws ApiError: the handler's own, 500 for any other error (logged), 504 past the deadline, 503 when it is stopped.
+   * Calls the handler, and returns its response, ready to be written; synchronously when the handler is synchronous.
+   * undefined when the client has disconnected.
+   * @throws the handler's ApiError; ApiError 500 for any other error, which is logged; 504 after the deadline; 503 when
+   * the call is stopped.
    */
   answer(): Answer | Promise<Answer | undefined> {
     const { handler, request } = this.#parts;
@@ -63,8 +65,9 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Sets the head and starts a stream of pieces. Returns a complete body for the caller to send, '' when there is none.
-   * @throws ApiError 500 (logged) when the response cannot begin; nothing is written then.
+   * Sets status and headers. Starts the stream if the body is streamed; otherwise returns the complete body for the
+   * caller to send, '' when there is none.
+   * @throws ApiError 500, which is logged, when the response cannot begin; no byte is written then.
    */
   begin(answer: Answer): string | Uint8Array | undefined {
     const { outgoing } = this.#parts;
@@ -115,8 +118,8 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Waits until the handler responds, its deadline passes, the client disconnects, or the call is stopped, whichever is
-   * first. A later response is released.
+   * Waits until the handler responds, its deadline passes, the client disconnects, or the call is stopped. A response
+   * that comes later is released.
    */
   async #await(answered: PromiseLike<unknown>): Promise<Answer | undefined> {
     const { outgoing, entry } = this.#parts;
@@ -124,7 +127,7 @@ export class EndpointCall implements Running {
     const { calls } = entry.owner;
     const timer = clock.setTimeout(() => this.#expire(), this.#deadlineMs);
     const ended = new Promise<typeof gone>((resolve, reject) => (this.#end = { resolve, reject }));
-    // A handler that responds synchronously does not get here, and needs no deadline.
+    // Only asynchronous handlers are awaited here; a synchronous one needs no deadline.
     const onClose = (): void => this.#leave();
     outgoing.on('close', onClose);
     calls.add(this);
@@ -159,7 +162,7 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Ends the wait with an error before the signal aborts: the handler may throw another error because of the abort,
+   * Ends the wait with an error, and then aborts the signal. The handler may throw another error because of the abort,
    * which is then ignored.
    */
   #giveUp(error: ApiError): void {
@@ -168,7 +171,7 @@ export class EndpointCall implements Running {
     this.#parts.source.abort(error);
   }
 
-  /** Returns the ApiError that the client gets for an error. */
+  /** Returns the ApiError that the client receives for an error of the handler. */
   #failure(error: unknown): ApiError {
     const known = asApiError(error);
     if (known !== undefined) return known;
@@ -207,19 +210,19 @@ export function asApiError(error: unknown): ApiError | undefined {
   });
 }
 
-/** Checks the body of a response, since plugins may be plain JavaScript. */
+/** Returns the complete body of a response. Checks its type, since plugins may be plain JavaScript. */
 function wholeOf(body: unknown): string | Uint8Array {
   if (body === undefined) return '';
   if (typeof body === 'string' || body instanceof Uint8Array) return body;
   throw new TypeError('the body of a response must be a text or bytes');
 }
 
-/** Releases a stream that comes too late: it is never read, and its producer may hold resources. */
+/** Releases a stream that comes too late. It is never read, and its producer may hold resources. */
 function releaseLate(answered: PromiseLike<unknown>, storedBytes: StoredBytes): void {
   Promise.resolve(answered)
     .then((response) => prepareAnswer(response, storedBytes))
     .then(({ body }) => (typeof body === 'object' && 'pieces' in body ? cancelPieces(body.pieces) : undefined))
-    // No caller waits for an error, or for a value that is no response.
+    // No caller waits for this response, so errors and wrong values are ignored.
     .catch(() => undefined);
 }
 

@@ -1,7 +1,10 @@
 import type { EndpointRevision } from './group-rules.ts';
 
 export interface EndpointOwnerOptions {
-  /** The group of the plugin's manifest; its endpoints must be in it or below it. Without one, any group is allowed that is not reserved or another plugin's. */
+  /**
+   * The group in the plugin's manifest. The plugin's endpoints must be in this group or below it. Without it, any group
+   * is allowed that is neither reserved nor used by another plugin.
+   */
   readonly group?: string;
   /** Default `2.15`. */
   readonly revision?: EndpointRevision;
@@ -12,17 +15,17 @@ export interface Running {
   stop(reason: Error): void;
 }
 
-/** The plugin that owns endpoints: its name, and its calls and streams under way. */
+/** The plugin that owns endpoints: its name, and its current calls and streams. */
 export class EndpointOwner {
   readonly name: string;
   /** The group of the plugin's manifest. */
   readonly group: string | undefined;
   readonly revision: EndpointRevision;
-  /** Calls whose handlers have not returned a response yet. */
+  /** The calls whose handlers have not returned a response yet. */
   readonly calls: Set<Running> = new Set();
-  /** Responses that are being streamed. */
+  /** The responses that are being streamed. */
   readonly streams: Set<Running> = new Set();
-  /** False until the plugin is started: requests get a 503. */
+  /** False until the plugin is started. Until then requests receive a 503. */
   isOpen = false;
 
   constructor(name: string, { group, revision = '2.15' }: EndpointOwnerOptions) {

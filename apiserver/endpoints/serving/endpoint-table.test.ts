@@ -77,8 +77,8 @@ describe('the endpoints of plugins', () => {
     owner: 'people',
   };
 
-  describe('are served', () => {
-    it('under group, version and mapping in revision 2.15 [spec 4.3-path-2.15, 9-custom-path-2.15]', () => {
+  describe('serving', () => {
+    it('serves endpoints under group, version and mapping in revision 2.15 [spec 4.3-path-2.15, 9-custom-path-2.15]', () => {
       owner('apples').add(Apples);
       expect(paths()).to.deep.equal([
         'GET /apis/api.example.com/v1alpha1/apples/starting',
@@ -92,14 +92,14 @@ describe('the endpoints of plugins', () => {
       expect(found('/apis/api.example.com/v1/apples/starting')).to.equal(undefined);
     });
 
-    it('under the plugin’s name in revision 2.9 [spec 4.3-path-2.9, 9-custom-path-2.9]', () => {
+    it('serves endpoints under the plugin’s name in revision 2.9 [spec 4.3-path-2.9, 9-custom-path-2.9]', () => {
       owner('fruit', { revision: '2.9' }).add(OldApples);
       expect(paths()).to.deep.equal(['GET /apis/plugin.api.homeostat.internal/v1alpha1/plugins/fruit/apples/starting']);
       expect(found('/apis/plugin.api.homeostat.internal/v1alpha1/plugins/fruit/apples/starting')).to.equal('found');
       expect(found('/apis/plugin.api.homeostat.internal/v1alpha1/plugins/other/apples/starting')).to.equal(undefined);
     });
 
-    it('as API documents describe them, in a list that stays the same until something changes', () => {
+    it('lists the routes for API documents, in a list that stays the same until a route changes', () => {
       const owned = owner('apples');
       owned.add(Apples);
       const routes = table.routes();
@@ -115,7 +115,7 @@ describe('the endpoints of plugins', () => {
       expect(table.routes()).to.deep.equal([]);
     });
 
-    it('until they are removed, which makes the name available again', () => {
+    it('removes the endpoints of a plugin, whose name can then be used again', () => {
       const owned = owner('apples');
       owned.add(Apples);
       expect(() => owner('apples')).to.throw('"apples" has endpoints already');
@@ -124,12 +124,12 @@ describe('the endpoints of plugins', () => {
       expect(() => owned.add(Apples)).to.throw('have been removed');
       owner('apples').add(Apples);
       owned.close();
-      expect(paths(), 'an old owner takes nothing of a new one').to.have.length(2);
+      expect(paths(), 'an old owner removes no endpoints of a new owner').to.have.length(2);
     });
   });
 
-  describe('need a version', () => {
-    it('or a controller is ignored, with one warning that names class and plugin [spec 4.3-unversioned]', () => {
+  describe('versions', () => {
+    it('ignores a controller without a version, with one warning that names class and plugin [spec 4.3-unversioned]', () => {
       owner('apples').add(Unversioned);
       expect(warnings).to.deep.equal([
         'the controller Unversioned of plugin "apples" has no @ApiVersion and is ignored',
@@ -137,12 +137,12 @@ describe('the endpoints of plugins', () => {
       expect(paths()).to.deep.equal([]);
     });
 
-    it('and a router without group and version is refused', () => {
+    it('refuses a router without group and version', () => {
       expect(() => owner('a').add(route().GET('/x', answer).build())).to.throw('a router needs a group and a version');
       expect(() => owner('b').add(() => undefined)).to.throw('without a group and a version');
     });
 
-    it('of the form of the revision [spec 9-version-value-2.15, 9-version-value-2.9]', () => {
+    it('refuses a version that does not have the form of the plugin’s revision [spec 9-version-value-2.15, 9-version-value-2.9]', () => {
       expect(() => owner('a').add(OldApples)).to.throw(
         '@ApiVersion of OldApples: "v1alpha1" must be <group>/<version>',
       );
@@ -151,12 +151,12 @@ describe('the endpoints of plugins', () => {
         expect(() => owner(`x${value}`).add(router(value, '/a')), value).to.throw('the router: ');
     });
 
-    it('and revision 2.9 has no functional endpoints [spec 9-style-2.9]', () => {
+    it('refuses functional endpoints in revision 2.9 [spec 9-style-2.9]', () => {
       expect(() => owner('a', { revision: '2.9' }).add(router('example.com/v1', '/a'))).to.throw('revision 2.9');
     });
   });
 
-  it('are neither classes nor objects without decorators, nor objects with only some of a controller’s decorators', () => {
+  it('cannot be a class or an object without decorators, or a class without @RestController', () => {
     class Plain {}
     @ApiVersion('example.com/v1')
     class Half {
@@ -170,7 +170,7 @@ describe('the endpoints of plugins', () => {
     expect(() => owner('c').add(Half)).to.throw('the class Half must have the decorator @RestController');
   });
 
-  describe('are in a group', () => {
+  describe('groups', () => {
     const add = (group: string, options: EndpointOwnerOptions = {}): void => {
       const owned = owner('me', options);
       try {
@@ -180,7 +180,7 @@ describe('the endpoints of plugins', () => {
       }
     };
 
-    it('of the plugin: its own, one below it, or one of the three of the spec [spec 4.3-group-console, 4.3-group-user, 4.3-group-public]', () => {
+    it('allows the plugin’s own group, a group below it, and the three groups of the specification [spec 4.3-group-console, 4.3-group-user, 4.3-group-public]', () => {
       const options = { group: 'example.com' };
       for (const group of ['example.com', 'deep.example.com', consoleGroup('example.com')]) add(group, options);
       for (const group of [userGroup('example.com'), publicGroup('example.com')]) add(group, options);
@@ -191,7 +191,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group, options), group).to.throw(`"${group}"`);
     });
 
-    it('that is a domain other than the service’s', () => {
+    it('refuses a group that is not a domain, or is the service’s own', () => {
       add('example.com');
       for (const group of ['homeostat.internal', 'plugin.api.homeostat.internal'])
         expect(() => add(group)).to.throw('is reserved');
@@ -199,7 +199,7 @@ describe('the endpoints of plugins', () => {
         expect(() => add(group)).to.throw('must be a domain');
     });
 
-    it('that no other plugin has in its manifest or its kinds', () => {
+    it('refuses a group of another plugin’s manifest or kinds', () => {
       owner('other', { group: 'other.com' });
       kinds.push(person);
       for (const group of ['other.com', 'api.other.com']) expect(() => add(group)).to.throw('belongs to "other"');
@@ -208,7 +208,7 @@ describe('the endpoints of plugins', () => {
     });
   });
 
-  describe('never share a path', () => {
+  describe('collisions of paths', () => {
     const add = (name: string, path: string): void => {
       const owned = owner(name, { group: 'example.com' });
       try {
@@ -219,7 +219,7 @@ describe('the endpoints of plugins', () => {
       }
     };
 
-    it('with an existing kind, through a literal, a variable, or a reserved word [spec 4.3-other-group]', () => {
+    it('refuses a route that collides with an existing kind by a literal, a variable, or a reserved word [spec 4.3-other-group]', () => {
       kinds.push(person);
       for (const path of ['/persons', '/persons/:name/greeting', '/:any', '/:any/x', '/namespaces/a', '/watch/persons'])
         expect(() => add('people', path), path).to.throw(
@@ -228,7 +228,7 @@ describe('the endpoints of plugins', () => {
       add('people', '/people/:name');
     });
 
-    it('with a kind that is registered later', () => {
+    it('refuses a kind that collides with an existing route', () => {
       add('people', '/:any/greeting');
       expect(() => table.checkKind(person)).to.throw(
         'GET /apis/example.com/v1/{any}/greeting of "people" collides with the generated path /apis/example.com/v1/persons of Person',
@@ -237,12 +237,12 @@ describe('the endpoints of plugins', () => {
       table.checkKind({ ...person, group: 'example.org' });
     });
 
-    it('with discovery', () => {
+    it('refuses a route with a path of discovery', () => {
       expect(() => add('people', '')).to.throw('GET /apis/example.com/v1 is the path of discovery');
       expect(() => add('others', '/')).to.throw('is the path of discovery');
     });
 
-    it('with another plugin’s route of the same method and pattern', () => {
+    it('refuses a route with the method and the pattern of another plugin’s route', () => {
       table.forOwner('first').add(router('example.com/v1', '/a/:x'));
       const second = table.forOwner('second');
       expect(() => second.add(router('example.com/v1', '/a/:y'))).to.throw(
@@ -252,7 +252,7 @@ describe('the endpoints of plugins', () => {
       second.add(router('example.com/v1', '/a/b'));
     });
 
-    it('and an endpoint with a mistake adds none of its routes', () => {
+    it('adds no route of a router if one of them collides', () => {
       kinds.push(person);
       const both = route('example.com/v1').GET('/fine', answer).GET('/persons', answer).build();
       expect(() => owner('people').add(both)).to.throw('collides');
@@ -260,8 +260,8 @@ describe('the endpoints of plugins', () => {
     });
   });
 
-  describe('made of a controller', () => {
-    it('names class and method of a mapping that is not valid', () => {
+  describe('a controller', () => {
+    it('is refused with an error that names class and method of an invalid mapping', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Wrong {
@@ -272,7 +272,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('a').add(Wrong)).to.throw('Wrong.wrong: the path "no slash"');
     });
 
-    it('names the route whose schema cannot be used', () => {
+    it('is refused with an error that names the route whose schema cannot be used', () => {
       @ApiVersion('example.com/v1')
       @RestController()
       class Wrong {
@@ -323,7 +323,7 @@ describe('the endpoints of plugins', () => {
       expect(paths()).to.deep.equal(['GET /apis/example.com/v1/a']);
     });
 
-    it('may have mappings on public instance methods only', () => {
+    it('may have mappings only on public instance methods', () => {
       expect(() => {
         class Static {
           // @ts-expect-error -- what the compiler refuses, plain JavaScript does not

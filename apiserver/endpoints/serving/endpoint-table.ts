@@ -19,7 +19,7 @@ import type { NeededPermission } from './route-permissions.ts';
 import { definitionOf } from '../routes/router.ts';
 import type { RouterEntry, RouterFunction } from '../routes/router.ts';
 
-/** A router that `route(…)…build()` made, a class with `@RestController`, or an instance of one. */
+/** A router that `route(…)…build()` returned, a class with `@RestController`, or an instance of such a class. */
 export type Endpoint = RouterFunction | (new () => object) | object;
 
 export interface EndpointTableParts {
@@ -29,37 +29,44 @@ export interface EndpointTableParts {
   readonly logger: Logger;
 }
 
-/** The endpoints of one plugin. Requests to them get a 503 until they are opened. */
+/** The endpoints of one plugin. Until they are opened, requests to them receive a 503. */
 export interface OwnedEndpoints {
   /**
-   * Adds a router, a controller's class, or an instance of one. A controller without `@ApiVersion` is ignored, with a warning.
+   * Adds a router, or a controller: its class or an instance. A controller without `@ApiVersion` is ignored, with a
+   * warning.
    * @throws Error when the value is none of these, its group is reserved or another plugin's, or a kind or another plugin's
    * route has one of its paths. No route is added then.
    */
   add(endpoint: Endpoint): void;
   /** Starts to handle requests. */
   open(): void;
-  /** Removes all endpoints: their paths return 404, signals of handlers abort, streams end. */
+  /** Removes all endpoints. Their paths then return 404, the signals of their requests abort, and their streams end. */
   close(): void;
 }
 
 /** The endpoints of plugins. */
 export interface Endpoints {
-  /** Returns the interface with which a plugin adds endpoints. @throws Error while a plugin of that name has one. */
+  /**
+   * Returns the interface with which a plugin adds endpoints. @throws Error while a plugin of the same name has added
+   * endpoints.
+   */
   forOwner(name: string, options?: EndpointOwnerOptions): OwnedEndpoints;
-  /** Returns every route with a path of its own, in the order of registration; the same array until something changes. */
+  /**
+   * Returns all routes that are not router functions, in the order of registration. It returns the same array until a
+   * route is added or removed.
+   */
   routes(): readonly EndpointRoute[];
 }
 
-/** Entries, and the group and version under which they are served. */
+/** The entries of an endpoint, and the group and version under which they are served. */
 interface Placed {
   readonly groupVersion: string;
   readonly entries: readonly RouterEntry[];
 }
 
-/** Keeps the endpoints of plugins (spec 4.3) with their owners, and finds the one for a request. */
+/** Keeps the endpoints of plugins (spec 4.3) with their owners, and finds the route for a request. */
 export class EndpointTable implements Endpoints {
-  /** True while no plugin has endpoints; changed only here. */
+  /** True while no plugin has endpoints. Only this class changes it. */
   isEmpty = true;
   readonly #parts: EndpointTableParts;
   readonly #mounts = new Map<string, Mount>();
@@ -88,7 +95,10 @@ export class EndpointTable implements Endpoints {
     return this.#routes;
   }
 
-  /** Refuses a kind whose generated paths collide with an endpoint. @throws Error that names both. */
+  /**
+   * Checks that the generated paths of a kind collide with no endpoint. @throws Error that names the kind and the
+   * endpoint.
+   */
   checkKind(kind: GeneratedKind): void {
     const taken = this.#mounts.get(mountKey(kind))?.entries.find((entry) => collidesWith(entry, kind));
     if (taken !== undefined) throw collision(taken, kind);
@@ -125,7 +135,7 @@ export class EndpointTable implements Endpoints {
     return mount && { entries: mount.candidates(segments.length - mountLength), segments };
   }
 
-  /** Adds all routes of an endpoint, or none when anything is wrong. */
+  /** Adds all routes of an endpoint, or none when one of them is wrong. */
   #add(owner: EndpointOwner, endpoint: unknown): void {
     if (this.#owners.get(owner.name) !== owner) throw new Error(`the endpoints of "${owner.name}" have been removed`);
     const placed = this.#place(owner, endpoint);
@@ -165,7 +175,10 @@ export class EndpointTable implements Endpoints {
     return { groupVersion, entries: controller.routes() };
   }
 
-  /** Returns the place in revision 2.9: `/apis/plugin.api.<service domain>/<version>/plugins/<plugin>/…`. */
+  /**
+   * Returns the entries of a controller with their paths in revision 2.9: `/apis/plugin.api.<service
+   * domain>/<version>/plugins/<plugin>/…`.
+   */
   #placeBelowPlugin(owner: EndpointOwner, controller: Controller, apiVersion: string): Placed {
     const version = named(`@ApiVersion of ${controller.className}`, () => checkVersion(apiVersion));
     const prefix: readonly PatternSegment[] = [
@@ -228,7 +241,7 @@ export class EndpointTable implements Endpoints {
   }
 }
 
-/** Number of segments before those of the routes: apis, group, version. */
+/** The number of segments before those of the routes: apis, group, version. */
 const mountLength = 3;
 
 function mountKey({ group, version }: { readonly group: string; readonly version: string }): string {
@@ -251,7 +264,7 @@ function describe({ definition, path, owner }: MountedEntry): readonly EndpointR
   ];
 }
 
-/** Compiles the schema of a body, so that a mistake in it is reported now and not at the first request. */
+/** Compiles the schema of a body, so that a mistake in the schema is reported now, and not at the first request. */
 function checkBody({ definition, label }: MountedEntry): void {
   if (definition.kind !== 'route' || definition.options.body === undefined) return;
   const { body } = definition.options;

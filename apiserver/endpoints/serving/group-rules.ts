@@ -1,21 +1,21 @@
 import { checkDnsSubdomain, quoteValue } from '@homeostat/controller-runtime/api';
 
-/** Revision of the interface that a plugin is written for (spec 9). */
+/** The revision of the interface for which a plugin is written (spec 9). */
 export type EndpointRevision = '2.15' | '2.9';
 
 const versionPattern = /^v[1-9]\d*(?:(?:alpha|beta)[1-9]\d*)?$/;
 const versionRule = 'must be like v1, v1alpha1 or v2beta3';
 
 export interface GroupRules {
-  /** The service's own domain, which no plugin may use. */
+  /** The domain of the server's own kinds, which no plugin may use. */
   readonly serviceDomain: string;
-  /** The group of the owner's manifest. Without one, the owner may use any group that no other plugin has. */
+  /** The group in the plugin's manifest. Without it, the plugin may use any group that no other plugin has. */
   readonly ownGroup: string | undefined;
-  /** Domains of others, with their owners: groups of manifests, and groups in which they have kinds. */
+  /** The groups of other plugins, with their owners: groups in their manifests, and groups of their kinds. */
   readonly foreign: readonly { readonly group: string; readonly owner: string }[];
 }
 
-/** Reads `<group>/<version>`. @throws Error that describes the expected form. */
+/** Parses `<group>/<version>`. @throws Error that describes the expected form. */
 export function parseGroupVersion(value: unknown): { readonly group: string; readonly version: string } {
   const [group = '', version = '', ...more] = typeof value === 'string' ? value.split('/') : [];
   if (group === '' || version === '' || more.length > 0)
@@ -24,7 +24,9 @@ export function parseGroupVersion(value: unknown): { readonly group: string; rea
   return { group, version };
 }
 
-/** Reads a version without a group, as in revision 2.9. @throws Error that describes the expected form. */
+/**
+ * Checks a version without a group, as in revision 2.9, and returns it. @throws Error that describes the expected form.
+ */
 export function checkVersion(value: unknown): string {
   if (typeof value === 'string' && versionPattern.test(value)) return value;
   const form = typeof value === 'string' && value.includes('/') ? 'must be the version alone, and ' : '';
@@ -46,7 +48,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** True when the plugin's own group is below another plugin's group: the manifest may nevertheless have this group. */
+/** True when the plugin's own group is below another plugin's group, which is allowed. */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }

@@ -49,7 +49,7 @@ describe('ServerRequest', () => {
     expect(own.attributes['user']).to.equal('x');
   });
 
-  it('returns another request with attributes, and does not change', () => {
+  it('returns another request when attributes are added, and does not change itself', () => {
     const first = request.withAttributes({ a: 1 });
     const second = first.withAttributes({ b: 2 });
     expect({ ...request.attributes }).to.deep.equal({});
@@ -58,7 +58,7 @@ describe('ServerRequest', () => {
     expect(second.path).to.equal('/a/b');
   });
 
-  it('has a signal that aborts, even when it is first read later', () => {
+  it('has a signal that aborts, even when it is first read after the abort', () => {
     const source = fakeSource();
     const early = new HttpRequest(source).signal;
     const reason = new Error('gone');

@@ -14,7 +14,7 @@ type Attributes = Readonly<Record<string, unknown>>;
 
 const nothing: Readonly<Record<string, never>> = Object.freeze(bareRecord<never>());
 
-/** A view of a request that came over HTTP. */
+/** A request that came over HTTP, as a handler receives it. */
 export class HttpRequest implements ServerRequest {
   readonly pathVariables: Variables;
   readonly attributes: Attributes;

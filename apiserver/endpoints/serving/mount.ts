@@ -6,15 +6,15 @@ import type { RouterEntry } from '../routes/router.ts';
 /** An entry of a router, with its full path. */
 export interface MountedEntry {
   readonly owner: EndpointOwner;
-  /** The definition, whose segments begin after group and version. */
+  /** The definition of the entry. Its segments begin after group and version. */
   readonly definition: RouterEntry;
-  /** The full path, with variables as {name}. */
+  /** The full path. Variables are written as {name}. */
   readonly path: string;
-  /** `GET /apis/…`, for messages. */
+  /** The name of the entry in messages, such as `GET /apis/…`. */
   readonly label: string;
 }
 
-/** A kind, whose generated paths take precedence. */
+/** A kind. Its generated paths take precedence over endpoints. */
 export interface GeneratedKind {
   readonly group: string;
   readonly version: string;
@@ -23,11 +23,11 @@ export interface GeneratedKind {
   readonly owner: string;
 }
 
-/** Everything that is served under one `/apis/<group>/<version>`. */
+/** All endpoints that are served under one `/apis/<group>/<version>`. */
 export class Mount {
   readonly groupVersion: string;
   #entries: readonly MountedEntry[] = [];
-  /** The entries that a path of this many segments can match, in their order. */
+  /** For each number of segments, the entries that such a path can match, in their order. */
   readonly #byLength = new Map<number, readonly MountedEntry[]>();
 
   constructor(groupVersion: string) {
@@ -44,8 +44,8 @@ export class Mount {
   }
 
   /**
-   * Returns the entries to try for a path of `length` segments after the version. The cache stays small, because the
-   * length of paths is limited.
+   * Returns the entries that a path with `length` segments after the version can match. The cache remains small,
+   * because the length of paths is limited.
    */
   candidates(length: number): readonly MountedEntry[] {
     const known = this.#byLength.get(length);
@@ -65,12 +65,12 @@ export function mountEntry(groupVersion: string, owner: EndpointOwner, definitio
   return Object.freeze({ owner, definition, path, label: `${method} ${path}` });
 }
 
-/** First segments of generated paths, besides the plural. */
+/** The first segments that generated paths can have, besides the plural. */
 const generatedWords: readonly string[] = ['namespaces', 'watch'];
 
 /** True when a route could match `/<plural>…`, `/namespaces/…` or `/watch/…` of a kind in the same group and version. */
 export function collidesWith({ definition }: MountedEntry, { plural }: GeneratedKind): boolean {
-  // A router function without a path of its own cannot collide: it is called only for paths that are not generated.
+  // A router function without its own path cannot collide, because it is called only for paths that are not generated.
   const [first] = definition.segments;
   return first !== undefined && canBe(first, plural);
 }
@@ -79,7 +79,10 @@ function canBe(segment: PatternSegment, plural: string): boolean {
   return segment.kind === 'variable' || segment.text === plural || generatedWords.includes(segment.text);
 }
 
-/** Returns a key that is equal for routes of the same requests, apart from predicates; undefined for router functions. */
+/**
+ * Returns a key that is equal for two routes if they match the same requests, apart from their predicates; undefined
+ * for router functions.
+ */
 export function routeKey({ definition }: MountedEntry): string | undefined {
   return definition.kind === 'route' ? `${definition.method} ${patternKey(definition.segments)}` : undefined;
 }

@@ -13,11 +13,14 @@ export interface RequestSourceParts {
   /** The query without the question mark. */
   readonly queryString: string;
   readonly bodies: BodyCodec;
-  /** Returns the user; called when the user is first read. */
+  /** Returns the user. It is called when a handler first reads the user. */
   readonly user: () => RequestUser;
 }
 
-/** One request on its connection, which all of its immutable views share. Its parts are made when they are first read. */
+/**
+ * One request on its connection. All immutable requests that are derived from it share it. Its parts are created when
+ * they are first read.
+ */
 export class RequestSource {
   readonly incoming: IncomingMessage;
   readonly path: string;
@@ -64,7 +67,7 @@ export class RequestSource {
 
   /**
    * Aborts the signal of the request, even if the signal is created later. If `abort` is called again, the first reason
-   * stays.
+   * remains.
    */
   abort(reason: Error): void {
     this.#aborted ??= reason;
@@ -83,7 +86,7 @@ export class RequestSource {
     return (this.#bytes ??= readBody({ req: this.incoming, res: this.#outgoing }, this.#bodies.memory));
   }
 
-  /** Parses a JSON text of this request, a large one in the worker. @throws as {@link BodyCodec.decode} */
+  /** Parses a JSON text of this request. The worker parses a large text. @throws as {@link BodyCodec.decode} */
   async parse(json: Buffer): Promise<unknown> {
     const source = await this.#bodies.decode(json, 'json', this.#outgoing);
     return source();
@@ -94,7 +97,7 @@ export class RequestSource {
     this.#bodies.memory.hold(this.incoming, bytes);
   }
 
-  /** Returns the body as it arrives; can be called once. */
+  /** Returns the body as it arrives. It can be called once. */
   stream(): AsyncIterable<Buffer> {
     if (this.#bytes !== undefined || this.#streamed) throw new TypeError('the body was read already');
     const encoding = this.header('content-encoding') ?? 'identity';
@@ -108,7 +111,7 @@ export class RequestSource {
       incoming.removeAllListeners('readable');
       discardRest(incoming);
     });
-    // A reader that leaves the loop early must not cut the connection, which still has to carry the response.
+    // If a reader leaves the loop early, the connection must remain open, because the response still has to be sent.
     return incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   }
 }

@@ -13,7 +13,7 @@ export interface FakeRequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Makes a source without a connection. */
+/** Returns a request source without a connection. */
 export function fakeSource(options: FakeRequestOptions = {}): RequestSource {
   const { method = 'GET', path = '/', queryString = '', headers = {} } = options;
   const incoming = new IncomingMessage(new Socket());
@@ -24,7 +24,7 @@ export function fakeSource(options: FakeRequestOptions = {}): RequestSource {
   return new RequestSource({ incoming, outgoing: new Outgoing(incoming), path, queryString, bodies, user });
 }
 
-/** Makes a request without a connection, and so without a body. */
+/** Returns a request without a connection, and so without a body. */
 export function fakeRequest(options: FakeRequestOptions = {}): HttpRequest {
   return new HttpRequest(fakeSource(options));
 }

@@ -15,13 +15,13 @@ export type NeededPermission =
       readonly name: string | undefined;
     };
 
-/** Number of segments before those of the routes: apis, group, version. */
+/** The number of segments before those of the routes: apis, group, version. */
 const mountLength = 3;
 
 /**
- * Returns the permissions for a request that one of these entries would handle; undefined when none has the path. It
- * does not call the plugin's code: with predicates, several routes may handle the request, which then needs the
- * permission of each.
+ * Returns the permissions that a request needs if one of these entries handles it; undefined when no entry matches the
+ * path. It does not call the plugin's code, so it does not know which routes match by their predicates. If several
+ * routes may handle the request, it needs the permissions of all of them.
  */
 export function neededPermissions(
   entries: readonly MountedEntry[],
@@ -48,8 +48,8 @@ export function neededPermissions(
 }
 
 /**
- * Returns the decoded path, because paths in rules are not encoded. An encoded slash stays encoded, since it does not
- * separate segments.
+ * Returns the permission for a path. The path is decoded, because paths in rules are not encoded. An encoded slash
+ * remains encoded, since it does not separate segments.
  */
 function forPath(segments: readonly string[]): NeededPermission {
   return { path: `/${segments.map((segment) => segment.replaceAll('/', '%2F')).join('/')}` };
@@ -66,7 +66,10 @@ function onResource(
   return { verb, group: group ?? ownGroup, version, resource: plural, subresource, ...place };
 }
 
-/** Checks the permission of a route. @throws TypeError that names the route as `where` */
+/**
+ * Checks the permission in the options of a route. `where` is the name of the route in messages. @throws TypeError for
+ * an invalid permission
+ */
 export function checkPermission(where: string, { definition }: MountedEntry): void {
   if (definition.kind !== 'route' || definition.options.permission === undefined) return;
   const { verb, resource, nameFrom, namespaceFrom } = definition.options.permission;

@@ -7,8 +7,8 @@ import { callerOf, impersonatorOf } from '../request/request-state.ts';
 export type CredentialCheck = () => boolean | Promise<boolean>;
 
 /**
- * Returns a check of a request's credential: the user's own `isValid` if the authenticator gave one. Otherwise the
- * check authenticates the request again, and passes if that gives the same user with the same groups.
+ * Returns a check of a request's credential. This is the user's `isValid`, if the authenticator provided it. Otherwise
+ * the check authenticates the request again, and returns true if the result is the same user with the same groups.
  */
 export function credentialCheck(authenticator: Pick<Authenticator, 'ofRequest'>, context: Context): CredentialCheck {
   const user = impersonatorOf(context) ?? callerOf(context);

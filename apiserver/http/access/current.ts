@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 
-/** Notes that memory has all writes that were acknowledged before this request. */
+/** Marks a request as current: memory has all writes that were acknowledged before the request. */
 export function noteCurrent(context: Context): void {
   context.state.isCurrent = true;
 }

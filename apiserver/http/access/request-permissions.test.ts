@@ -13,7 +13,7 @@ const list: Attributes = { isResource: true, verb: 'list', group: '', version: '
 const page: Attributes = { isResource: false, verb: 'get', path: '/export' };
 const ada: UserInfo = { username: 'ada', groups: [] };
 
-/** An authorizer that allows the actions in a set of texts, each as `<user> <verb>`. */
+/** An authorizer that allows the actions in a set. Each action is written as `<user> <verb>`. */
 class Rights {
   readonly #texts = new Set<string>();
   readonly #listeners = new Set<() => void>();
@@ -54,7 +54,7 @@ function contextOf(user: UserInfo): Context {
 
 describe('the permissions of open requests', () => {
   const clock = new FakeClock();
-  /** The users whose credentials are valid at present. */
+  /** The users whose credentials are currently valid. */
   let known: Map<string, UserInfo>;
   const authenticator = {
     ofRequest: ({ headers }: IncomingMessage): UserInfo | undefined => known.get(String(headers.authorization)),
@@ -74,7 +74,7 @@ describe('the permissions of open requests', () => {
     return ends;
   }
 
-  it('end a request when one of its permissions is withdrawn, and do not affect others', async () => {
+  it('end a request when one of its permissions is withdrawn, and do not affect other requests', async () => {
     const rights = new Rights('ada list', 'ada get', 'eve list');
     const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock });
     const [first, second, third] = [contextOf(ada), contextOf(ada), contextOf({ username: 'eve', groups: [] })];
@@ -136,7 +136,7 @@ describe('the permissions of open requests', () => {
     expect(() => open(permissions, context)).to.throw('Unauthorized');
   });
 
-  it('end a request when its credential is no longer valid or has other groups, without a notice from the authenticator', async () => {
+  it('end a request when a new authentication fails or returns another user or other groups', async () => {
     for (const next of [undefined, { ...ada, groups: ['staff'] }, { username: 'bob', groups: [] }]) {
       const [rights, ownClock] = [new Rights('ada list'), new FakeClock()];
       const permissions = new RequestPermissions({ authenticator, authorizer: rights, clock: ownClock });
@@ -155,7 +155,7 @@ describe('the permissions of open requests', () => {
     }
   });
 
-  it('end the requests of selected users, by their own name or by the name that they impersonate', () => {
+  it('end the requests of the selected users, and not those of others', () => {
     const permissions = new RequestPermissions({
       authenticator,
       authorizer: new Rights('ada list', 'eve list'),

@@ -19,7 +19,7 @@ const checkMs = 2000;
 /** The number of open requests that are checked in one turn of the event loop, which takes about a millisecond. */
 const decidedAtOnce = 300;
 
-/** A request with a long response: a watch, a stream, an export. */
+/** A request whose response takes long: a watch, a stream or an export. */
 interface OpenRequest {
   readonly grants: readonly RequestGrant[];
   readonly isValid: CredentialCheck;
@@ -33,8 +33,8 @@ export interface RequestPermissionsParts {
 }
 
 /**
- * Decides what requests may do. Ends an open request when its permission is withdrawn or its credential is no longer
- * valid: as soon as this server learns of it, or at most {@link checkMs} later.
+ * Decides what requests may do. It ends an open request when its permission is withdrawn: as soon as this server learns
+ * of it. It ends an open request when its credential is no longer valid: at most {@link checkMs} later.
  */
 export class RequestPermissions {
   readonly #parts: RequestPermissionsParts;
@@ -49,10 +49,10 @@ export class RequestPermissions {
   }
 
   /**
-   * Returns a promise to await before a decision about a user, so that the decision knows each role that was
-   * acknowledged before the request; undefined when there is nothing to wait for. It rejects with ApiError Unauthorized
-   * when the credential is no longer valid by then. While the database does not respond, decisions use the roles in
-   * memory.
+   * Returns a promise to await before a decision about the caller. When it resolves, memory has all roles that were
+   * acknowledged before the request. Returns undefined when no wait is needed. The promise rejects with ApiError
+   * Unauthorized when the credential is no longer valid by then. While the database does not respond, decisions use the
+   * roles in memory.
    */
   reach(context: Context): Promise<void> | undefined {
     const reached = this.#parts.authorizer.reach(callerOf(context));
@@ -66,8 +66,8 @@ export class RequestPermissions {
   }
 
   /**
-   * Authenticates the request again if the user has changed. The user was found before memory had the last writes,
-   * which may have deleted the account or changed its groups.
+   * Authenticates the request again if its user is no longer valid. The user was identified before memory had the last
+   * writes, which may have deleted the account or changed its groups.
    */
   #identifyAgain(context: Context): Promise<void> | undefined {
     return callerOf(context).isValid?.() === false ? this.#replaceCaller(context) : undefined;
@@ -81,7 +81,7 @@ export class RequestPermissions {
   }
 
   /**
-   * Checks that the caller may do something. Adds the permission to those on which the request depends. @throws
+   * Checks that the caller has a permission, and adds it to the permissions on which the request depends. @throws
    * ApiError Forbidden
    */
   require(context: Context, attributes: Attributes, user: UserInfo = callerOf(context)): void {
@@ -93,18 +93,19 @@ export class RequestPermissions {
     state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
   }
 
-  /** Returns whether the caller may do something else. The request does not depend on this permission. */
+  /** Returns whether the caller has a permission on which the request does not depend. */
   allows(context: Context, attributes: Attributes): boolean {
     return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
   }
 
   /**
-   * Calls `end` once with the reason when the request may no longer continue: a permission was withdrawn, a credential
-   * is no longer valid, or {@link endOf} returns a reason. Forgets the request when its response is closed.
-   * @throws ApiError when one of these is already the case
+   * Keeps a request open, and calls `end` once, with the reason, when it may no longer continue: a permission was
+   * withdrawn, its credential is no longer valid, or {@link endOf} selects its user. Stops checking the request when
+   * its response is closed.
+   * @throws ApiError when the request may not continue even now
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
-    // A request needs all the permissions of its list.
+    // The request depends on all permissions in this list.
     const { grants = [] } = context.state;
     const isValid = credentialCheck(this.#parts.authenticator, context);
     const problem = isValid() === false ? unauthorized() : this.#problemOf(grants);
@@ -130,7 +131,10 @@ export class RequestPermissions {
     return undefined;
   }
 
-  /** Decides about all open requests again, a few in each turn, and starts over when something changes meanwhile. */
+  /**
+   * Decides about all open requests again, a few in each turn of the event loop. Starts over when permissions change
+   * meanwhile.
+   */
   async #checkAll(): Promise<void> {
     this.#changes += 1;
     if (this.#isChecking) return;
@@ -143,8 +147,8 @@ export class RequestPermissions {
   }
 
   async #checkOnce(): Promise<void> {
-    // Waits for the end of this turn, in which many objects may change (all of one request, or of a whole file), so
-    // that requests are checked once for all of them.
+    // Many objects may change in one turn of the event loop, for example all objects of a file. So the check begins
+    // after this turn, once for all these changes.
     await nextTurn();
     let decided = 0;
     for (const request of this.#open) {
@@ -192,7 +196,7 @@ export class RequestPermissions {
 }
 
 /**
- * Ignores the error of an authenticator that cannot respond: it has not refused the credential, so the request stays
+ * Ignores the error of an authenticator that cannot respond. It has not refused the credential, so the request remains
  * open.
  */
 function ignore(): void {}

@@ -14,7 +14,7 @@ export interface BodiesOf {
   readonly response: AuditedResponse | undefined;
 }
 
-/** Returns the bodies of a request that the policy records, without bodies that hold secrets. */
+/** Returns the bodies of a request and its response that the policy records, without bodies that contain secrets. */
 export function bodiesOf(context: Context, { attributes, decision, body, response }: BodiesOf): RecordedBodies {
   if (hasSecretBody(attributes)) return {};
   const { level, omitManagedFields } = decision;

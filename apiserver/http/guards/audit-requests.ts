@@ -12,7 +12,7 @@ import type { AuditedRequest, AuditNotes } from '../request/request-state.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 import { bodiesOf } from './audit-bodies.ts';
 
-/** The verbs that change nothing. */
+/** The verbs of requests that only read. */
 const readVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
 
 /** Records requests, except health checks and the files of the login page. */
@@ -25,7 +25,7 @@ export class RequestAuditor {
     this.#proxies = proxies;
   }
 
-  /** Called when a request has arrived, before anything is checked. */
+  /** Notes that a request has arrived. It is called before all checks. */
   begin(context: Context): void {
     if (!isAudited(context)) return;
     const { clock } = this.#trail;
@@ -33,7 +33,7 @@ export class RequestAuditor {
     context.state.audited = { notes, receivedMs: clock.now(), sinceMs: clock.monotonicMs() };
   }
 
-  /** Records the response, or the refusal; called before an error is turned into a response. */
+  /** Records the response, or the error. It is called before an error is converted to a response. */
   end(context: Context, failure: { readonly error: unknown } | undefined): void {
     const { audited } = context.state;
     if (audited === undefined) return;
@@ -43,8 +43,8 @@ export class RequestAuditor {
   }
 
   /**
-   * Records the arrival of a request, if the policy requires it; called after authentication. If entries are required, returns
-   * a promise for a write, which continues only once this entry is written.
+   * Records the arrival of a request, if the policy requires it. It is called after authentication. If writes require
+   * audit entries, it returns a promise for a write, which must wait until this entry is written.
    */
   recordArrival(context: Context): Promise<void> | undefined {
     const { audited: request } = context.state;
@@ -80,7 +80,10 @@ export class RequestAuditor {
     this.#trail.record(this.#momentOf(context, request, { decision, stage, response }));
   }
 
-  /** The policy is applied to the sender, so that impersonation cannot avoid it. */
+  /**
+   * Returns the decision of the policy about the user who sent the request, so that the user cannot avoid it by
+   * impersonation.
+   */
   #decide(context: Context): AuditDecision {
     return this.#trail.decide(impersonatorOf(context) ?? knownCaller(context), askedOf(context));
   }
@@ -104,7 +107,7 @@ export class RequestAuditor {
       userAgent: context.get('User-Agent'),
       address: this.#proxies.addressOf(context),
       attributes,
-      // The path of a creation does not contain the object's name, so the state of the request has it.
+      // The path of a creation does not contain the object's name, so it comes from the state of the request.
       createdName: response?.code === 201 ? context.state.createdName : undefined,
       user,
       impersonatedUser,
@@ -122,7 +125,7 @@ export class RequestAuditor {
 
 const sessionPaths: ReadonlySet<string> = new Set(['/login', '/logout']);
 
-/** Returns true for requests that need a credential, for logins and for logouts. */
+/** Returns true for requests that are audited: those that need a credential, logins and logouts. */
 function isAudited({ path, method }: Context): boolean {
   // Most requests are for objects, whose paths begin with /api. All paths that need no credential begin differently.
   if (path.startsWith('/api') || !isOpenPath(path)) return true;
@@ -136,7 +139,9 @@ interface About {
   readonly response?: AuditedResponse;
 }
 
-/** Returns the user who sent the request as `user`, as Kubernetes does. */
+/**
+ * Returns the user who sent the request, and the impersonated user. As in Kubernetes, `user` is the one who sent it.
+ */
 function usersOf(context: Context, notes: AuditNotes): Pick<AuditMoment, 'user' | 'impersonatedUser'> {
   const caller = knownCaller(context);
   const impersonator = impersonatorOf(context);

@@ -10,17 +10,17 @@ import { callerOf } from '../request/request-state.ts';
 import { firstOf, queryOf } from '../request/query.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
-/** The connections of the server. */
+/** The connections of the server, as far as this guard needs them. */
 export interface Connections {
-  /** True once the server stops. */
+  /** True once the server has begun to stop. */
   readonly isStopping: boolean;
   /** Called when a request with a valid credential has arrived. */
   know(socket: Socket): void;
 }
 
-/** The kinds of the server. */
+/** The numbers of objects of kinds. */
 interface KindSizes {
-  /** Returns the number of objects of a kind; undefined for a path that is not that of a kind. */
+  /** Returns the number of objects of a kind; undefined for a kind that is not served. */
   sizeOf(group: string, version: string, plural: string): number | undefined;
 }
 
@@ -40,7 +40,7 @@ const copyPaths: ReadonlySet<string> = new Set(['/backup', '/export', '/export/d
 
 const leaseVerbs: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch']);
 
-/** The seats that a request has in one level, until it leaves them. */
+/** The seats that a request has in one level, until it ends. */
 export interface Seats {
   readonly level: PriorityLevel;
   readonly flow: Flow;
@@ -48,7 +48,7 @@ export interface Seats {
 }
 
 /**
- * Takes the seats of a request; returns a promise when it has to wait, behind other requests of the same user.
+ * Takes seats for a request. Returns a promise when the request has to wait for them.
  * @throws ApiError TooManyRequests, or rejects with it
  */
 export function askForSeats(context: Context, parts: FairShareParts): Seats | Promise<Seats> {

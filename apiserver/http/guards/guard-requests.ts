@@ -23,23 +23,23 @@ import type { OriginGuardParts } from './origin-guard.ts';
 
 interface AttributesParts {
   readonly endpoints: Pick<EndpointTable, 'permissionsFor' | 'isEmpty'>;
-  /** True for the path of a kind that is served or being indexed: it takes precedence over endpoints. */
+  /** True for the path of a kind that is served or being indexed. Such a path takes precedence over endpoints. */
   readonly isKind: (path: ResourcePath) => boolean;
 }
 
 export interface GuardParts extends OriginGuardParts, FairShareParts, AttributesParts {
   readonly authenticator: Authenticator;
   readonly permissions: RequestPermissions;
-  /** The issuers that the login page offers. */
+  /** The identity providers that the login page offers. */
   readonly providers: () => LoginPageState['providers'];
-  /** Without it, requests are not audited. */
+  /** If it is absent, requests are not audited. */
   readonly auditor: RequestAuditor | undefined;
 }
 
 /**
- * Makes the checks before a request is handled, in this order: host and origin, the user, a seat, impersonation, the
- * audit entry of the arrival, permission, the encoding of the query. Health checks and the login need neither user nor
- * permission.
+ * Returns the handler that makes the checks before a request is handled, in this order: host and origin, the user, a
+ * seat, impersonation, the audit entry of the arrival, permission, the encoding of the query. Health checks and the
+ * login need neither a user nor a permission.
  */
 export function guardRequests(
   parts: GuardParts,
@@ -57,7 +57,10 @@ export function guardRequests(
     return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);
   };
 
-  /** Handles a request without a credential. If it is forbidden, a person who has opened a page gets the login page. */
+  /**
+   * Handles a request without a credential. If it is forbidden, and a browser has opened a page, the response is the
+   * login page.
+   */
   async function passStranger(context: Context): Promise<void> {
     try {
       await pass(context, anonymous);
@@ -82,8 +85,8 @@ export function guardRequests(
     try {
       const asked = askForSeats(context, parts);
       seats = asked instanceof Promise ? await asked : asked;
-      // Most of these checks have nothing to wait for. An await costs as much as a check, so each is awaited only if it
-      // returns a promise.
+      // Most of these checks need not wait. An await costs as much as a check, so a check is awaited only if it returns
+      // a promise.
       if (asksForOtherUser(context.req)) await impersonate(context, permissions);
       const recorded = auditor?.recordArrival(context);
       if (recorded !== undefined) await recorded;
@@ -111,8 +114,8 @@ function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses a request without a valid credential: always with the same 401, whatever its path, method or body; no data
- * about it is kept. A browser gets the login page.
+ * Refuses a request without a valid credential. The response is always the same 401, whatever the path, method or body,
+ * and no data about the request is kept. A browser receives the login page.
  */
 async function refuseStranger(context: Context, { refusals, providers }: GuardParts): Promise<void> {
   discardRest(context.req);
@@ -128,8 +131,9 @@ function askToLogIn(context: Context, { providers }: Pick<GuardParts, 'providers
 }
 
 /**
- * Requires permission for each of the attributes of a request, which are like Kubernetes' RequestInfo. Paths under /api
- * and /apis in the form of objects' paths count as such, even for unknown kinds, unless they are a plugin's endpoint.
+ * Requires permission for each of the attributes of a request, which are like Kubernetes' RequestInfo. A path under
+ * /api or /apis that has the form of an object's path counts as one, even if its kind is unknown, unless it is an
+ * endpoint of a plugin.
  * @throws ApiError Forbidden
  */
 function requirePermissions(context: Context, { endpoints, isKind, permissions }: GuardParts): void {
@@ -147,20 +151,20 @@ function pathAttributes({ method }: Context, path: string): Attributes {
 }
 
 /**
- * Adds the name that a field selector requires. A request for a Namespace also gets that Namespace's name as its
- * namespace, as in Kubernetes.
+ * Adds the name that a field selector requires. For a request for a Namespace, adds its name also as the namespace, as
+ * in Kubernetes.
  */
 function withName(context: Context, asked: ResourceAttributes): ResourceAttributes {
   const { verb, resource, namespace, name } = asked;
   if (verb === 'get' && isOfObject(asked)) return { ...asked, subresource: undefined };
-  // With the namespace, a role in that namespace can give permissions on the Namespace itself.
+  // Because of this namespace, a role in the namespace can also grant permissions on the Namespace itself.
   if (name !== undefined)
     return resource === 'namespaces' && namespace === undefined ? { ...asked, namespace: name } : asked;
   const selected = verb === 'list' || verb === 'watch' ? selectedName(context) : undefined;
   return selected === undefined ? asked : { ...asked, name: selected };
 }
 
-/** True for a subresource that only describes the object: the permission to get the object is enough to read it. */
+/** True for a subresource that only describes the object. A user who may get the object may read such a subresource. */
 function isOfObject({ subresource }: ResourceAttributes): boolean {
   return subresource === 'history' || subresource === 'explanation' || subresource === 'dependents';
 }

@@ -8,14 +8,14 @@ import { clip } from '../../registry/object/resource-errors.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import { callerOf, setImpersonated } from '../request/request-state.ts';
 
-/** The prefix of all headers of an impersonation, in lower case, as node gives the names of headers. */
+/** The prefix of all headers for impersonation. It is in lower case, like the names of headers in Node. */
 export const impersonationPrefix = 'impersonate-';
 const extraPrefix = `${impersonationPrefix}extra-`;
 
-/** The maximum number of names in the headers: each costs a decision. */
+/** The maximum number of groups and extra values in the headers, because each needs a decision. */
 const maxValues = 100;
 
-/** The user that a request asks to act as, from its headers. */
+/** The user as whom a request is to run, from its headers. */
 interface Wanted {
   readonly username: string;
   readonly uid: string | undefined;
@@ -24,9 +24,9 @@ interface Wanted {
 }
 
 /**
- * Lets a request run as another user (`kubectl --as`), when its own user may `impersonate` that user, each group, the
- * uid and each extra value; otherwise it gets 403. The names of headers and resources are those of Kubernetes.
- * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ * Lets a request run as another user (`kubectl --as`). Its own user needs the permission to `impersonate` that user,
+ * each group, the uid and each extra value; otherwise the request is refused (403). The names of headers and resources
+ * are those of Kubernetes. https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 export async function impersonate(context: Context, permissions: RequestPermissions): Promise<void> {
   await permissions.reach(context);
@@ -36,8 +36,8 @@ export async function impersonate(context: Context, permissions: RequestPermissi
 }
 
 /**
- * @throws ApiError BadRequest for headers without a user, and for unknown ones: the client may have meant them to
- * reduce its rights
+ * Reads the headers for impersonation. @throws ApiError BadRequest for headers without a user, and for unknown headers,
+ * because the client may have sent them to reduce its permissions
  */
 function readHeaders({ headersDistinct }: IncomingMessage): Wanted {
   const extra = new Map<string, readonly string[]>();
@@ -61,7 +61,10 @@ function badHeader(problem: string): ApiError {
   return new ApiError('BadRequest', `impersonation: ${problem}`);
 }
 
-/** Decodes a key, which clients percent-encode; a key that is not valid percent-encoding is used unchanged. */
+/**
+ * Decodes the key of an extra value, which clients percent-encode. A key that is not valid percent-encoding is used
+ * unchanged.
+ */
 function decoded(key: string): string {
   try {
     return decodeURIComponent(key);
@@ -90,7 +93,10 @@ function asked(resource: string, name: string): ResourceAttributes {
   return { isResource: true, verb: 'impersonate', group: '', version: 'v1', resource, name };
 }
 
-/** Returns the user. Its open streams end as soon as the original user's credential is no longer valid. */
+/**
+ * Returns the user as whom the request runs. Open streams of the request end as soon as the original user's credential
+ * is no longer valid.
+ */
 function userOf({ username, uid, groups, extra }: Wanted, { isValid }: UserInfo): UserInfo {
   return {
     username,
@@ -114,7 +120,7 @@ function withKnownGroups(username: string, given: readonly string[]): readonly s
   return [...groups, username === anonymous.username ? unauthenticated : authenticatedGroup];
 }
 
-/** The header's name as the documentation of Kubernetes writes it: `Impersonate-User`. */
+/** Returns the name of a header as the documentation of Kubernetes writes it, such as `Impersonate-User`. */
 function header(name: string): string {
   return clip(name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()));
 }

@@ -7,11 +7,13 @@ import type { TrustedProxies } from '../request/trusted-proxies.ts';
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** A name, or an address (IPv6 in brackets), with an optional port (RFC 9110, 7.2). */
+/**
+ * Matches the value of a Host header: a name, or an address (IPv6 in brackets), with an optional port (RFC 9110, 7.2).
+ */
 const hostForm = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{0,5})?$/i;
 
 /**
- * The maximum number of cached Host headers: a client may write one name in many ways, for example with 65,536 ports.
+ * The maximum number of cached Host headers. A client may write one name in many ways, for example with 65,536 ports.
  */
 const maxKeptHeaders = 100;
 
@@ -22,8 +24,8 @@ export interface OriginGuardParts {
 }
 
 /**
- * Accepts only known Host names, and refuses writes sent by another site's page: a page in a user's browser must
- * not be able to write to 127.0.0.1, nor to read from it by DNS rebinding (403).
+ * Refuses (403) requests with an unknown Host, and writes that a page of another site sends. So a page in a user's
+ * browser can neither write to 127.0.0.1, nor read from it by DNS rebinding.
  */
 export class OriginGuard {
   readonly #parts: OriginGuardParts;
@@ -34,7 +36,10 @@ export class OriginGuard {
     this.#known = new KnownHosts(parts.hostNames);
   }
 
-  /** @throws ApiError Forbidden; BadRequest when the host is missing, invalid, or given twice. */
+  /**
+   * Checks the Host and the origin of a request. @throws ApiError Forbidden; BadRequest when the host is missing,
+   * invalid, or given twice.
+   */
   check(context: Context): void {
     const { headers, rawHeaders } = context.req;
     const { proxies, refusals } = this.#parts;
@@ -53,11 +58,11 @@ export class OriginGuard {
   }
 }
 
-/** The host names of a server. */
+/** The host names by which clients may address the server. */
 class KnownHosts {
   readonly #names: ReadonlySet<string>;
   /**
-   * A cache of Host headers that name a host of this server. Parsing the header at each request would make a GET 1 %
+   * A cache of Host headers that name a host of this server. To parse the header at each request would make a GET 1 %
    * slower.
    */
   readonly #headers = new Set<string>();
@@ -77,7 +82,7 @@ class KnownHosts {
   }
 }
 
-/** Counts Host headers, so that several are refused: node uses the first, and a proxy may use the last. */
+/** Counts the Host headers. Several are refused, because Node uses the first, and a proxy may use the last. */
 function countHosts(rawHeaders: readonly string[]): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -87,7 +92,10 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** The form of a name in the Host header, where an IPv6 address must be in brackets (RFC 3986, 3.2.2). */
+/**
+ * Returns a name in the form that it has in the Host header, where an IPv6 address must be in brackets (RFC 3986,
+ * 3.2.2).
+ */
 function inHeader(name: string): string {
   return isIPv6(name) ? `[${name}]` : name;
 }
@@ -95,13 +103,13 @@ function inHeader(name: string): string {
 function problemOfOrigin(context: Context, proxies: TrustedProxies): string | undefined {
   if (safeMethods.has(context.method)) return undefined;
   const { origin = '', 'sec-fetch-site': site } = context.req.headers;
-  // Browsers set this header on each request of another site's page, and no page can change it.
+  // Browsers set this header on each request from a page of another site, and no page can change it.
   const isForeign = String(site).toLowerCase() === 'cross-site';
   if (!isForeign && (origin === '' || origin.toLowerCase() === ownOrigin(context, proxies))) return undefined;
   return 'writes from pages of another origin are refused';
 }
 
-/** The server's own origin in the form that browsers send: without the scheme's default port. */
+/** Returns the server's own origin in the form that browsers send: without the default port of the scheme. */
 function ownOrigin(context: Context, proxies: TrustedProxies): string {
   const scheme = proxies.schemeOf(context);
   const host = context.get('Host').toLowerCase();

@@ -15,10 +15,10 @@ export interface ApiServiceParts {
   readonly sinceMs: number;
 }
 
-/** Kubernetes' priority of groups that are served by definitions. */
+/** The priority that Kubernetes gives groups of CustomResourceDefinitions. */
 const groupPriority = 1000;
 
-/** Shows each version of a group as an APIService. */
+/** Responds to requests for APIServices: each version of a group is shown as one. */
 export class ApiServiceHandler {
   readonly #parts: ApiServiceParts;
 
@@ -26,7 +26,7 @@ export class ApiServiceHandler {
     this.#parts = parts;
   }
 
-  /** The kind at a path; undefined for any other path. */
+  /** Returns the kind at a path; undefined for a path that is not one of APIServices. */
   find({ group, version, plural, subresource }: ResourcePath): ModelDescriptor | undefined {
     const { group: own, version: served, plural: named } = apiServiceKind;
     const isOwn = group === own && version === served && plural === named && subresource === undefined;

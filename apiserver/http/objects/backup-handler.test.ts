@@ -10,7 +10,7 @@ import { StoreError } from '../../store/store-error.ts';
 import { BackupHandler } from './backup-handler.ts';
 import type { BackupHandlerParts } from './backup-handler.ts';
 
-/** The parts of a context that the handler uses. */
+/** Returns a context with the parts that the handler uses. */
 function newContext(): Context {
   const context = { res: new PassThrough(), set: () => undefined };
   return context as unknown as Context;
@@ -42,7 +42,7 @@ describe('BackupHandler', () => {
     );
   }
 
-  it('sends one backup at a time, and deletes it afterwards', async () => {
+  it('sends one backup at a time, and deletes the copy afterwards', async () => {
     const first = newContext();
     await handler.handle(first);
     expect(first.length).to.equal('a copy'.length);
@@ -59,7 +59,7 @@ describe('BackupHandler', () => {
     expect(await refusal()).to.equal(undefined);
   });
 
-  it('names the cure when the disk is full, and is ready for the next request', async () => {
+  it('tells how much space is needed when the disk is full, and can handle the next request', async () => {
     failure = new StoreError('full', 'SQLite: database or disk is full');
     expect(await refusal()).to.include({ reason: 'InsufficientStorage' });
     failure = new StoreError('io', 'SQLite: disk I/O error');

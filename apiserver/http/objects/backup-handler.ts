@@ -12,15 +12,15 @@ import { StoreError } from '../../store/store-error.ts';
 const mediaType = 'application/vnd.sqlite3';
 
 export interface BackupHandlerParts {
-  /** The store without decryption: it returns the stored bytes. */
+  /** The store without decryption, which returns the bytes as they are stored. */
   readonly stored: Store;
   readonly logger: Logger;
   readonly permissions: RequestPermissions;
 }
 
 /**
- * `GET /backup`: a copy of the SQLite file, at the speed of the client. All workers together send one backup at a time;
- * further requests get 429.
+ * Handles `GET /backup`: sends a copy of the SQLite file, at the speed of the client. All workers together send one
+ * backup at a time; further requests are refused (429).
  */
 export class BackupHandler {
   readonly #parts: BackupHandlerParts;
@@ -31,7 +31,10 @@ export class BackupHandler {
     this.#parts = parts;
   }
 
-  /** The copy has everything that was acknowledged before the call. Rejects if the copy cannot be made. */
+  /**
+   * Makes a copy, and sends it. The copy has all writes that were acknowledged before the call. Rejects if the copy
+   * cannot be made.
+   */
   async handle(context: Context): Promise<void> {
     const { permissions } = this.#parts;
     const { path, size } = await this.#copy();
@@ -45,7 +48,7 @@ export class BackupHandler {
     context.body = this.#streamOf(path);
   }
 
-  /** Cuts off the backup that is being sent. */
+  /** Cuts off the backup that is being sent, if there is one. */
   close(): void {
     this.#response?.destroy();
   }
@@ -66,14 +69,14 @@ export class BackupHandler {
       return { path, size: (await stat(path)).size };
     } catch (error) {
       this.#isBusy = false;
-      // Another worker of the same database is sending a backup.
+      // The lock means that another worker on the same database is sending a backup.
       if (error instanceof StoreError && error.code === 'locked') throw underWay(error);
       this.#parts.logger.error({ err: error }, 'a backup could not be made');
       throw refusalOf(error);
     }
   }
 
-  /** Deletes the file once it is sent, or cannot be sent. */
+  /** Returns a stream of the file, and deletes the file once it is sent, or cannot be sent. */
   #streamOf(path: string): ReadStream {
     const stream = createReadStream(path);
     stream.once('close', () => {

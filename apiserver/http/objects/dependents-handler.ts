@@ -14,7 +14,7 @@ import { sendJson } from '../response/responses.ts';
 export interface KnownDependents {
   /** False while a starting server still reads the objects of large kinds. */
   areComplete(): boolean;
-  /** The places of the objects that have an owner reference with this uid. */
+  /** Returns the resources and keys of the objects that have an owner reference with this uid. */
   of(uid: string): Iterable<{ readonly resource: Resource; readonly key: string }>;
 }
 
@@ -30,7 +30,7 @@ export interface DependentsCall {
   readonly key: ObjectKey;
 }
 
-/** A dependent with the parts that tell where it is and whether it is well. */
+/** A dependent, as the response shows it: its names, its owners, and its status. */
 interface Dependent {
   readonly apiVersion: string;
   readonly kind: string;
@@ -48,13 +48,16 @@ const maxLimit = 1000;
 const placesPerTurn = 2000;
 const bytesPerTurn = 512 * 1024;
 
-/** The limits of what is shown of an object. They are above what is usual: few conditions, with short messages. */
+/**
+ * The limits of the conditions and texts that are shown of an object. Most objects have fewer conditions, and shorter
+ * messages.
+ */
 const maxConditions = 20;
 const maxTextLength = 1024;
 
 /**
- * `GET …/<name>/dependents`: the objects with an owner reference to this one, and their dependents in turn, nearest
- * first. Needs the permission to get the object, and leaves out the kinds that the user may not list.
+ * Handles `GET …/<name>/dependents`: returns the objects with an owner reference to this one, and all their dependents,
+ * the nearest first. The user needs the permission to get the object. Kinds that the user may not list are left out.
  */
 export class DependentsHandler {
   readonly #parts: DependentsHandlerParts;
@@ -78,8 +81,8 @@ export class DependentsHandler {
 
   async #find(context: Context, uid: string, count: number): Promise<readonly Dependent[]> {
     const mayList = this.#mayList(context);
-    // The loop adds dependents to the set that it iterates over. A set has each of them once, even when two own each
-    // other.
+    // The loop adds dependents to the set over which it iterates. The set has each uid once, so the loop ends even when
+    // two objects own each other.
     const uids = new Set([uid]);
     const found: Dependent[] = [];
     let places = 0;
@@ -145,7 +148,7 @@ function dependentOf(object: ApiObject, uids: ReadonlySet<string>): Dependent {
   };
 }
 
-/** The parts of a status that every kind may have. */
+/** Returns the parts of a status that objects of all kinds may have. */
 function statusOf(status: unknown): Dependent['status'] {
   if (!isJsonObject(status)) return undefined;
   const { phase, observedGeneration, conditions } = status;

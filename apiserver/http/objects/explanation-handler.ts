@@ -32,15 +32,16 @@ export interface ExplanationCall {
   readonly key: ObjectKey;
 }
 
-/** The maximum numbers of runs (the newest ones) and of owners that are read. */
+/** The maximum number of runs that are read, the newest first. */
 const maxRuns = 200;
 /** The number of runs that are read in one turn of the event loop, which takes some milliseconds. */
 const runsPerTurn = 20;
+/** The maximum number of owners that are read. */
 const maxOwners = 50;
 
 /**
- * `GET …/<name>/explanation`: explains the state of an object. Needs the permission to get the object; leaves out other
- * objects that the user may not read.
+ * Handles `GET …/<name>/explanation`: explains the state of an object. The user needs the permission to get the object.
+ * Other objects that the user may not read are left out.
  */
 export class ExplanationHandler {
   readonly #parts: ExplanationHandlerParts;

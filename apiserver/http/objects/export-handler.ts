@@ -9,11 +9,13 @@ import { writeExport } from '../../backup/write-export.ts';
 import type { RequestPermissions } from '../access/request-permissions.ts';
 import type { Store } from '../../store/store.ts';
 
-/** A client that reads nothing for this time is taken for gone, because it blocks other exports. */
+/**
+ * The time without progress after which an export is cut off, because a client that does not read blocks other exports.
+ */
 const stallMs = 60_000;
 
 export interface ExportHandlerParts {
-  /** The store without decryption: it returns the stored bytes. */
+  /** The store without decryption, which returns the bytes as they are stored. */
   readonly stored: Store;
   /** The store that decrypts the bytes of {@link stored}. */
   readonly store: Store;
@@ -24,8 +26,8 @@ export interface ExportHandlerParts {
 }
 
 /**
- * `GET /export`: all objects as of one revision, at the speed of the client; `GET /export/decrypted`: with Secrets in
- * plain text. Only one export runs at a time; further requests get 429.
+ * Handles `GET /export`: sends all objects at one revision, at the speed of the client. `GET /export/decrypted` sends
+ * Secrets in plain text. Only one export runs at a time; further requests are refused (429).
  */
 export class ExportHandler {
   readonly #parts: ExportHandlerParts;
@@ -36,8 +38,8 @@ export class ExportHandler {
   }
 
   /**
-   * The export has everything that was acknowledged before the call. Rejects if it fails before the response starts;
-   * later the response is cut off.
+   * Sends an export, which has all writes that were acknowledged before the call. Rejects if it fails before the
+   * response starts. If it fails later, the response is cut off.
    */
   async handle(context: Context, decrypt: boolean): Promise<void> {
     if (this.#response?.closed === false) {
@@ -56,7 +58,7 @@ export class ExportHandler {
     context.body = body;
   }
 
-  /** Cuts off the running export. */
+  /** Cuts off the current export, if there is one. */
   close(): void {
     this.#response?.destroy();
   }
@@ -96,8 +98,8 @@ export class ExportHandler {
   }
 
   /**
-   * Returns the next line. Logs an error, which comes from the database: a client that disconnects is noticed
-   * elsewhere.
+   * Returns the next line. Logs an error; it comes from the database, because a client that disconnects causes none
+   * here.
    */
   async #next(lines: AsyncGenerator<string, void, undefined>): Promise<IteratorResult<string, void>> {
     try {

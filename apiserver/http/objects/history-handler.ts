@@ -24,7 +24,10 @@ export interface HistoryHandlerParts {
 const defaultLimit = 50;
 const maxLimit = 500;
 
-/** `GET …/<name>/history`, and `GET …/<name>` as of a revision. Needs the permission to get the object. */
+/**
+ * Handles `GET …/<name>/history`, and `GET …/<name>` at a former revision. The user needs the permission to get the
+ * object.
+ */
 export class HistoryHandler {
   readonly #parts: HistoryHandlerParts;
 
@@ -50,7 +53,10 @@ export class HistoryHandler {
     sendJson(context, list);
   }
 
-  /** Returns the object as of the revision that the request names. @throws ApiError Forbidden for a former state of a secret object */
+  /**
+   * Returns the object at the revision that the request names. @throws ApiError Forbidden if the kind is encrypted,
+   * because former states may contain secrets
+   */
   async exactState({ context, resource, key }: HistoryCall): Promise<{ readonly bytes: Buffer }> {
     const asked = firstOf(queryOf(context), 'resourceVersion');
     if (asked === undefined || asked === '' || asked === '0')
@@ -67,7 +73,8 @@ export class HistoryHandler {
 }
 
 /**
- * True for a GET of an object as of a revision, which has `resourceVersionMatch=Exact` like a list as of a revision.
+ * True for a GET of an object at a former revision. Like a list at a former revision, it has
+ * `resourceVersionMatch=Exact`.
  */
 export function asksForRevision(context: Context): boolean {
   const { querystring } = context;

@@ -28,7 +28,7 @@ interface PasswordCall {
   readonly key: ObjectKey;
 }
 
-/** `users/<name>/password`: a PUT of `{password}` sets the password, and no request can read it. */
+/** Handles `users/<name>/password`: a PUT of `{password}` sets the password, and no request can read it. */
 export class PasswordHandler {
   readonly #parts: PasswordHandlerParts;
 
@@ -55,7 +55,7 @@ export class PasswordHandler {
   }
 }
 
-/** Messages do not quote the body, because any part of it may be a password. */
+/** Returns the password in a body. Error messages do not quote the body, because any part of it may be a password. */
 function readPassword(body: unknown): string {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw badRequest('the body must be {"password": "…"}');
@@ -66,7 +66,9 @@ function readPassword(body: unknown): string {
   return password;
 }
 
-/** Refuses to set a master's password for others, since it lets them act as the master. */
+/**
+ * Refuses to let a user who is not a master set a master's password, since the user could then log in as the master.
+ */
 function checkRank(context: Context, { model }: Resource, { metadata: { name }, spec = {} }: UserObject): void {
   const isMaster = (groups: readonly string[] = []): boolean => groups.includes(mastersGroup);
   if (!isMaster(spec.groups) || isMaster(callerOf(context).groups)) return;

@@ -18,9 +18,9 @@ export interface ReencryptHandlerParts {
 }
 
 /**
- * `POST /reencrypt`: encrypts with the present key all objects that are stored in another form. The response has a line
- * of JSON each second, and a last line with `"done":true`. If that line is missing, the rewrite has stopped, and the
- * same request continues it. Only one rewrite runs at a time; further requests get 429.
+ * Handles `POST /reencrypt`: encrypts all objects that are stored in another form with the current key. The response
+ * has a line of JSON each second, and a last line with `"done":true`. If the last line is missing, the rewrite has
+ * stopped, and another such request continues it. Only one rewrite runs at a time; further requests are refused (429).
  */
 export class ReencryptHandler {
   readonly #parts: ReencryptHandlerParts;
@@ -46,7 +46,7 @@ export class ReencryptHandler {
     context.body = Readable.from(this.#report());
   }
 
-  /** Cuts off the running rewrite. */
+  /** Stops the current rewrite and its response, if there is one. */
   close(): void {
     this.#response?.destroy();
   }

@@ -69,22 +69,22 @@ interface Call {
   readonly resource: Resource;
   readonly kind: KindOfRequests;
   readonly format: ResponseFormat;
-  /** The form that the client asked for; undefined for the objects themselves. */
+  /** The form of the response that the client asked for, such as a Table; undefined for the objects themselves. */
   readonly view: ObjectView | undefined;
 }
 
-/** An object to show, and the warnings of the write that has made it. */
+/** An object to show, and the warnings of the write that resulted in it. */
 interface Shown {
   readonly bytes: Buffer;
   readonly warnings?: readonly string[];
 }
 
-/** The facts about a kind that decide how its requests are read and its responses are written. */
+/** The properties of a kind that determine how its requests are read and its responses are written. */
 interface KindOfRequests {
   readonly isReadOnly: boolean;
-  /** The warning of each response, if the version is deprecated. */
+  /** The warning in each response, if the version is deprecated. */
   readonly deprecation: string | undefined;
-  /** The formats in which its objects can be sent. */
+  /** The formats in which objects of the kind can be sent. */
   readonly formats: readonly ResponseFormat[];
   /** The protobuf message of the kind, if it has one. */
   readonly message: Message | undefined;
@@ -102,10 +102,13 @@ const typedFormats: readonly ResponseFormat[] = [...objectFormats, 'protobuf'];
 /** The patch types of objects. An apply is separate, because `readPatch` does not read its body. */
 const objectPatchTypes = [...patchTypes, applyType];
 
-/** The number of objects that a deletecollection deletes at a time. */
+/** The number of objects that a deletecollection deletes in one commit. */
 const deletedAtOnce = 1000;
 
-/** Turns a verb on a path into one call of the registry, and the result into a response. */
+/**
+ * Handles requests for objects: makes one call of the registry for a verb on a path, and writes the result as the
+ * response.
+ */
 export class ResourceHandler {
   readonly #parts: ResourceHandlerParts;
   readonly #scales: ScaleHandler;
@@ -134,7 +137,7 @@ export class ResourceHandler {
     if (context.method === 'GET' && isWatchRequest(context, path))
       return this.#parts.watches.handle(context, path, resource);
     const isList = path.name === undefined && context.method !== 'POST';
-    // The format is checked first: a client that cannot read the response must not cause a write.
+    // The format is checked first, because a client that cannot read the response must not cause a write.
     const { format, view } = readView(context, { model, formats: kind.formats, isList, clock: this.#parts.clock });
     const call: Call = { context, path, resource, kind, format, view };
     if (path.name === undefined) return this.#onCollection(call);
@@ -255,7 +258,10 @@ export class ResourceHandler {
     await this.#answer(call, written);
   }
 
-  /** An apply to an absent object is a creation as well. @throws ApiError Forbidden */
+  /**
+   * Requires the permission to create. An apply to an absent object needs it, too, because it creates the object.
+   * @throws ApiError Forbidden
+   */
   #requireCreate({ context, path }: Call): void {
     const { group, version, plural: resource, namespace, name } = path;
     const attributes = { isResource: true, verb: 'create', group, version, resource, namespace, name } as const;
@@ -284,13 +290,16 @@ export class ResourceHandler {
       { atOnce: deletedAtOnce, optionsOf: () => options },
     );
     if (!this.#mayList(call)) return sendBytes(context, deletedCollection(resource), call.format);
-    // Only this response keeps the deleted objects in memory, once the history has dropped them, so their bytes are
-    // counted.
+    // The bytes of the deleted objects are counted, because only this response keeps them in memory once the history
+    // has dropped them.
     this.#parts.memory.count(context, bytesOf(entries));
     await this.#sendList(call, list, () => undefined);
   }
 
-  /** Returns whether the user may list the objects: a user who may only delete them must not read them by a dry run. */
+  /**
+   * Returns whether the user may list the objects. A user who may only delete them must not be able to read them by a
+   * dry run.
+   */
   #mayList({ context, path }: Call): boolean {
     const { group, version, plural: resource, namespace } = path;
     const attributes = { isResource: true, verb: 'list', group, version, resource, namespace } as const;
@@ -322,13 +331,18 @@ export class ResourceHandler {
   }
 }
 
-/** Gives the response the warnings of a write. Should the response fail now, its error must not show them again. */
+/**
+ * Adds the warnings of a write to the response. If the response fails after this, the error must not show them again.
+ */
 function warn(context: Context, warnings: readonly string[]): void {
   setWarnings(context, warnings);
   context.state.warnings = [];
 }
 
-/** The bytes that are kept for this list alone. The bytes of its pieces are counted when they are sent. */
+/**
+ * Returns the number of bytes that are in memory only for this list. The bytes of the response's pieces are counted
+ * when they are sent.
+ */
 function memoryOf({ entries, isStored }: ListPage): number {
   return isStored ? 0 : bytesOf(entries);
 }
@@ -341,10 +355,10 @@ function isRead({ method }: Context): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
-/** The number of names in one warning: clients show it to people. */
+/** The maximum number of names in one warning, because people read it. */
 const maxNamed = 5;
 
-/** Warnings about stored objects that a list leaves out because they cannot be read. */
+/** Returns warnings about stored objects that a list leaves out because they cannot be read. */
 function missingFrom({ cache, model }: Resource, namespace: string | undefined): readonly string[] {
   if (cache.broken.size === 0) return [];
   const broken = [...cache.broken.values()].filter((entry) => namespace === undefined || entry.namespace === namespace);
@@ -364,7 +378,7 @@ function withNamespace<T extends object>(path: ResourcePath, options: T): T & { 
   return path.namespace === undefined ? options : { ...options, namespace: path.namespace };
 }
 
-/** The part of an object that a path writes. */
+/** Returns the part of an object that a request to a path writes. */
 function writtenPart({ subresource }: ResourcePath): Pick<WriteOptions, 'subresource'> {
   return { subresource: subresource === 'status' || subresource === 'finalize' ? subresource : undefined };
 }

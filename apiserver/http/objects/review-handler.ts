@@ -34,7 +34,7 @@ export class ReviewHandler {
     this.#bodies = bodies;
   }
 
-  /** The kind of review at a path; undefined for any other path. */
+  /** Returns the kind of review at a path; undefined for a path that is not one of a review. */
   find({ group, version, plural, name }: ResourcePath): ModelDescriptor | undefined {
     if (name !== undefined) return undefined;
     return reviewKinds.find((each) => each.plural === plural && each.group === group && each.version === version);
@@ -64,7 +64,7 @@ function readReview(model: ModelDescriptor, body: unknown): ReviewBody {
   checkField('kind', review.kind, model.kind);
   const [wrong] = metadataShapeErrors(review.metadata ?? {});
   if (wrong !== undefined) throw badRequest(`${wrong.field}: ${wrong.message}`, [wrong]);
-  // Compiled at first use: most servers never receive most kinds of review.
+  // A schema is compiled at its first use, because most servers never receive most kinds of reviews.
   const schema = compileSchema(model);
   schema.applyDefaults(body);
   schema.prune(body);

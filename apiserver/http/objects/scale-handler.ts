@@ -25,11 +25,15 @@ export interface ScaleCall {
 }
 
 /**
- * A patch without a resourceVersion is repeated on the new state when another write came first, up to this many times.
+ * How often a patch without a resourceVersion is tried. If another write came first, the patch is applied to the new
+ * state.
  */
 const maxTries = 5;
 
-/** `/<name>/scale`: GET, PUT and PATCH (`autoscaling/v1` Scale), for kinds that declare where their replicas are. */
+/**
+ * Handles GET, PUT and PATCH of `/<name>/scale` (`autoscaling/v1` Scale), for kinds that declare the fields of their
+ * replicas.
+ */
 export class ScaleHandler {
   readonly #registry: Registry;
   readonly #bodies: BodyCodec;

@@ -47,7 +47,7 @@ export interface TokenRequestParts {
   readonly permissions: RequestPermissions;
 }
 
-/** `serviceaccounts/<name>/token`: responds to a POST of a TokenRequest with a token of the account. */
+/** Handles `serviceaccounts/<name>/token`: responds to a POST of a TokenRequest with a token of the account. */
 export class TokenRequestHandler {
   readonly #parts: TokenRequestParts;
 
@@ -80,7 +80,10 @@ export class TokenRequestHandler {
     context.set('Cache-Control', 'no-store');
   }
 
-  /** The response tells whether the object exists, and its uid, so the caller must be allowed to read it. */
+  /**
+   * Returns the object to which the token is bound. The caller needs the permission to read it, because the response
+   * shows whether the object exists, and its uid.
+   */
   async #boundObject(
     context: Context,
     namespace: string,
@@ -131,7 +134,7 @@ function readTokenRequest(key: ObjectKey, body: unknown): TokenRequestSpec {
   return request.spec ?? {};
 }
 
-/** Go clients send empty strings for absent values. */
+/** Checks the value of a field. Empty strings count as absent, because Go clients send them for absent values. */
 function checkField(field: string, value: unknown, expected: string): void {
   if (value === undefined || value === null || value === '' || value === expected) return;
   throw contradictsPath(field, value, expected);

@@ -4,7 +4,7 @@ import { subresourcesOf, verbsOf } from '../request/verbs.ts';
 
 type Models = readonly ModelDescriptor[];
 
-/** The version of `apidiscovery.k8s.io`. A client that knows only one version ignores the other. */
+/** A version of `apidiscovery.k8s.io`. A client that knows only one version ignores the other. */
 export type DiscoveryVersion = 'v2' | 'v2beta1';
 
 /** The versions by the media type of the Accept header. */
@@ -14,7 +14,8 @@ export const discoveryShapes: Readonly<Record<string, DiscoveryVersion>> = {
 };
 
 /**
- * `GET /api` (the core group) or `GET /apis` (all others), with all resources of their group versions, in one response.
+ * Returns one response with all resources of all group versions, for `GET /api` (the core group) or `GET /apis` (all
+ * other groups).
  */
 export function aggregatedDiscovery(path: '/api' | '/apis', models: Models, version: DiscoveryVersion): object {
   const groups = path === '/apis' ? groupNames(models) : [''].filter((group) => versionsOf(models, group).length > 0);

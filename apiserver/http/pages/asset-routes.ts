@@ -16,19 +16,22 @@ import { pagePolicy } from './page-headers.ts';
 /** A request for a file in a folder. */
 interface AssetRequest {
   readonly folder: AssetFolder;
-  /** Decoded, without the trailing slash. */
+  /** The decoded segments of the path, without the trailing slash. */
   readonly segments: readonly string[];
   readonly hasTrailingSlash: boolean;
-  /** True for the console. Its scripts and styles are separate files, so its policy allows nothing inline. */
+  /**
+   * True for the console. All its scripts and styles are separate files, so its Content-Security-Policy allows none
+   * inline.
+   */
   readonly isConsole: boolean;
 }
 
-/** The plugin whose files are served at `/console/` as well, where people look for them. */
+/** The plugin whose files are also served at `/console/`, the address that people use. */
 const consolePlugin = 'console';
 
 /**
- * `/plugins/<name>/assets/…`: the static files of plugins, while they run. `/console/…`: the files of the plugin
- * `console`.
+ * Serves the static files of plugins at `/plugins/<name>/assets/…`, while the plugins run. The files of the plugin
+ * `console` are also at `/console/…`.
  */
 export function assetRoutes(assets: AssetTable): Middleware {
   return async function answerAsset(context, next) {
@@ -49,7 +52,7 @@ function readRequest(path: string, assets: AssetTable): AssetRequest | undefined
   return { folder, segments, hasTrailingSlash: path.endsWith('/'), isConsole: name === consolePlugin };
 }
 
-/** Returns the plugin's name, and the path below its folder. */
+/** Returns the name of the plugin, and the segments of the path below its folder. */
 function readPlace([first, ...rest]: readonly string[]): readonly [
   name: string | undefined,
   segments: readonly string[],
@@ -104,7 +107,10 @@ async function sendFile(
   else found.stream.destroy();
 }
 
-/** Waits until the file is open, before any headers are sent: it may be unreadable, or just deleted. */
+/**
+ * Waits until the file is open. It may be unreadable, or just deleted, and an error is only possible before headers are
+ * sent.
+ */
 async function opened(stream: Readable): Promise<void> {
   try {
     await once(stream, 'open');
@@ -113,10 +119,10 @@ async function opened(stream: Readable): Promise<void> {
   }
 }
 
-/** Plugins may style their pages inline. */
+/** The policy for pages of plugins, which may have inline styles. */
 const pluginPolicy = `${pagePolicy}; style-src 'self' 'unsafe-inline'`;
 
-/** An image that is opened directly is a document: it runs no scripts and has no origin. */
+/** The policy for images. An image that is opened directly is a document; it may run no scripts, and has no origin. */
 const imagePolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 function policyOf(name: string, isConsole: boolean): string {
@@ -125,7 +131,7 @@ function policyOf(name: string, isConsole: boolean): string {
   return isConsole ? pagePolicy : pluginPolicy;
 }
 
-/** Sets the type; koa removes it when it does not know the extension. */
+/** Sets the Content-Type by the extension. koa removes it when it does not know the extension. */
 function setType(context: Context, name: string): void {
   context.type = extname(name);
   if (context.type === '') context.type = 'bin';

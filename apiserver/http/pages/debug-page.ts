@@ -1,12 +1,16 @@
-/** The state that a part of the program shows at `GET /debug/<name>` and `GET /debug/<name>/<item>`, as JSON. */
+/**
+ * A page by which a part of the program shows its state, as JSON: at `GET /debug/<name>` and `GET
+ * /debug/<name>/<item>`.
+ */
 export interface DebugPage {
-  /** Segment of the path: lowercase letters, digits, hyphens. */
+  /** The name of the page in the path: lowercase letters, digits and hyphens. */
   readonly name: string;
-  /** The content of `GET /debug/<name>`: an overview of the items. */
+  /** Returns the content of `GET /debug/<name>`: an overview of the items. */
   index(): object | Promise<object>;
   /**
-   * One item, whose name may have several path segments; undefined when there is none (404). Contains at most `limit`
-   * elements of anything that may be long, and the total count. A thrown ApiError is the response.
+   * Returns one item, whose name may have several path segments; undefined when there is none (404). The result
+   * contains at most `limit` elements of each list, and their total number. If it throws an ApiError, the error is the
+   * response.
    */
   item(name: string, limit: number): object | undefined;
 }

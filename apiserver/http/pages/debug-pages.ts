@@ -7,13 +7,16 @@ import { integerOf } from '../request/query.ts';
 import { sendJson } from '../response/responses.ts';
 
 const defaultLimit = 500;
-/** The largest limit that a request can set; a larger one counts as this one. */
+/** The largest limit that a request can set. A larger limit counts as this one. */
 const maxLimit = 10_000;
 
-/** Names consist of these characters, so no other part of a path reaches a page. */
+/** Matches the path of a page or an item. Pages receive only names of these characters. */
 const pagePath = /^\/debug\/([a-z0-9-]{1,63})(?:\/([a-z0-9/.-]{1,512}))?$/;
 
-/** Pages are added and removed while the server runs, so they are looked up at each request. */
+/**
+ * Serves the debug pages. They are looked up at each request, because pages are added and removed while the server
+ * runs.
+ */
 export function debugRoutes(pages: readonly DebugPage[]): Middleware {
   return async function answerDebug(context, next) {
     if (!context.path.startsWith('/debug/')) {

@@ -9,7 +9,7 @@ import type { DebugPage } from './debug-page.ts';
 import { apiGroup, coreVersions, groupList, groupPaths, resourceList } from './discovery.ts';
 import { serverVersion } from './version.ts';
 
-/** Paths that exist whatever kinds are served. */
+/** The paths that exist whatever kinds are served. */
 const rootPaths = [
   '/.well-known/openid-configuration',
   '/api',
@@ -32,7 +32,7 @@ const entrances = { '/api': coreVersions, '/apis': groupList } as const;
 
 export interface DiscoveryParts {
   readonly models: () => readonly ModelDescriptor[];
-  /** Pages are added while the server runs. */
+  /** The debug pages, to which pages are added while the server runs. */
   readonly debug: readonly DebugPage[];
 }
 
@@ -45,7 +45,10 @@ const documents: Readonly<Record<string, Document>> = {
   '/apis/:group/:version': (models, { group = '', version = '' }) => resourceList(models, group, version),
 };
 
-/** Discovery: what the server is and which kinds it serves. Clients may cache responses and revalidate them (ETag). */
+/**
+ * Serves the documents of discovery, which describe the server and the kinds that it serves. Clients may cache the
+ * responses, and revalidate them (ETag).
+ */
 export function discoveryRoutes({ models, debug }: DiscoveryParts): Middleware {
   const router = new Router();
   const root: Document = () => ({

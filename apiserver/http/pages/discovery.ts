@@ -6,24 +6,27 @@ import { compareVersions } from '../../registry/kinds/version-priority.ts';
 
 type Models = readonly ModelDescriptor[];
 
-/** `GET /api`: the core group's versions. */
+/** Returns the response to `GET /api`: the versions of the core group. */
 export function coreVersions(models: Models): object {
   return { kind: 'APIVersions', versions: versionsOf(models, ''), serverAddressByClientCIDRs: [] };
 }
 
-/** `GET /apis`: every group with its versions, in the legacy form of discovery, which all clients can read. */
+/**
+ * Returns the response to `GET /apis`: every group with its versions, in the legacy form of discovery, which all
+ * clients can read.
+ */
 export function groupList(models: Models): object {
   const groups = groupNames(models).map((group) => groupOf(models, group));
   return { kind: 'APIGroupList', apiVersion: 'v1', groups };
 }
 
-/** `GET /apis/<group>`; 404 for a group without models. */
+/** Returns the response to `GET /apis/<group>`. Throws a 404 for a group without models. */
 export function apiGroup(models: Models, group: string): object {
   if (group === '' || versionsOf(models, group).length === 0) throw pathNotFound();
   return { kind: 'APIGroup', apiVersion: 'v1', ...groupOf(models, group) };
 }
 
-/** `GET /apis/<group>/<version>`, and `/api/<version>`: its resources. */
+/** Returns the response to `GET /apis/<group>/<version>` or `/api/<version>`: the resources of the group version. */
 export function resourceList(models: Models, group: string, version: string): object {
   const found = modelsOf(models, group, version);
   if (found.length === 0) throw pathNotFound();
@@ -35,7 +38,7 @@ export function resourceList(models: Models, group: string, version: string): ob
   };
 }
 
-/** The paths below `/` that exist because of the models. */
+/** Returns the paths that exist because of the models, for the list at `/`. */
 export function groupPaths(models: Models): readonly string[] {
   const core = versionsOf(models, '').map((version) => `/api/${version}`);
   const named = groupNames(models).flatMap((group) => [
@@ -45,19 +48,22 @@ export function groupPaths(models: Models): readonly string[] {
   return [...core, ...named];
 }
 
-/** Names of the groups that `/apis` lists, in order. */
+/** Returns the names of the groups that `/apis` lists, in order. */
 export function groupNames(models: Models): readonly string[] {
   const names = models.map(({ group }) => group).filter((group) => group !== '');
   return [...new Set(names)].sort(compareCodePoints);
 }
 
-/** Versions of a group, the preferred one first. */
+/** Returns the versions of a group, the preferred one first. */
 export function versionsOf(models: Models, group: string): readonly string[] {
   const versions = models.filter((model) => model.group === group).map(({ version }) => version);
   return [...new Set(versions)].sort(compareVersions);
 }
 
-/** The models of a group version, sorted: the documents do not depend on the order of registration. */
+/**
+ * Returns the models of a group version. They are sorted, so that the documents do not depend on the order of
+ * registration.
+ */
 export function modelsOf(models: Models, group: string, version: string): Models {
   return models
     .filter((model) => model.group === group && model.version === version)
@@ -72,7 +78,7 @@ function groupOf(models: Models, group: string): object {
   return { name: group, versions, preferredVersion: versions[0] };
 }
 
-/** Short names and categories of a model, if it has any. */
+/** Returns the short names and the categories of a model, if it has any. */
 export function nicknamesOf({ shortNames, categories }: ModelDescriptor): object {
   return {
     ...(shortNames.length > 0 ? { shortNames } : {}),

@@ -24,14 +24,14 @@ describe('/docs in a browser [slow]', function () {
   let browser: Browser;
   let page: Page;
   /**
-   * Errors that the page reports: script errors, failed requests, and violations of its policy, which are console
-   * errors.
+   * The errors of the page: errors of scripts, failed requests, and violations of its policy, which browsers report as
+   * console errors.
    */
   let complaints: string[];
 
   before(async function () {
     if (!existsSync(executablePath)) this.skipBecause(`there is no ${executablePath}: apt-get install chromium`);
-    // Chromium has no sandbox when it runs as root.
+    // Chromium cannot use its sandbox when it runs as root.
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   });
 
@@ -94,7 +94,7 @@ describe('/docs in a browser [slow]', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('shows the kinds of plugins first and unfolded, those of every server folded, and filters them', async () => {
+    it('shows the kinds of plugins first and unfolded, folds those that every server has, and filters them', async () => {
       await page.goto(`${server.url}/docs`);
       await page.locator('.opblock-tag').first().waitFor();
       const tags = page.locator('.opblock-tag');
@@ -144,7 +144,7 @@ describe('/docs in a browser [slow]', function () {
       await closed;
     });
 
-    it('shows them next to the generated operations of every kind', async () => {
+    it('shows the endpoints next to the generated operations of every kind', async () => {
       await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/docs`);
       await openOperation('/persons/{name}/greeting', 'Greets a person');
       expect(await page.locator('.opblock.is-open .parameter__name').allInnerTexts()).to.include('loud');

@@ -1,6 +1,7 @@
 /**
- * The page at `/docs`: Swagger UI. All that it needs are separate files, so that nothing inline has to be allowed.
- * `root` is the relative path from the page to the server's root, since a proxy may add a prefix to the path.
+ * Returns the page at `/docs`: Swagger UI. Its scripts and styles are separate files, so that its policy need not allow
+ * inline code. `root` is the relative path from the page to the server's root, since a proxy may add a prefix to the
+ * path.
  */
 export const docsPage = (root: string): string => `<!doctype html>
 <html lang="en">
@@ -19,16 +20,19 @@ export const docsPage = (root: string): string => `<!doctype html>
 </html>
 `;
 
-/** More kinds than this stay folded: a page of thousands of operations is useless. */
+/**
+ * The maximum number of kinds that are unfolded. If there are more, all are folded, because a page of thousands of
+ * operations is useless.
+ */
 const maxUnfolded = 20;
 
 /**
- * Starts Swagger UI. The kinds of plugins and definitions come first, unfolded. The kinds that every server has come
- * last, folded: those in the service's domain, and those whose tags are in `builtIn`. The filter finds tags and paths,
- * in any case.
+ * Returns the script that starts Swagger UI. The kinds of plugins and definitions come first, and are unfolded. The
+ * kinds that every server has come last, and are folded: those in the server's own domain, and those whose tags are in
+ * `builtIn`. The filter finds tags and paths, ignoring case.
  */
 export function docsInitializer({ serviceDomain, builtIn }: DocsKinds): string {
-  // validatorUrl: Swagger UI would otherwise send documents to another server for validation.
+  // Without validatorUrl, Swagger UI would send documents to another server for validation.
   return `const builtIn = new Set(${JSON.stringify(builtIn)});
 const isOwn = (tag) => !builtIn.has(tag) && !/[ (.]${serviceDomain.replaceAll('.', '\\.')}\\//.test(tag);
 const isFound = (text, phrase) => text.toLowerCase().includes(phrase.toLowerCase());
@@ -55,13 +59,13 @@ const ui = SwaggerUIBundle({
 /** The data by which the page distinguishes the kinds of every server from those of plugins and definitions. */
 export interface DocsKinds {
   readonly serviceDomain: string;
-  /** The tags of the kinds of every server that are not in the service's domain. */
+  /** The tags of the kinds that every server has, and that are not in the server's own domain. */
   readonly builtIn: readonly string[];
 }
 
 /**
- * The content security policy of the page. Swagger UI sets styles by script, which needs no permission. Its icons are
- * images in its style sheet, so `data:` is allowed.
+ * The Content-Security-Policy of the page. Swagger UI sets styles by script, which the policy need not allow. Its icons
+ * are images in its style sheet, so `data:` is allowed.
  */
 export const docsPolicy: string = [
   "default-src 'none'",

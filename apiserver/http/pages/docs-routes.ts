@@ -13,7 +13,7 @@ import { docsInitializer, docsPage, docsPolicy } from './docs-page.ts';
 import type { DocsKinds } from './docs-page.ts';
 import { withoutTrailingSlash } from './health.ts';
 
-/** Kinds of every server that this folder cannot import. */
+/** Kinds that every server has, and whose models this folder may not import. */
 const definitionKind = { group: 'apiextensions.k8s.io', version: 'v1', kind: 'CustomResourceDefinition' };
 
 const script = 'text/javascript; charset=utf-8';
@@ -23,8 +23,8 @@ const unzip = promisify(gunzip);
 type Files = Readonly<Record<string, () => Promise<CacheableAnswer>>>;
 
 /**
- * All paths below `/docs`, each with the function that returns its bytes. Only paths in this list are read from the
- * disk, never the path of a request.
+ * Returns all paths below `/docs`, each with the function that returns its bytes. Only files of this list are read from
+ * the disk, never a path that a request names.
  */
 const filesOf = (kinds: DocsKinds): Files => ({
   '/docs': () => answerOf('text/html; charset=utf-8', docsPage('./')),
@@ -36,8 +36,8 @@ const filesOf = (kinds: DocsKinds): Files => ({
 });
 
 /**
- * `/docs`, the page for `/openapi.json`: Swagger UI, which the build copies beside this file. Files are read once, at
- * their first request.
+ * Serves `/docs`, a page that shows `/openapi.json` by Swagger UI, whose files the build copies beside this file. Each
+ * file is read once, at its first request.
  */
 export function docsRoutes(serviceDomain: string): Middleware {
   const files = filesOf({
@@ -67,8 +67,8 @@ async function fileOf(type: string, file: string): Promise<CacheableAnswer> {
 }
 
 /**
- * Reads a file that the build has compressed to save disk space. It is kept uncompressed, and sent in an encoding that
- * the request accepts.
+ * Reads a file that the build has compressed to save disk space. Memory keeps it uncompressed, and it is sent in an
+ * encoding that the request accepts.
  */
 async function compressedOf(type: string, file: string): Promise<CacheableAnswer> {
   return answerOf(type, await unzip(await readFile(new URL(file, import.meta.url))));

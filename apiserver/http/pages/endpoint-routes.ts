@@ -25,7 +25,7 @@ export interface EndpointParts extends CallSurroundings {
 
 type Found = Extract<RouteResult<MountedEntry>, { readonly kind: 'found' }>;
 
-/** The endpoints of plugins (spec 4.3). Generated paths come first. */
+/** Serves the endpoints of plugins (spec 4.3). The generated paths of kinds take precedence. */
 export function endpointRoutes(parts: EndpointParts): Middleware {
   const { bodies } = parts;
   return function routeEndpoint(context, next) {
@@ -55,7 +55,7 @@ function callEndpoint(
   const answer = call.answer();
   const send = (ready: Answer | undefined): void => {
     sendAnswer(context, call, ready);
-    // Only a stream is kept open: it ends when the user may no longer read it.
+    // Only a stream is checked while it is open. It ends when the user loses the permission to read it.
     if (call.isStreaming) parts.permissions.keepOpen(context, (error) => call.stopStream(error));
   };
   return answer instanceof Promise ? answer.then(send) : send(answer);
@@ -65,7 +65,10 @@ function shownUser({ username, groups, uid }: UserInfo): RequestUser {
   return Object.freeze({ username, groups, ...(uid === undefined ? {} : { uid }) });
 }
 
-/** Leaves whole bodies to koa, which sends them with the other responses of this turn. */
+/**
+ * Sends a response. Complete bodies are left to koa, which sends them with the other responses of this turn of the
+ * event loop.
+ */
 function sendAnswer(context: Context, call: EndpointCall, answer: Answer | undefined): void {
   const whole = answer === undefined ? undefined : call.begin(answer);
   if (whole === undefined) context.respond = false;
@@ -76,14 +79,14 @@ function sendWhole(context: Context, body: string | Uint8Array): void {
   const { res, response } = context;
   const isEmpty = body.length === 0 || isBodiless(res.statusCode);
   if (isEmpty) return sendEmpty(context);
-  // The status is set again, because koa would otherwise replace it by its own default.
+  // The status is set again, because otherwise koa would replace it by its own default.
   response.status = res.statusCode;
   response.body = typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }
 
 /**
- * Bypasses koa, which would set a type, and would end the connection after a 205 (whose length has to be given: RFC
- * 9110, 15.3.6).
+ * Sends a response without a body, without koa. koa would set a Content-Type, and would close the connection after a
+ * 205, which needs a Content-Length (RFC 9110, 15.3.6).
  */
 function sendEmpty(context: Context): void {
   const { res } = context;
@@ -112,7 +115,7 @@ function refusalOf(
   }
 }
 
-/** Adds HEAD where GET is allowed. */
+/** Returns the methods, with HEAD added if GET is among them. */
 function withHead(methods: readonly string[]): readonly string[] {
   return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))];
 }

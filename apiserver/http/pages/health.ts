@@ -1,9 +1,9 @@
 import { issuerPath } from './issuer-path.ts';
 
-/** A check of one part that has to work. */
+/** A check of one part of the server. */
 export interface HealthCheck {
   readonly name: string;
-  /** undefined when it is healthy; otherwise the problem, in words for an operator. */
+  /** Returns undefined when the part is healthy; otherwise the problem, as a text for an operator. */
   check(): string | undefined;
 }
 
@@ -22,28 +22,28 @@ const openPaths: ReadonlySet<string> = new Set([
   '/logout',
 ]);
 
-/** True for health checks, which are for supervisors of the process, and for the login: they need no credential. */
+/** True for paths that need no credential: health checks, which supervisors of the process call, and the login. */
 export function isOpenPath(path: string): boolean {
   const plain = withoutTrailingSlash(path);
   return openPaths.has(plain) || (plain.startsWith('/login/') && issuerPath(plain) !== undefined);
 }
 
-/** One trailing slash is ignored. */
+/** Returns a path without one trailing slash. */
 export function withoutTrailingSlash(path: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** The content of a health report. */
+/** The options of a health report. */
 export interface HealthQuery {
   readonly verbose: boolean;
   readonly exclude: readonly string[];
-  /** When false, the report says which checks fail, but not why: problems name hosts, users and files. */
+  /** When false, the report says which checks fail, but not why, because problems name hosts, users and files. */
   readonly hasReasons: boolean;
 }
 
 /**
- * The health report of `/livez`, `/readyz` and `/healthz`: `ok`, or one line per check with `verbose` or when a check
- * fails.
+ * Returns the health report of `/livez`, `/readyz` or `/healthz`: `ok`, or one line for each check if `verbose` is set
+ * or a check fails.
  */
 export function healthReport(name: string, checks: readonly HealthCheck[], query: HealthQuery): HealthReport {
   const { verbose, exclude, hasReasons } = query;

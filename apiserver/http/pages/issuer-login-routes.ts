@@ -32,8 +32,8 @@ const problems: Readonly<Record<LoginFailureReason, string>> = {
 };
 
 /**
- * `/login/oidc/<name>` leads a browser to the page of an issuer, and the issuer sends it back to
- * `/login/oidc/<name>/callback`. Neither path needs a credential. Returns undefined for all other paths.
+ * Handles the login at an identity provider. `/login/oidc/<name>` redirects a browser to the provider, which redirects
+ * it back to `/login/oidc/<name>/callback`. Neither path needs a credential. Returns undefined for all other paths.
  */
 export function answerIssuerLogin(context: Context, parts: IssuerLoginRouteParts): Promise<void> | undefined {
   const path = issuerPath(withoutTrailingSlash(context.path));
@@ -66,7 +66,7 @@ async function comeBack(context: Context, parts: IssuerLoginRouteParts, { provid
   const sealed = readLoginCookie(context.get('Cookie'), isSecure);
   const address = addressBlock(proxies.addressOf(context));
   const { querystring } = context;
-  // The login ends here, whether it succeeds or fails, so its cookie is deleted.
+  // This request ends the login, whether it succeeds or fails, so the login's cookie is deleted.
   if (sealed !== undefined) context.set('Set-Cookie', loginCookie('', isSecure));
   try {
     const { secret, next } = await people.issuers.finish({ provider, querystring, sealed, address });
@@ -83,7 +83,10 @@ function nextOf({ query: { next } }: Context): string {
   return localPath(typeof next === 'string' ? next : '');
 }
 
-/** Shows the login page with the reason, in words of this server alone: what the issuer or the browser sent is not repeated. */
+/**
+ * Shows the login page with the reason. The page has only texts of this server, and repeats no text that the provider
+ * or the browser sent.
+ */
 function refuse(
   context: Context,
   { refusals, logger, people }: IssuerLoginRouteParts,

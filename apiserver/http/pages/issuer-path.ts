@@ -1,4 +1,4 @@
-/** A path of the login at an issuer. */
+/** A path of the login at an identity provider. */
 export interface IssuerPath {
   /** The name of the provider. */
   readonly provider: string;
@@ -7,7 +7,7 @@ export interface IssuerPath {
 
 const form = /^\/login\/oidc\/([a-z0-9-]{1,63})(\/callback)?$/;
 
-/** Returns undefined for other paths. */
+/** Parses a path of the login at an identity provider. Returns undefined for other paths. */
 export function issuerPath(path: string): IssuerPath | undefined {
   const [, provider, callback] = form.exec(path) ?? [];
   return provider === undefined ? undefined : { provider, isCallback: callback !== undefined };

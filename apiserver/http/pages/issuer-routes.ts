@@ -8,8 +8,8 @@ import { withoutTrailingSlash } from './health.ts';
 const jwksType = 'application/jwk-set+json';
 
 /**
- * The discovery document and the public keys, by which others verify tokens of service accounts. A DELETE of the keys
- * replaces them.
+ * Serves the discovery document and the public keys, with which other programs verify tokens of service accounts. A
+ * DELETE of the keys replaces them.
  */
 export function issuerRoutes(issuer: AccountIssuer): Middleware {
   const documents = new Map<string, { readonly type: string; readonly read: () => object | Promise<object> }>([
@@ -25,15 +25,15 @@ export function issuerRoutes(issuer: AccountIssuer): Middleware {
     if (context.method === 'DELETE' && found.type === jwksType) return deleteKeys(context, issuer);
     requireRead(context);
     context.set('Content-Type', found.type);
-    // Verifiers may cache the keys for an hour; after that, they find a new key.
+    // Clients may cache the keys for an hour. After that, they see a new key.
     context.set('Cache-Control', 'public, max-age=3600');
     context.body = Buffer.from(JSON.stringify(await found.read()));
   };
 }
 
 /**
- * Deletes the signing keys, after a leak: all tokens of service accounts become void, and the next one is signed by a
- * new key.
+ * Deletes the signing keys, for example after a leak. All tokens of service accounts become invalid, and the next token
+ * is signed by a new key.
  */
 async function deleteKeys(context: Context, issuer: AccountIssuer): Promise<void> {
   await issuer.keys.deleteAll();

@@ -2,15 +2,20 @@
 export interface LoginPageState {
   /** The path that the browser requested before the login. */
   readonly next: string;
-  /** The way from the page that is shown to the server's root, such as `../`, since a proxy may add a prefix to the path. */
+  /**
+   * The relative path from the page to the server's root, such as `../`, since a proxy may add a prefix to the path.
+   */
   readonly root: string;
   /** The reason why the last attempt failed. */
   readonly problem?: string;
-  /** The issuers at which a person can log in. */
+  /** The identity providers at which a person can log in. */
   readonly providers: readonly { readonly name: string; readonly displayName: string }[];
 }
 
-/** The page on which a person logs in. Style and script are files of their own, so that nothing inline has to be allowed. */
+/**
+ * Returns the page on which a person logs in. Its style and its script are separate files, so that its policy need not
+ * allow inline code.
+ */
 export function loginPage({ next, root, problem, providers }: LoginPageState): string {
   const head = `\n    <script src="${root}login/login.js" defer></script>`;
   const hidden = `<input name="next" type="hidden" value="${escapeHtml(next)}">`;
@@ -34,8 +39,8 @@ export function loginPage({ next, root, problem, providers }: LoginPageState): s
 }
 
 /**
- * Returns a link, and not a button of the form: the policy of the page restricts forms, and the redirects that follow
- * them, to this server.
+ * Returns the link to a provider. It is not a button of the form, because the page's policy allows forms, and the
+ * redirects that follow them, only to this server.
  */
 function link(
   { name, displayName }: LoginPageState['providers'][number],
@@ -46,8 +51,8 @@ function link(
 }
 
 /**
- * The page that continues after a login at an issuer. A redirect does not work: it is part of the navigation that the
- * issuer's page began, and browsers send no session cookie with it.
+ * Returns the page that continues after a login at a provider. A redirect does not work: it is a part of the navigation
+ * that the provider's page began, and browsers send no session cookie with such a request.
  */
 export function continuePage({ next, root }: Pick<LoginPageState, 'next' | 'root'>): string {
   const href = escapeHtml(root + next.slice(1));
@@ -98,7 +103,10 @@ summary { cursor: pointer; margin-bottom: 1rem; }
 p { margin: 0; padding: 0.5rem; border-left: 0.3rem solid crimson; }
 `;
 
-/** Browsers send no fragment, so the page adds it to the path that the person wanted. */
+/**
+ * The script of the login page. Browsers do not send the fragment of a URL, so the script adds it to the path that the
+ * person wanted.
+ */
 export const loginScript = `const inputs = document.querySelectorAll('input[name=next]');
 for (const next of inputs) if (location.hash !== '' && !next.value.includes('#')) next.value += location.hash;
 for (const link of document.querySelectorAll('a.provider')) {

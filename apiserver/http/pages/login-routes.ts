@@ -27,7 +27,7 @@ export interface LoginParts {
   readonly logger: Logger;
 }
 
-/** These bodies come from unknown clients, so they must be small. */
+/** The maximum number of bytes of a login's body. It is small, because unknown clients send these bodies. */
 const maxLoginBytes = 8192;
 
 const formType = 'application/x-www-form-urlencoded';
@@ -40,8 +40,8 @@ const files: Readonly<Record<string, { readonly type: string; readonly text: str
 };
 
 /**
- * `/login` and `/logout`, which need no credential. POST of `{user, password}` or `{token}` begins a session and sets its
- * cookie; the response to a form is a page, and the response to JSON is a status.
+ * Serves `/login` and `/logout`, which need no credential. A POST of `{user, password}` or `{token}` begins a session,
+ * and sets its cookie. The response to a form is a page, and the response to JSON is a Status.
  */
 export function loginRoutes(parts: LoginParts): Middleware {
   return async function answerLogin(context, next) {
@@ -140,7 +140,7 @@ async function logOut(context: Context, { people, proxies }: LoginParts): Promis
   leadOn(context, isForm ? '/login' : undefined);
 }
 
-/** 303: the browser asks for the next page with GET. */
+/** Sends a 303, after which the browser gets the page at `next`; without `next`, sends a 204. */
 function leadOn(context: Context, next: string | undefined): void {
   if (next === undefined) {
     context.status = 204;
@@ -152,7 +152,7 @@ function leadOn(context: Context, next: string | undefined): void {
   context.body = '';
 }
 
-/** The path that the person wants, and the credential. */
+/** The body of a login: the path that the person wants, and the credential. */
 type ReadLogin = { readonly next: string } & (
   { readonly user: string; readonly password: string } | { readonly token: string }
 );
@@ -175,7 +175,7 @@ async function readLogin(context: Context, { bodies }: LoginParts, isForm: boole
   return { user: user.trim().toLowerCase().slice(0, 253), password, next: localPath(next) };
 }
 
-/** Refuses a body that is too large before it is read. */
+/** Refuses a body that is too large, before the body is read. */
 function checkSize(context: Context): void {
   const length = Number(context.get('Content-Length') || 'NaN');
   if (length <= maxLoginBytes && context.get('Content-Encoding') === '') return;
@@ -188,7 +188,7 @@ function parseJson(text: string): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text);
     if (isJsonObject(value)) return value;
   } catch {
-    // An error of JSON.parse quotes the text, which has the password.
+    // The error of JSON.parse is left out, because it quotes the text, which contains the password.
   }
   throw new ApiError('BadRequest', 'the login must be a JSON object with user and password, or token');
 }

@@ -8,7 +8,10 @@ import { withoutTrailingSlash } from './health.ts';
 import { firstOf } from '../request/query.ts';
 import { homeostatVersion } from './version.ts';
 
-/** The document at a hash never changes. It is `private`, because a shared cache does not check permissions. */
+/**
+ * The Cache-Control of a document whose URL has its hash, so that it never changes. It is `private`, because a shared
+ * cache does not check permissions.
+ */
 const foreverByHash = 'private, max-age=31536000, immutable';
 
 export interface OpenApiParts {
@@ -17,9 +20,9 @@ export interface OpenApiParts {
 }
 
 /**
- * `/openapi/v3`, the documents that it links, `/openapi/v2` and `/openapi.json`. Always JSON: clients that prefer
- * protobuf read it as well. Clients that read only protobuf (kubectl up to 1.28 for v2) get an empty document, with
- * which they work.
+ * Serves `/openapi/v3`, the documents to which it links, `/openapi/v2` and `/openapi.json`. They are always JSON, which
+ * clients that prefer protobuf can read, too. Clients that read only protobuf (kubectl up to 1.28, for v2) receive an
+ * empty document, and work with it.
  */
 export function openApiRoutes({ models, endpointRoutes }: OpenApiParts): Middleware {
   const documents = new OpenApiDocuments({
@@ -46,7 +49,10 @@ function readsProtobufAlone(accept: string): boolean {
   return accept.includes('proto-openapi.spec.v2') && !/json|\*\/\*/.test(accept);
 }
 
-/** Sends another type than the requested one, because Go cannot parse the @ in the requested one. */
+/**
+ * Sends an empty protobuf document. Its Content-Type is not the requested one, because Go cannot parse the @ in that
+ * type.
+ */
 function sendEmptyProtobuf(context: Context): void {
   requireRead(context);
   context.set('Cache-Control', 'no-cache, private');
@@ -58,7 +64,7 @@ async function sendDocument(context: Context, path: string, document: ServedDocu
   const { hash } = document;
   const asked = firstOf(context.query, 'hash');
   if (asked !== undefined && asked !== hash) {
-    // Browsers must not cache the redirect: two cached redirects could point to each other, and loop.
+    // Browsers must not cache the redirect, because two cached redirects could point to each other and form a loop.
     context.set('Cache-Control', 'no-cache, private');
     context.redirect(`${path}?hash=${hash}`);
     context.status = 301;

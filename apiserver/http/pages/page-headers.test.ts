@@ -32,7 +32,7 @@ describe('the headers of pages', () => {
       .headers;
   }
 
-  it('allow nothing inline, no other site and no frame', async () => {
+  it('allow no inline code, no other site and no frame', async () => {
     const headers = await headersOf('/page');
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).to.include("default-src 'self'").and.include("frame-ancestors 'none'");
@@ -46,7 +46,7 @@ describe('the headers of pages', () => {
     expect((await headersOf('/json')).get('content-security-policy')).to.equal(null);
   });
 
-  it('require TLS when the server has TLS, except for names of this machine', async () => {
+  it('require TLS when the server has TLS, except for loopback names', async () => {
     const secure = { 'x-forwarded-proto': 'https' };
     expect((await headersOf('/page', secure)).get('strict-transport-security')).to.equal(null);
     const app = new Koa();

@@ -11,7 +11,10 @@ const inert = new Set([
   'text/event-stream',
 ]);
 
-/** A page may use files of this server only: nothing inline runs, no other site is contacted, no page may frame it. */
+/**
+ * The Content-Security-Policy of pages. A page may use only files of this server. It may neither run inline code nor
+ * contact another site, and no page may frame it.
+ */
 export const pagePolicy: string = [
   "default-src 'self'",
   "img-src 'self' data: blob:",
@@ -22,10 +25,16 @@ export const pagePolicy: string = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** A year, in seconds. It does not include subdomains, which may be other servers. */
+/**
+ * The value of Strict-Transport-Security: a year, in seconds. It does not include subdomains, which may be other
+ * servers.
+ */
 const strictTransport = 'max-age=31536000';
 
-/** All servers that a person runs on the machine share the loopback names, and some of them may have no TLS. */
+/**
+ * Matches a Host header with a loopback name, for which TLS is not required: all servers on the machine have these
+ * names, and some may have no TLS.
+ */
 const loopback = /^(localhost|127\.0\.0\.1|\[::1\])(:|$)/i;
 
 /** Gives each page the headers that protect it, unless its route has set them. */

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import { continuePage, loginPage, loginPolicy } from './login-page.ts';
 import type { LoginPageState } from './login-page.ts';
 
-/** The longest path to which a browser is sent after the login. */
+/** The maximum length of a path to which a browser is sent after the login. */
 const maxNextLength = 2000;
 
 /** Responds with the login page. */
@@ -15,7 +15,7 @@ export function sendContinuePage(context: Context, next: string): void {
   sendPage(context, 200, continuePage({ next, root: rootOf(context) }));
 }
 
-/** The relative way from the path of the request to the server's root; relative to `/a/b` it is `../`. */
+/** Returns the relative path from the path of the request to the server's root, such as `../` for `/a/b`. */
 export function rootOf({ path }: Context): string {
   return '../'.repeat(path.split('/').length - 2) || './';
 }
@@ -25,12 +25,12 @@ function sendPage(context: Context, status: number, html: string): void {
   context.set('Content-Type', 'text/html; charset=utf-8');
   context.set('Cache-Control', 'no-store');
   context.set('Content-Security-Policy', loginPolicy);
-  // The value is not `no-referrer`, with which browsers send `Origin: null` with the form.
+  // The value is not `no-referrer`, because browsers would then send `Origin: null` with the form.
   context.set('Referrer-Policy', 'same-origin');
   context.body = Buffer.from(html);
 }
 
-/** True for a request that a person in a browser made, and not a script: its response is shown. */
+/** True for a request whose response a browser shows as a page, unlike the request of a script. */
 export function isPageRequest(context: Context): boolean {
   const { method } = context;
   if (method !== 'GET' && method !== 'HEAD') return false;

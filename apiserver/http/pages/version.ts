@@ -2,8 +2,8 @@
 export const homeostatVersion = '0.1.0';
 
 /**
- * `GET /version`. A kubectl dispatcher chooses the version of kubectl by `minor`, and needs a semantic version: the
- * server has the API of Kubernetes 1.32.
+ * The response to `GET /version`: the version of Kubernetes whose API the server has, 1.32. A kubectl dispatcher
+ * chooses the version of kubectl by `minor`, and needs a semantic version.
  */
 export const serverVersion: Readonly<Record<string, string>> = Object.freeze({
   major: '1',

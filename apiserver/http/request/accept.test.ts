@@ -16,7 +16,8 @@ describe('negotiate', () => {
     ['APPLICATION/YAML', 'yaml'],
   ];
   for (const [header, format] of cases) {
-    it(`answers ${String(header)} with ${format}`, () => expect(negotiate(header, offered)).to.deep.equal({ format }));
+    it(`returns the format ${format} for ${String(header)}`, () =>
+      expect(negotiate(header, offered)).to.deep.equal({ format }));
   }
 
   for (const header of [
@@ -49,7 +50,7 @@ describe('negotiate', () => {
     ['application/json;as=__proto__;v=v1;g=x,application/json', { format: 'json' }],
   ];
   for (const [header, accepted] of shaped) {
-    it(`returns for ${header} ${JSON.stringify(accepted)} where tables are offered`, () => {
+    it(`returns ${JSON.stringify(accepted)} for ${header}, if the response can be a Table`, () => {
       expect(negotiate(header, offered, shapes)).to.deep.equal(accepted);
     });
   }
@@ -62,7 +63,7 @@ describe('negotiate', () => {
 });
 
 describe('wantsProblem', () => {
-  it('is true for a client that accepts RFC 9457', () => {
+  it('is true for a client that accepts the format of RFC 9457', () => {
     expect(wantsProblem('application/json, application/problem+json')).to.equal(true);
     expect(wantsProblem('application/problem+json;q=0')).to.equal(false);
     expect(wantsProblem('*/*')).to.equal(false);

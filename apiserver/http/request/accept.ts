@@ -10,8 +10,8 @@ import { firstOf, quote } from './query.ts';
 import type { QueryParameters } from './query.ts';
 
 /**
- * The formats of responses. `problem` is JSON for objects and RFC 9457 for errors, `sse` is for watches, `protobuf` for clients that
- * accept nothing else.
+ * The formats of responses. `problem` is JSON for objects and RFC 9457 for errors. `sse` is for watches, and `protobuf`
+ * for clients that accept no other format.
  */
 export type ResponseFormat = 'json' | 'yaml' | 'problem' | 'sse' | 'protobuf';
 
@@ -27,7 +27,7 @@ const formatsByType: Readonly<Record<string, ResponseFormat>> = {
 
 const maxAcceptLength = 1024;
 
-/** A range of an Accept header; `shape`, such as `table.v1.meta.k8s.io`, requests another form of the response. */
+/** A range of an Accept header. `shape`, such as `table.v1.meta.k8s.io`, requests another form of the response. */
 interface Range {
   readonly format: ResponseFormat;
   readonly shape?: string;
@@ -40,15 +40,15 @@ export interface Accepted<T> {
   readonly shape?: T;
 }
 
-// Caches parsed headers: clients send the same few again and again.
+// This is a cache of parsed headers, because clients send the same few headers again and again.
 const known = new LruCache<string, { readonly found: readonly Range[] }>({ maxEntries: 128 });
 
 const plainJson: Accepted<never> = { format: 'json' };
 
 /**
- * Returns the first media type that client and server both support, by quality, then by the client's order. `shapes`
- * are the forms that this response can have, in JSON only; their keys are `<as>.<v>.<g>` in lower case. Refuses the
- * request with 406 when there is no such type.
+ * Returns the first media type that client and server both support, by quality, then in the client's order. `shapes`
+ * are the forms that this response can have, only in JSON; their keys are `<as>.<v>.<g>` in lower case. Throws a 406
+ * when there is no such type.
  */
 export function negotiate<T = never>(
   header: string | undefined,
@@ -129,7 +129,7 @@ const tables: Shapes = {
   'table.v1beta1.meta.k8s.io': { kind: 'Table', version: 'v1beta1' },
 };
 
-// The forms of a single object, and of the object in each watch event.
+// These are the forms of a single object, and of the object in each watch event.
 const objectShapes: Shapes = {
   ...tables,
   'partialobjectmetadata.v1.meta.k8s.io': { kind: 'Metadata', version: 'v1' },
@@ -151,8 +151,8 @@ export interface ViewRequest {
 }
 
 /**
- * Reads the format of a response, and the form that the client requested, if any. 406 when client and server have no
- * format in common.
+ * Returns the format of the response, and the form that the client requested, if any. Throws a 406 when client and
+ * server have no format in common.
  */
 export function readView(
   { headers, query }: Context,

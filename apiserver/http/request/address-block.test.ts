@@ -16,5 +16,5 @@ describe('the addresses that count as one client', () => {
     '': '',
   };
   for (const [address, block] of Object.entries(blocks))
-    it(`of "${address}" are ${block}`, () => expect(addressBlock(address)).to.equal(block));
+    it(`include "${address}" in the block ${block}`, () => expect(addressBlock(address)).to.equal(block));
 });

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
 
 /**
- * The block of addresses that counts as one client: an IPv4 address, or the /64 of an IPv6 address, which one customer
- * of a network owns as a whole. An IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv4.
+ * Returns the block of addresses that counts as one client: an IPv4 address, or the /64 network of an IPv6 address,
+ * because one customer usually owns all of it. An IPv4-mapped address (`::ffff:10.0.0.1`) counts as IPv4.
  */
 export function addressBlock(address: string): string {
   if (!isIPv6(address)) return address;
@@ -14,7 +14,7 @@ export function addressBlock(address: string): string {
   return `${groups.slice(0, 4).map(hexOf).join(':')}::/64`;
 }
 
-/** The eight groups of an address, whatever its notation. */
+/** Returns the eight groups of an IPv6 address, whatever its notation. */
 function groupsOf(address: string): readonly number[] {
   const [unzoned = ''] = address.split('%');
   const [left = '', right] = unzoned.split('::');

@@ -5,7 +5,7 @@ import { parseRevision } from '../../registry/history/revisions.ts';
 import { allOf, choiceOf, firstOf, integerOf, refuse } from './query.ts';
 import type { QueryParameters } from './query.ts';
 
-/** Selection and order of a list or watch. 400 for invalid values. */
+/** Returns the selectors and the order of a list or watch. Throws a 400 for invalid values. */
 export function readSelection(query: QueryParameters): Pick<ListRequest, 'labelSelector' | 'fieldSelector'> {
   return {
     labelSelector: parseLabelSelector(allOf(query, 'labelSelector')),
@@ -13,7 +13,7 @@ export function readSelection(query: QueryParameters): Pick<ListRequest, 'labelS
   };
 }
 
-/** All parameters of a list (objects-and-http "Lists"). */
+/** Returns all parameters of a list (objects-and-http "Lists"). */
 export function readListOptions(query: QueryParameters): ListRequest {
   const page = readPage(query);
   const chunk = readChunk(query);
@@ -40,7 +40,7 @@ function readChunk(query: QueryParameters): ListRequest['chunk'] {
   return { limit: limit ?? 0, ...(token === undefined ? {} : { token }) };
 }
 
-/** A negative limit means no limit, as with kube-apiserver. */
+/** Returns the limit of a list. A negative limit means no limit, as in kube-apiserver. */
 function readLimit(query: QueryParameters): number | undefined {
   return /^-\d{1,15}$/.test(firstOf(query, 'limit') ?? '') ? 0 : integerOf(query, 'limit', 0);
 }
@@ -59,7 +59,8 @@ function readMatch(query: QueryParameters, resourceVersion: string | undefined):
     throw new ApiError('BadRequest', 'specifying resource version is not allowed when using continue');
   }
   if (resourceVersion !== undefined) parseRevision(resourceVersion);
-  // Kubernetes' legacy rule: a limit with a resourceVersion and no match means exactly that revision.
+  // By a legacy rule of Kubernetes, a limit with a resourceVersion and without resourceVersionMatch means exactly that
+  // revision.
   const legacyExact = firstOf(query, 'limit') !== undefined && resourceVersion !== undefined && resourceVersion !== '0';
   if (match === undefined) return legacyExact && readLimit(query) !== 0 ? { exact: true } : {};
   const forbidden = forbiddenMatch(match, resourceVersion, token);

@@ -15,8 +15,8 @@ import { auditNotesOf } from './request-state.ts';
 const objectTypes = ['application/json', 'application/yaml'];
 
 /**
- * The request's object, in JSON or YAML, or as its kind's `message` in protobuf. A missing Content-Type counts as JSON,
- * since `kubectl replace --raw` sends none.
+ * Reads the object in a request's body: in JSON or YAML, or as the `message` of its kind in protobuf. A missing
+ * Content-Type counts as JSON, since `kubectl replace --raw` sends none.
  */
 export function readObjectBody(context: Context, bodies: BodyCodec, message?: Message): Promise<BodySource> {
   const type = readContentType(context.headers['content-type']);
@@ -26,7 +26,7 @@ export function readObjectBody(context: Context, bodies: BodyCodec, message?: Me
   throw unsupported(message === undefined ? objectTypes : [...objectTypes, protobufType]);
 }
 
-/** The request's body in a known format. */
+/** Receives the body of a request, and decodes it in a known format. */
 export async function receiveBody(context: Context, bodies: BodyCodec, format: BodyFormat): Promise<BodySource> {
   const { outgoing: res, audited } = context.state;
   const bytes = await readBody({ req: context.req, res }, bodies.memory);
@@ -36,12 +36,15 @@ export async function receiveBody(context: Context, bodies: BodyCodec, format: B
   return body;
 }
 
-/** The object of a server-side apply, in YAML or JSON. */
+/** Reads the object of a server-side apply, in YAML or JSON. */
 export async function readAppliedBody(context: Context, bodies: BodyCodec): Promise<BodySource> {
   return receiveBody(context, bodies, 'applied');
 }
 
-/** A body of unknown format: JSON unless its type is YAML or protobuf; undefined when it is empty. */
+/**
+ * Reads a body that may be absent. Its format is JSON, unless its Content-Type is YAML or protobuf. undefined when it
+ * is empty.
+ */
 export async function readOptionalBody(context: Context, bodies: BodyCodec, message: Message): Promise<unknown> {
   const type = readContentType(context.headers['content-type']);
   const isProtobuf = type === protobufType;
@@ -62,7 +65,7 @@ export function unsupported(accepted: readonly string[]): ApiError {
   return new ApiError('UnsupportedMediaType', message);
 }
 
-/** Kinds for which standard clients have their own types. */
+/** The kinds for which standard clients have their own types. */
 const typedKinds: ReadonlySet<string> = new Set([
   ...builtinKinds.map(nameOf),
   ...reviewKinds.map(nameOf),
@@ -75,8 +78,8 @@ export function isTypedKind(model: Pick<ModelDescriptor, 'group' | 'kind'>): boo
 }
 
 /**
- * The body of a write of a typed kind. Its apiVersion and kind are taken from the path as in Kubernetes: typed clients
- * omit them, since the method that they call implies both. Objects of all other kinds must state them.
+ * Returns the body of a write of a typed kind, completed by apiVersion and kind from the path, as in Kubernetes. Typed
+ * clients omit both, since the method that they call implies them. Objects of all other kinds must have them.
  */
 export function typedBody({ model, apiVersion }: Pick<Resource, 'model' | 'apiVersion'>, body: BodySource): BodySource {
   const completed = (): unknown => {

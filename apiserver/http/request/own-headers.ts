@@ -11,13 +11,19 @@ import { quote } from './query.ts';
 
 type WithHeaders = Pick<Context, 'headers'>;
 
-/** Returns the leader in whose name a request writes. Throws ApiError BadRequest for a header that cannot be parsed. */
+/**
+ * Returns the leader for which a request writes; undefined without the header. Throws ApiError BadRequest for a header
+ * that cannot be parsed.
+ */
 export function readLeader(context: WithHeaders): LeaderEpoch | undefined {
   const form = '<namespace>/<name>/<uid>/<transitions> of a Lease';
   return readHeader(context, leaderHeader, { title: 'Homeostat-Leader', parse: parseLeaderEpoch, form });
 }
 
-/** The preconditions of a PATCH. Throws ApiError BadRequest for a header that cannot be parsed. */
+/**
+ * Returns the preconditions of a PATCH; undefined without the header. Throws ApiError BadRequest for a header that
+ * cannot be parsed.
+ */
 export function readPreconditionsHeader(context: WithHeaders): Preconditions | undefined {
   const form = 'uid=<uid>, resourceVersion=<revision>, or both with & between them';
   const title = 'Homeostat-Preconditions';

@@ -14,8 +14,8 @@ export const patchTypes: readonly string[] = [
 ];
 
 /**
- * Reads a patch by its media type. A strategic merge patch without directives counts as a merge patch. A 415 lists the
- * types that the path `takes`.
+ * Reads a patch by its media type. A strategic merge patch without directives counts as a merge patch. For another
+ * type, throws a 415 that lists `takes`, the types that the path accepts.
  */
 export async function readPatch(context: Context, bodies: BodyCodec, takes: readonly string[]): Promise<PatchBody> {
   const type = readContentType(context.headers['content-type']);

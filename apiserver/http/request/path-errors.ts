@@ -11,7 +11,7 @@ const methodsOfVerbs: Readonly<Record<'collection' | 'object', Readonly<Record<s
   object: { get: ['GET', 'HEAD'], update: ['PUT'], patch: ['PATCH'], delete: ['DELETE'] },
 };
 
-/** 405 for a path of a kind. */
+/** Returns a 405 for a path of a kind. */
 export function methodNotAllowed(context: Context, model: ModelDescriptor): ApiError {
   const { group, plural } = model;
   const details = { group, kind: plural };
@@ -22,12 +22,12 @@ export function methodNotAllowed(context: Context, model: ModelDescriptor): ApiE
   );
 }
 
-/** 405 for any other path. */
+/** Throws a 405 for any other path. */
 export function refuseMethod(context: Context, allowed: readonly string[]): never {
   throw notAllowed(context, { on: clip(context.path), allowed });
 }
 
-/** The error lists the allowed methods, as RFC 9110, 15.5.6 requires. */
+/** Returns a 405 that lists the allowed methods, as RFC 9110, 15.5.6 requires. */
 function notAllowed(
   context: Context,
   { on, allowed }: { readonly on: string; readonly allowed: readonly string[] },
@@ -48,12 +48,12 @@ function allowedAt(path: string, model: ModelDescriptor): readonly string[] {
   return Object.entries(methods).flatMap(([verb, of]) => (verbs.includes(verb) ? of : []));
 }
 
-/** 404 for an unknown path. */
+/** Returns a 404 for an unknown path. */
 export function pathNotFound(): ApiError {
   return new ApiError('NotFound', 'the server could not find the requested resource');
 }
 
-/** 400 for a body whose field contradicts the path. */
+/** Returns a 400 for a body with a field that contradicts the path. */
 export function contradictsPath(field: string, value: unknown, expected: string): ApiError {
   const given = typeof value === 'string' ? clip(value) : '';
   return badRequest(`${field}: the body has "${given}", but the path has "${expected}"`);

@@ -3,35 +3,41 @@ import type { CauseReason } from '@homeostat/controller-runtime/api';
 import type { Context } from 'koa';
 import { invalidOptions } from '../../registry/object/resource-errors.ts';
 
-/** Parameters as koa parses them: a repeated one becomes an array. */
+/** The parameters of a query, as koa parses them: the values of a repeated parameter become an array. */
 export type QueryParameters = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Returns the parameters of a request, parsed once: koa looks them up by the whole query each time. */
+/**
+ * Returns the parameters of a request. They are parsed once and kept, because koa looks them up by the whole query at
+ * each call.
+ */
 export function queryOf(context: Context): QueryParameters {
   const { state } = context;
   state.query ??= context.query;
   return state.query;
 }
 
-/** The first value; undefined when absent or empty. */
+/** Returns the first value of a parameter; undefined when it is absent or empty. */
 export function firstOf(query: QueryParameters, name: string): string | undefined {
   const value = query[name];
   const first = typeof value === 'object' ? value[0] : value;
   return first === '' ? undefined : first;
 }
 
-/** Every value of a parameter that may be repeated. */
+/** Returns all values of a parameter that may be repeated. */
 export function allOf(query: QueryParameters, name: string): readonly string[] {
   const value = query[name];
   if (value === undefined) return [];
   return typeof value === 'string' ? [value] : value;
 }
 
-/** A whole number of at least `least`; undefined when absent. Anything else is a 400 that names the parameter. */
+/**
+ * Returns a parameter that is a whole number of at least `least`; undefined when it is absent. For any other value,
+ * throws a 400 that names the parameter.
+ */
 export function integerOf(query: QueryParameters, name: string, least: number): number | undefined {
   const text = firstOf(query, name);
   if (text === undefined) return undefined;
-  // At most 15 digits: no list needs more, and JavaScript holds such numbers exactly.
+  // A number has at most 15 digits, because no list needs more, and JavaScript represents such numbers exactly.
   if (!/^\d{1,15}$/.test(text) || Number(text) < least) {
     const message = `${name}: Invalid value: ${quote(text)}: must be a whole number from ${least}, of at most 15 digits`;
     throw new ApiError('BadRequest', message);
@@ -39,7 +45,10 @@ export function integerOf(query: QueryParameters, name: string, least: number): 
   return Number(text);
 }
 
-/** `true`, `false`, `1`, `0` (422 otherwise); undefined when absent. */
+/**
+ * Returns a parameter that is `true`, `false`, `1` or `0`; undefined when it is absent. Throws a 422 for any other
+ * value.
+ */
 export function booleanOf(query: QueryParameters, name: string, options: string): boolean | undefined {
   const text = firstOf(query, name)?.toLowerCase();
   if (text === undefined) return undefined;
@@ -51,7 +60,10 @@ export function booleanOf(query: QueryParameters, name: string, options: string)
   });
 }
 
-/** One of the supported values (422 otherwise); undefined when absent. */
+/**
+ * Returns a parameter that is one of the supported values; undefined when it is absent. Throws a 422 for any other
+ * value.
+ */
 export function choiceOf<T extends string>(
   query: QueryParameters,
   choice: { name: string; supported: readonly T[]; options: string },
@@ -68,19 +80,19 @@ export function choiceOf<T extends string>(
   });
 }
 
-/** The 422 of Kubernetes' own parameters (`ListOptions.meta.k8s.io "" is invalid: …`). */
+/** Returns the 422 for a wrong value of one of Kubernetes' parameters (`ListOptions.meta.k8s.io "" is invalid: …`). */
 export function refuse(options: string, field: string, cause: { reason: CauseReason; message: string }): ApiError {
   return invalidOptions(options, { ...cause, field });
 }
 
-/** A client's value, quoted and shortened for an error message. */
+/** Returns a client's value, quoted and shortened for an error message. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 64 ? `${text.slice(0, 64)}…` : text);
 }
 
 /**
- * Refuses a query that is not percent-encoded UTF-8 (400). A lenient parser keeps `%zz` as text, and a mistyped
- * `fieldSelector=name!=%zz` would then select every object, on DELETE as well.
+ * Throws a 400 for a query that is not percent-encoded UTF-8. A lenient parser would keep `%zz` as text. A mistyped
+ * `fieldSelector=name!=%zz` would then select every object, even in a DELETE.
  */
 export function checkQueryEncoding({ querystring }: Pick<Context, 'querystring'>): void {
   if (querystring.includes('%') && !isDecodable(querystring)) throw malformed(querystring);

@@ -5,7 +5,7 @@ import type { TrustedProxies } from './trusted-proxies.ts';
 const linesPerMinute = 10;
 const minuteMs = 60_000;
 
-/** The length of a path in a log line: clients choose paths. */
+/** The maximum length of a path in a log line, because clients choose the paths. */
 const maxPathLength = 200;
 
 export interface RefusalLogParts {
@@ -15,7 +15,8 @@ export interface RefusalLogParts {
 }
 
 /**
- * Logs refused requests in short lines, at most ten a minute; each line has the number of refusals left out before it.
+ * Logs refused requests in short lines, at most ten a minute. Each line has the number of refusals that were left out
+ * before it.
  */
 export class RefusalLog {
   readonly #parts: RefusalLogParts;
@@ -27,7 +28,9 @@ export class RefusalLog {
     this.#parts = parts;
   }
 
-  /** Logs the client and the reason, and nothing secret: no header, no query. */
+  /**
+   * Logs the client, the path and the reason. It logs neither headers nor the query, because these may contain secrets.
+   */
   note(context: Context, message: string): void {
     const { logger, clock, proxies } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -47,7 +50,7 @@ export class RefusalLog {
   }
 }
 
-/** A path in a form that is safe to log. */
+/** Returns a path, shortened for a log line. */
 export function shortPath(path: string): string {
   return path.length <= maxPathLength ? path : `${path.slice(0, maxPathLength)}…`;
 }

@@ -14,18 +14,18 @@ export interface RequestGrant {
 }
 
 /**
- * Data for a request's audit entry, which the parts that handle the request add. All fields exist from the beginning,
- * as in {@link RequestState}, which has the reason.
+ * The data for a request's audit entry, which the handlers of the request add. All fields exist from the beginning, for
+ * the reason that {@link RequestState} gives.
  */
 export interface AuditNotes {
   decision: Decision | undefined;
-  /** The user that a client names at a login, whether or not the login succeeds. */
+  /** The user that a client names at a login, even if the login fails. */
   claimedUser: UserInfo | undefined;
   body: BodySource | undefined;
   annotations: Readonly<Record<string, string>> | undefined;
 }
 
-/** A request while it is audited. */
+/** The state of an audited request. */
 export interface AuditedRequest {
   readonly notes: AuditNotes;
   readonly receivedMs: number;
@@ -33,17 +33,21 @@ export interface AuditedRequest {
 }
 
 /**
- * The data about a request; the functions that read and write a field explain it. All fields exist from the beginning,
- * because each property that is added to an object later changes its hidden class.
+ * The data about a request. The functions that read or write a field explain it. All fields exist from the beginning,
+ * because a property that is added to an object later changes the object's hidden class in V8.
  */
 interface RequestState {
   id: string;
-  /** Node's response, for code that only follows its progress. Code that changes or writes it uses `context.res`. */
+  /** Node's response, for code that only observes it. Code that changes or writes the response uses `context.res`. */
   readonly outgoing: ServerResponse;
-  /** `null` when the path cannot be an object's; undefined before the path has been parsed. */
+  /**
+   * The parsed path. `null` when it is not the path of an object or a collection; undefined before it has been parsed.
+   */
   path: ResourcePath | null | undefined;
   asked: Attributes | undefined;
-  /** Set once the kind of the path is found, so that no client can invent the labels of a metric. */
+  /**
+   * The path, once its kind has been found. Metrics take their labels from it, so that clients cannot invent labels.
+   */
   servedPath: ResourcePath | undefined;
   caller: UserInfo | undefined;
   impersonator: UserInfo | undefined;
@@ -51,9 +55,12 @@ interface RequestState {
   query: QueryParameters | undefined;
   isCurrent: boolean;
   audited: AuditedRequest | undefined;
-  /** The name of the object that the request has created. */
+  /** The name of the object that the request created. */
   createdName: string | undefined;
-  /** The warnings of a write that has not succeeded yet: its refusal shows them, too, as Kubernetes' does. */
+  /**
+   * The warnings of a write that has not succeeded yet. If the write is refused, the response shows them, too, as in
+   * Kubernetes.
+   */
   warnings: readonly string[];
 }
 
@@ -63,7 +70,7 @@ declare module 'koa' {
 
 const noWarnings: readonly string[] = [];
 
-/** Returns the state of a request that has just arrived, which replaces koa's. */
+/** Returns the state of a request that has just arrived. It replaces koa's state. */
 export function newState(outgoing: ServerResponse): RequestState {
   return {
     id: '',
@@ -82,7 +89,7 @@ export function newState(outgoing: ServerResponse): RequestState {
   };
 }
 
-/** Notes the user of a request. */
+/** Sets the user of a request. */
 export function setCaller(context: Context, user: UserInfo): void {
   context.state.caller = user;
 }
@@ -99,18 +106,18 @@ export function knownCaller(context: Context): UserInfo | undefined {
   return context.state.caller;
 }
 
-/** Lets a request run as another user; its own is kept for the audit log. */
+/** Lets a request run as another user. Its own user is kept for the audit log. */
 export function setImpersonated(context: Context, user: UserInfo): void {
   context.state.impersonator = callerOf(context);
   setCaller(context, user);
 }
 
-/** Returns the user who sent a request that runs as another; undefined for one that runs as its own. */
+/** Returns the user who sent a request that runs as another user; undefined for a request that runs as its own user. */
 export function impersonatorOf(context: Context): UserInfo | undefined {
   return context.state.impersonator;
 }
 
-/** Returns a function that adds to the annotations of a request's audit entry; undefined when it is not audited. */
+/** Returns a function that adds an annotation to a request's audit entry; undefined when the request is not audited. */
 export function annotatorOf(context: Context): ((key: string, value: string) => void) | undefined {
   const notes = auditNotesOf(context);
   if (notes === undefined) return undefined;
@@ -119,7 +126,7 @@ export function annotatorOf(context: Context): ((key: string, value: string) => 
   };
 }
 
-/** Returns the notes for a request's audit entry; undefined when it is not audited. */
+/** Returns the notes for a request's audit entry; undefined when the request is not audited. */
 export function auditNotesOf(context: Context): AuditNotes | undefined {
   return context.state.audited?.notes;
 }

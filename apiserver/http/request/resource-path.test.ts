@@ -16,7 +16,7 @@ interface RequestInfo {
 const file = new URL('../../../../test/vectors/request-info.json', import.meta.url);
 const { cases } = JSON.parse(readFileSync(file, 'utf8')) as { cases: readonly RequestInfo[] };
 
-/** Recorded paths for which this server deviates, each with its reason. */
+/** Returns the reason why this server deviates from the recording for a path; undefined when it does not. */
 function deviation({ url }: RequestInfo): string | undefined {
   if (url.includes('/proxy')) return 'nothing is proxied';
   if (url.includes('/subpath')) return 'no subresource has a path of its own';
@@ -32,7 +32,7 @@ describe('parseResourcePath', () => {
       expect(path?.plural).to.equal(recorded.resource);
       expect(path?.name ?? '').to.equal(recorded.name);
       expect(path?.subresource ?? '').to.equal(recorded.subresource);
-      // `/namespaces/<ns>` is the Namespace itself: the recording has its name in both fields.
+      // `/namespaces/<ns>` is the Namespace itself, for which the recording has the name in both fields.
       if (recorded.resource !== 'namespaces') expect(path?.namespace ?? '').to.equal(recorded.namespace);
     });
   }
@@ -47,7 +47,7 @@ describe('parseResourcePath', () => {
     expect(parseResourcePath('//apis/g.io/v1/things')).to.equal(undefined);
   });
 
-  it('decodes each segment, so that an encoded slash stays inside its segment', () => {
+  it('decodes each segment, so that an encoded slash does not separate segments', () => {
     expect(parseResourcePath('/apis/g.io/v1/things/..%2f..')).to.include({ plural: 'things', name: '../..' });
   });
 

@@ -5,24 +5,24 @@ import { firstOf, queryOf } from './query.ts';
 
 /** The parts of a path under /apis or /api. */
 export interface ResourcePath {
-  /** Empty for the core group (`/api/v1`). */
+  /** The group; empty for the core group (`/api/v1`). */
   readonly group: string;
   readonly version: string;
   readonly namespace?: string | undefined;
   readonly plural: string;
   readonly name?: string | undefined;
   readonly subresource?: string | undefined;
-  /** The old form `/apis/<g>/<v>/watch/<plural>`. */
+  /** True for the old form of a watch, `/apis/<g>/<v>/watch/<plural>`. */
   readonly watch: boolean;
 }
 
-/** Longer paths are ignored; names have at most 253 characters. */
+/** The maximum length of a path. Longer paths cannot be valid, because names have at most 253 characters. */
 const maxPathLength = 2048;
 
 /**
  * Parses `/apis/<group>/<version>/[namespaces/<ns>/]<plural>[/<name>[/<subresource>]]` and `/api/v1/…`. Returns
- * undefined for any other path. One trailing slash is ignored; a path with an empty segment matches nothing
- * (objects-and-http "Endpoints").
+ * undefined for any other path, also for a path with an empty segment. One trailing slash is ignored (objects-and-http
+ * "Endpoints").
  */
 export function parseResourcePath(path: string): ResourcePath | undefined {
   if (path.length > maxPathLength || !path.startsWith('/api')) return undefined;
@@ -37,7 +37,10 @@ export function parseResourcePath(path: string): ResourcePath | undefined {
   return parsed;
 }
 
-/** Parsed paths of collections, which clients send again and again: parsing one costs 2 % of a creation. */
+/**
+ * A cache of the parsed paths of collections, which clients send again and again. To parse one takes 2 % of the time of
+ * a creation.
+ */
 const collections = new Map<string, ResourcePath>();
 
 const maxCollections = 1000;
@@ -47,7 +50,7 @@ function remember(path: string, parsed: ResourcePath): void {
   collections.set(path, parsed);
 }
 
-/** The decoded segments; none for a path with an empty segment. */
+/** Returns the decoded segments; an empty list for a path with an empty segment. */
 function splitPath(path: string): readonly string[] {
   const trimmed = path.endsWith('/') ? path.slice(1, -1) : path.slice(1);
   const segments = trimmed.split('/');
@@ -63,13 +66,13 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Subresources of namespaces; no core kind has such a plural. */
+/** The subresources of namespaces. No kind of the core group has such a plural. */
 const namespaceParts: readonly string[] = ['status', 'finalize', 'history', 'explanation', 'dependents'];
 
 function readSegments(group: string, [version, ...rest]: readonly string[]): ResourcePath | undefined {
   const watch = rest[0] === 'watch' && rest.length > 1;
   const names = watch ? rest.slice(1) : rest;
-  // `/namespaces/<ns>` alone is the Namespace object, and so are its subresources.
+  // `/namespaces/<ns>` and the paths of its subresources are about the Namespace itself.
   const isPart = group === '' && namespaceParts.includes(names[2] ?? '');
   const namespaced = names[0] === 'namespaces' && names.length > 2 && !isPart;
   const [plural, name, subresource, ...more] = namespaced ? names.slice(2) : names;
@@ -80,7 +83,8 @@ function readSegments(group: string, [version, ...rest]: readonly string[]): Res
 }
 
 /**
- * Kubernetes' rule for path segments. A namespace with any other unusual name does not exist, and so has no objects.
+ * Returns whether a namespace obeys Kubernetes' rule for path segments. Other unusual names need no check: such a
+ * namespace does not exist, so it has no objects.
  */
 function isSafe(namespace: string): boolean {
   return namespace !== '.' && namespace !== '..' && !/[/%]/.test(namespace);
@@ -91,7 +95,7 @@ export const applyType = 'application/apply-patch+yaml';
 
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** True for a GET that starts a watch. Any value of `watch` except `false` and `0` does; Python sends `True`. */
+/** True for a GET that starts a watch. Any value of `watch` except `false` and `0` starts one; Python sends `True`. */
 export function isWatchRequest(context: Context, path: ResourcePath): boolean {
   if (context.method !== 'GET' || path.subresource !== undefined) return false;
   if (path.watch) return true;
@@ -99,7 +103,10 @@ export function isWatchRequest(context: Context, path: ResourcePath): boolean {
   return value !== undefined && value.toLowerCase() !== 'false' && value !== '0';
 }
 
-/** The verb of a request in Kubernetes' metrics; without a kind, its method. No part of it is chosen by the client. */
+/**
+ * Returns the verb of a request in Kubernetes' metrics; for a request without a kind, its method. A client cannot cause
+ * any other value.
+ */
 export function requestVerb(context: Context, path: ResourcePath | undefined): string {
   const { method } = context;
   if (path === undefined) return methods.has(method) ? method : 'OTHER';
@@ -110,7 +117,10 @@ export function requestVerb(context: Context, path: ResourcePath | undefined): s
   return methods.has(method) ? method : 'OTHER';
 }
 
-/** Returns the parsed path of a request, or undefined for one that cannot be an object's; it is parsed once. */
+/**
+ * Returns the parsed path of a request; undefined for a path that is not one of an object or a collection. Each path is
+ * parsed once.
+ */
 export function resourcePathOf(context: Context): ResourcePath | undefined {
   const state = context.state;
   if (state.path === undefined) state.path = parseResourcePath(context.path) ?? null;
@@ -127,10 +137,10 @@ const objectVerbs: Readonly<Record<string, string>> = {
   DELETE: 'delete',
 };
 
-/** The verbs on a collection, where they differ. */
+/** The verbs on a collection, for the methods whose verbs differ from those on an object. */
 const collectionVerbs: Readonly<Record<string, string>> = { GET: 'list', HEAD: 'list', DELETE: 'deletecollection' };
 
-/** Returns what a request asks for, by its method and path alone; it is computed once for each request. */
+/** Returns the attributes of a request, from its method and its path. They are computed once for each request. */
 export function askedOf(context: Context): Attributes {
   const state = context.state;
   if (state.asked !== undefined) return state.asked;

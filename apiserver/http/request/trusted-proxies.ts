@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import type { Socket } from 'node:net';
 
 /**
- * Returns the problem of a proxy's address or network, such as `10.1.2.3`, `10.0.0.0/8` or `fd00::/8`; undefined when
- * it is valid.
+ * Checks the address or network of a proxy, such as `10.1.2.3`, `10.0.0.0/8` or `fd00::/8`. Returns the problem;
+ * undefined when it is valid.
  */
 export function checkProxy(text: string): string | undefined {
   const { family, prefix } = parseProxy(text);
@@ -21,8 +21,8 @@ function parseProxy(text: string): { address: string; family: number; prefix: st
 }
 
 /**
- * The parts of a request that are used; koa's Context has them. Published types do not mention koa, because users need
- * not have its types.
+ * The parts of a request that this class uses; koa's Context has them. Published types do not refer to koa, because
+ * users need not have its types.
  */
 interface Arrival {
   readonly req: { readonly socket: Socket };
@@ -34,7 +34,7 @@ export class TrustedProxies {
   readonly #addresses = new BlockList();
   readonly #isEmpty: boolean;
 
-  /** Addresses and networks that {@link checkProxy} accepts. */
+  /** Creates the set of proxies from addresses and networks that {@link checkProxy} accepts. */
   constructor(proxies: readonly string[]) {
     this.#isEmpty = proxies.length === 0;
     for (const proxy of proxies) {
@@ -45,7 +45,7 @@ export class TrustedProxies {
     }
   }
 
-  /** The scheme that the client used. */
+  /** Returns the scheme that the client used. */
   schemeOf(context: Arrival): 'http' | 'https' {
     const { socket } = context.req;
     if (!this.#isEmpty && this.has(socket.remoteAddress)) {
@@ -55,7 +55,10 @@ export class TrustedProxies {
     return 'encrypted' in socket ? 'https' : 'http';
   }
 
-  /** The client's address: the last one in `X-Forwarded-For` that is not a trusted proxy. */
+  /**
+   * Returns the client's address: the last one in `X-Forwarded-For` that is not a trusted proxy. Without a proxy, it is
+   * the address of the connection.
+   */
   addressOf(context: Arrival): string {
     const { remoteAddress = '' } = context.req.socket;
     if (this.#isEmpty || !this.has(remoteAddress)) return remoteAddress;
@@ -77,7 +80,9 @@ export class TrustedProxies {
   }
 }
 
-/** The last value of a header: each proxy appends its own, so the last one is the trusted proxy's. */
+/**
+ * Returns the last value of a header. Each proxy appends its own value, so the last one comes from the trusted proxy.
+ */
 function lastOf(header: string): string {
   return header.slice(header.lastIndexOf(',') + 1).trim();
 }

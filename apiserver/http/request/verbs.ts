@@ -29,7 +29,7 @@ const scale: ServedSubresource = {
 const password: ServedSubresource = { name: passwordSubresource, verbs: ['update'] };
 const token: ServedSubresource = { name: 'token', verbs: ['create'], responseKind: tokenRequestKind };
 
-/** The verbs of a kind. Namespaces have no deletecollection. */
+/** Returns the verbs of a kind. Namespaces do not have deletecollection. */
 export function verbsOf(model: ModelDescriptor): readonly string[] {
   if (isReview(model)) return ['create'];
   if (isApiServiceKind(model)) return ['get', 'list'];

@@ -13,10 +13,10 @@ import { readOptionalBody } from './object-body.ts';
 import { allOf, booleanOf, choiceOf, firstOf, refuse } from './query.ts';
 import type { QueryParameters } from './query.ts';
 
-/** The part of a write's options that the path gives. */
+/** The options of a write that come from the path. */
 type Place = Pick<CreateOptions, 'namespace' | 'subresource'>;
 
-/** Options, with a list to which the write adds the warnings of its response. */
+/** The options of a write, and a list to which the write adds the warnings for its response. */
 export type ReadOptions<T extends WriteOptions = CreateOptions> = T & { readonly warnings: string[] };
 
 /** Reads dryRun, fieldValidation, fieldManager and force, validated like kube-apiserver (422). */
@@ -67,8 +67,8 @@ function readParameters(query: QueryParameters, options: OptionsKind): Parameter
 }
 
 /**
- * The program's name at the start of a User-Agent (`kubectl/v1.32.5 …`), without unprintable characters; undefined when
- * nothing is left.
+ * Returns the program's name at the start of a User-Agent (`kubectl/v1.32.5 …`), without unprintable characters;
+ * undefined when no character is left.
  */
 function managerOfAgent(agent: string | undefined): string | undefined {
   if (agent === undefined) return undefined;
@@ -91,14 +91,14 @@ interface DeleteBody {
   readonly preconditions?: unknown;
 }
 
-/** DeleteOptions, from the body and the query; when both have a propagation policy, the body's applies. */
+/** Reads DeleteOptions from the body and the query. If both have a propagation policy, the one in the body applies. */
 export async function readDeleteOptions(context: Context, bodies: BodyCodec): Promise<ReadOptions> {
   const options = 'DeleteOptions';
   const { query } = context;
   const body = deleteBody(await readOptionalBody(context, bodies, deleteOptionsMessage));
   const policy = body.propagationPolicy ?? firstOf(query, 'propagationPolicy');
   const propagationPolicy = readPropagationPolicy(policy, readOrphanDependents(body.orphanDependents, query));
-  // Both count: a client that requests a dry run in either place must not lose an object.
+  // Body and query both count, because a client that requests a dry run in either of them must not lose an object.
   const dryRun = [...readBodyDryRun(body.dryRun), ...allOf(query, 'dryRun')];
   const warnings: string[] = [];
   context.state.warnings = warnings;
@@ -121,7 +121,7 @@ function deleteBody(body: unknown): DeleteBody {
   return body;
 }
 
-/** The legacy form of a policy, from the body or the query. */
+/** Reads orphanDependents, the legacy form of the propagation policy, from the body or the query. */
 function readOrphanDependents(value: unknown, query: QueryParameters): boolean | undefined {
   if (value === undefined || value === null) return booleanOf(query, 'orphanDependents', 'DeleteOptions');
   if (typeof value !== 'boolean') throw new ApiError('BadRequest', 'orphanDependents: must be true or false');

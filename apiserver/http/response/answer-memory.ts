@@ -4,14 +4,17 @@ import { SharedMemory } from '../../limits/shared-memory.ts';
 import { addressBlock } from '../request/address-block.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 
-/** Smaller responses are not counted: a connection has one at a time. */
+/**
+ * The number of bytes from which a response is counted. Smaller responses take little memory, because a connection has
+ * one at a time.
+ */
 export const leastCounted: number = 64 * 1024;
 
 const refusal = 'the responses that clients have not read yet take too much memory, please try again later';
 
 /**
- * The memory of responses until their clients have read them or have disconnected. All responses share one bound; those
- * to one client address may take half of it.
+ * Counts the memory of responses until their clients have read them or have disconnected. All responses share one
+ * limit; the responses to one client address may take half of it.
  */
 export class AnswerMemory {
   readonly #memory: SharedMemory<ServerResponse>;
@@ -23,16 +26,16 @@ export class AnswerMemory {
   }
 
   /**
-   * Counts the bytes of a response until it is closed; called before the bytes are made. A later call for the same
-   * response can only raise its count. A response that is the only one is never refused.
-   * @throws ApiError ServiceUnavailable, with Retry-After, when this and the other responses exceed the bound, or
-   * when this and the others to the same client address exceed half of it
+   * Counts the bytes of a response until it is closed. It is called before the bytes are created. A later call for the
+   * same response can only increase its count. If no other response is counted, it is never refused.
+   * @throws ApiError ServiceUnavailable, with Retry-After, when all responses together exceed the limit, or when all
+   * responses to the same client address exceed half of it
    */
   hold(context: Context, bytes: number): void {
     if (bytes >= leastCounted) this.#raise(context, bytes, () => this.#memory.hold(context.res, bytes));
   }
 
-  /** Counts the bytes like {@link hold}, but never refuses: for the response to a write that is already done. */
+  /** Counts the bytes like {@link hold}, but never throws. It is for the response to a write that is already done. */
   count(context: Context, bytes: number): void {
     this.#raise(context, bytes, () => this.#memory.count(context.res, bytes));
   }

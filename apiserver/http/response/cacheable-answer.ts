@@ -5,13 +5,13 @@ import { refuseMethod } from '../request/path-errors.ts';
 export interface CacheableAnswer {
   readonly bytes: Buffer;
   readonly type: string;
-  /** Identifies the version; without quotes. */
+  /** The ETag of the response, without quotes. */
   readonly tag: string;
-  /** Default: clients may cache the response, and have to revalidate it at each use. */
+  /** The value of Cache-Control. Default: clients may cache the response, but have to revalidate it at each use. */
   readonly cacheControl?: string;
 }
 
-/** Responds to a read, with 304 if the client has the current version (If-None-Match). */
+/** Sends the response to a read; a 304 if the client has the current version (If-None-Match). */
 export function sendCacheable(context: Context, answer: CacheableAnswer): void {
   if (isFresh(context, answer)) return;
   context.set('Content-Type', answer.type);
@@ -31,7 +31,7 @@ export function isFresh(
   return true;
 }
 
-/** 405 for any method but GET and HEAD. */
+/** Throws a 405 for any method but GET and HEAD. */
 export function requireRead(context: Context): void {
   if (context.method !== 'GET' && context.method !== 'HEAD') refuseMethod(context, ['GET', 'HEAD']);
 }

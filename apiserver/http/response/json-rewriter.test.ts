@@ -3,7 +3,10 @@ import fc from 'fast-check';
 import { JsonRewriter } from './json-rewriter.ts';
 import type { JsonForm } from './json-rewriter.ts';
 
-/** Rewrites a text that is cut into pieces of the given sizes, again and again. */
+/**
+ * Rewrites a text in pieces. The sizes of the pieces are those in `sizes`, which are repeated until the end of the
+ * text.
+ */
 function rewrite(text: string, form: JsonForm, sizes: readonly number[] = [text.length]): string {
   const rewriter = new JsonRewriter(form);
   const bytes = Buffer.from(text);
@@ -21,7 +24,7 @@ function rewrite(text: string, form: JsonForm, sizes: readonly number[] = [text.
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 const indented = { isIndented: true } as const;
 
-/** Names and values like those of the path, so that some names begin like one of them. */
+/** The drawn names include those of the path, and names that begin like these. */
 const name = fc.constantFrom('metadata', 'managedFields', 'managedField', 'meta', 'items', 'a"b\\', 'ü', '*', '');
 const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
@@ -32,7 +35,7 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 }));
 
-/** The value without the member at the path. */
+/** Returns the value without the member at the path. */
 function without(of: unknown, [next, ...rest]: readonly string[]): unknown {
   if (next === '*') return Array.isArray(of) ? of.map((item: unknown) => without(item, rest)) : of;
   if (typeof of !== 'object' || of === null || Array.isArray(of) || next === undefined) return of;
@@ -44,7 +47,7 @@ function without(of: unknown, [next, ...rest]: readonly string[]): unknown {
 }
 
 describe('JsonRewriter', () => {
-  it('indents as JSON.stringify does, however the text is cut', () => {
+  it('indents as JSON.stringify does, wherever the text is cut into pieces', () => {
     fc.assert(
       fc.property(value, sizes, (any, cut) => {
         expect(rewrite(JSON.stringify(any), indented, cut)).to.equal(`${JSON.stringify(any, undefined, 2)}\n`);
@@ -52,7 +55,7 @@ describe('JsonRewriter', () => {
     );
   });
 
-  it('leaves out the member at a path, and nothing else', () => {
+  it('leaves out only the member at a path', () => {
     const paths = fc.constantFrom(['metadata', 'managedFields'], ['items', '*', 'metadata', 'managedFields']);
     fc.assert(
       fc.property(value, paths, fc.boolean(), sizes, (any, leftOut, isIndented, cut) => {
@@ -63,7 +66,7 @@ describe('JsonRewriter', () => {
     );
   });
 
-  it('reads indented JSON too, and copies numbers as they are', () => {
+  it('accepts indented JSON, and copies numbers unchanged', () => {
     const text = '{\n "a" : [ 1.50, 12345678901234567890 ,-0e1 ] ,\r\n\t"b": { }, "c": null }';
     expect(rewrite(text, { isIndented: false })).to.equal('{"a":[1.50,12345678901234567890,-0e1],"b":{},"c":null}');
   });

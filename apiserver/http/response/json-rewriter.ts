@@ -1,6 +1,9 @@
-/** How JSON is rewritten. */
+/** The options of a rewriter of JSON. */
 export interface JsonForm {
-  /** True for the output of `JSON.stringify(value, undefined, 2)`, and a line feed. */
+  /**
+   * True: the output is that of `JSON.stringify(value, undefined, 2)`, and a line feed. False: the output has no white
+   * space.
+   */
   readonly isIndented: boolean;
   /** The path of a member that is left out; `*` means each item of an array. */
   readonly leftOut?: readonly string[] | undefined;
@@ -14,7 +17,7 @@ const firstBytes = 4096;
 /** An open object or array. */
 interface Level {
   readonly isArray: boolean;
-  /** The rest of the path to the member that is left out; undefined for a value beside that path. */
+  /** The rest of the path to the member that is left out; undefined for a value that the path does not lead through. */
   readonly path: readonly string[] | undefined;
   isEmpty: boolean;
   expectsName: boolean;
@@ -24,7 +27,10 @@ type State =
   | 'between tokens'
   | 'in a string'
   | 'in a number or word'
-  /** In a name that may be the next one of the path: the bytes that match so far have not been written yet. */
+  /**
+   * The rewriter is in a name that may be the next one of the path. The bytes that match so far have not been written
+   * yet.
+   */
   | 'in a name of the path'
   | 'in what is left out';
 
@@ -38,22 +44,25 @@ const openBracket = 0x5b;
 const openBrace = 0x7b;
 
 /**
- * Rewrites valid JSON that comes in pieces. It parses nothing as a whole: a piece costs the time and memory of its own bytes, and
- * numbers and strings are copied.
+ * Rewrites valid JSON that comes in pieces. It never parses the whole text: the time and memory for a piece depend only
+ * on its own bytes. Numbers and strings are copied.
  */
 export class JsonRewriter {
   readonly #isIndented: boolean;
   readonly #outer: Level[] = [];
   #level: Level;
   #state: State = 'between tokens';
-  /** The path inside the next value, if this is an object or an array. */
+  /** The rest of the path inside the next value, if this is an object or an array. */
   #path: readonly string[] | undefined;
-  /** The name of the path, in quotes, and how many of its bytes were read. */
+  /** The next name of the path, in quotes. {@link #matched} is how many of its bytes were read. */
   #name: Buffer = Buffer.alloc(0);
   #matched = 0;
-  /** Inside a string: true when the byte before was a backslash. */
+  /** Inside a string, true when the previous byte was a backslash. */
   #isEscaped = false;
-  /** Inside the part that is left out: the number of open objects and arrays, and whether a string is open. */
+  /**
+   * Inside the part that is left out, the number of open objects and arrays. {@link #skipsString} is true inside a
+   * string of this part.
+   */
   #skippedLevels = 0;
   #skipsString = false;
   #out: Buffer = Buffer.alloc(0);
@@ -65,7 +74,7 @@ export class JsonRewriter {
     this.#level = { isArray: false, path: undefined, isEmpty: true, expectsName: false };
   }
 
-  /** Yields the output for a piece: nothing, or buffers that are not empty. */
+  /** Yields the output for a piece. All buffers have at least one byte; there may be none. */
   *push(piece: Buffer): Generator<Buffer, void, undefined> {
     for (let at = 0; at < piece.length;) {
       at = this.#read(piece, at);
@@ -74,7 +83,7 @@ export class JsonRewriter {
     if (this.#length > 0) yield this.#take();
   }
 
-  /** Yields what follows the last piece. */
+  /** Yields the output after the last piece. */
   *end(): Generator<Buffer, void, undefined> {
     if (this.#isIndented) yield Buffer.of(lineFeed);
   }
@@ -194,7 +203,7 @@ export class JsonRewriter {
     return end;
   }
 
-  /** Ends before the comma or bracket that follows the value. */
+  /** Skips the part that is left out, up to the comma or bracket that follows it. */
   #skip(piece: Buffer, at: number): number {
     for (let end = at; end < piece.length; end += 1) {
       const byte = piece[end] ?? space;
@@ -215,7 +224,7 @@ export class JsonRewriter {
     else if (byte === quote) this.#skipsString = false;
   }
 
-  /** Called before each member or item. */
+  /** Writes the comma and the indentation before a member or item. */
   #separate(): void {
     if (!this.#level.isEmpty) this.#writeByte(comma);
     this.#level.isEmpty = false;

@@ -8,13 +8,18 @@ import { copiesPerTurn, cutIntoPieces, pieceBytes, PieceStream, wholeBytes } fro
 
 const compress = promisify(gzip);
 
-/** Smaller responses are faster uncompressed. Kubernetes has the same bound. */
+/**
+ * The number of bytes from which a response is compressed. Smaller responses are faster uncompressed. Kubernetes has
+ * the same limit.
+ */
 const leastCompressed = 128 * 1024;
 
-/** The memory of a body that is made while it is read: some pieces, and the compressor. */
+/** The memory of a body that is produced while the client reads it: some pieces, and the compressor. */
 const streamBytes = 4 * pieceBytes;
 
-/** Level 1, as in Kubernetes: lists are repetitive, and it saves most of their bytes. */
+/**
+ * The options of gzip. The level is 1, as in Kubernetes: lists are repetitive, so this level saves most of their bytes.
+ */
 const gzipOptions = { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 } as const;
 
 /**
@@ -34,7 +39,7 @@ async function sendLarge(context: Context, memory: AnswerMemory): Promise<void> 
   const isRead = context.method === 'GET' || context.method === 'HEAD';
   if (typeof context.body === 'string') context.body = Buffer.from(context.body);
   const bytes = context.body instanceof Buffer ? context.body.length : streamBytes;
-  // A refusal of this response would make the client repeat a write that is already done.
+  // If the response to a write were refused, the client would repeat a write that is already done.
   if (isRead) memory.hold(context, bytes);
   else memory.count(context, bytes);
   if (isRead && isCompressible(context)) await sendCompressed(context);
@@ -49,19 +54,19 @@ function isCompressible({ body, res }: Context): boolean {
 async function sendCompressed(context: Context): Promise<void> {
   context.vary('Accept-Encoding');
   if (context.acceptsEncodings('gzip', 'identity') !== 'gzip') return;
-  // A strong tag would promise identical bytes to clients without gzip.
+  // A strong ETag would promise that the bytes are the same with and without gzip.
   const tag = context.res.getHeader('ETag');
   if (typeof tag === 'string' && tag.startsWith('"')) context.set('ETag', `W/${tag}`);
   context.set('Content-Encoding', 'gzip');
   const { body } = context;
   if (body instanceof Buffer) context.body = await compress(body, gzipOptions);
-  // An error cuts the connection: koa receives it from the stream that it sends.
+  // On an error, koa closes the connection, because it receives the error from the stream that it sends.
   else if (body instanceof PieceStream) context.body = pipeline(body, createGzip(gzipOptions), () => undefined);
 }
 
 /**
- * Splits a large body: with a body that is written at once, node could not tell a slow client from one that does not
- * read.
+ * Splits a large body into pieces. If it were written as a whole, Node could not distinguish a slow client from one
+ * that does not read.
  */
 function cutLarge(context: Context): void {
   const { body, method } = context;

@@ -7,7 +7,10 @@ import { expect } from 'chai';
 import type { Context } from 'koa';
 import { inOrder, LeanKoa } from './lean-koa.ts';
 
-/** Sends one request unchanged; resolves with all bytes until the server ends the connection, without the date. */
+/**
+ * Sends the bytes of one request. Resolves with all bytes of the response until the server ends the connection, without
+ * the date.
+ */
 function exchange(server: Server, head: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -20,7 +23,7 @@ function exchange(server: Server, head: string): Promise<string> {
   });
 }
 
-/** Handlers, each of which uses the context in its own way. */
+/** Handlers that use the context in different ways, by title. */
 const handlers: Readonly<Record<string, (context: Context) => unknown>> = {
   'nothing at all': () => undefined,
   'a status alone': (context) => (context.status = 403),
@@ -146,14 +149,14 @@ function send(context: Context, text: string): void {
   context.body = Buffer.from(text);
 }
 
-/** Koa's own context for each request. */
+/** Uses koa's own context for each request. */
 class PlainKoa extends LeanKoa {
   override contextOf(...made: Parameters<LeanKoa['contextOf']>): Context {
     return this.koaContextOf(...made);
   }
 }
 
-describe('a context that makes its parts when they are first used', () => {
+describe('a context that creates its parts when they are first used', () => {
   let handle: (context: Context) => unknown = () => undefined;
   const servers = new Map<LeanKoa, Server>();
   const [lean, plain] = [new LeanKoa(), new PlainKoa()];
@@ -177,14 +180,14 @@ describe('a context that makes its parts when they are first used', () => {
 
   for (const [title, each] of Object.entries(handlers))
     for (const target of ['GET /a/b', 'HEAD /a/b', 'POST /a/%2Fb/', 'GET /a?b=c&b=d', 'GET //a/b', 'OPTIONS *'])
-      it(`answers ${target} like koa's own: ${title}`, async () => {
+      it(`leads to the same response to ${target} as koa's own context: ${title}`, async () => {
         handle = each;
         const expected = withoutPort(await exchange(portOf(plain), target));
         expect(expected).to.match(/^HTTP\/1.1 \d{3} /);
         expect(withoutPort(await exchange(portOf(lean), target))).to.equal(expected);
       });
 
-  it('reads a header of the request, in any case, without koa’s objects', async () => {
+  it('returns a header of the request, in any case, without koa’s objects', async () => {
     const read: string[] = [];
     const app = new LeanKoa();
     const { context: prototype } = app;
@@ -209,7 +212,7 @@ describe('a context that makes its parts when they are first used', () => {
     expect(read).to.deep.equal(['"1"', 'text/html', '']);
   });
 
-  it('is koa’s own for a target with a query, and a lean one for all others', async () => {
+  it('is koa’s own context for a target with a query, and a lean context for all others', async () => {
     const kinds: string[] = [];
     handle = (context) => kinds.push(context.constructor.name);
     await exchange(portOf(lean), 'GET /a');

@@ -4,27 +4,27 @@ import Koa from 'koa';
 import type { Context, Middleware, Request, Response } from 'koa';
 import { newState } from '../request/request-state.ts';
 
-/** Handles a request with this context. Afterwards the response is in the context, or is being written. */
+/** Handles the request of a context. When it resolves, the response is in the context, or is being written. */
 export type Handle = (context: Context) => Promise<void>;
 
-/** How koa handles a request; its types leave this out. */
+/** The method by which koa handles a request. koa's types do not declare it. */
 const koaHandler: unknown = Reflect.get(Koa.prototype, 'handleRequest');
 
-/** A target without a query, and without characters that koa's parser reads in a way of its own. */
+/** Matches a request target without a query, and without characters that koa's parser treats specially. */
 const pathAlone = /^\/[^?#\s]*$/;
 
 /**
- * A Koa that makes its objects only when a request needs them ({@link LeanContext}), and sends a response that is
- * complete in memory in one call. Everything else (streams, empty responses, errors of this server) is sent by koa
- * itself.
+ * A Koa that creates its objects only when a request needs them ({@link LeanContext}), and sends a response that is
+ * complete in memory in one call. koa itself sends all other responses: streams, empty responses, and errors of this
+ * server.
  */
 export class LeanKoa extends Koa {
-  /** Returns the handler of node's server, in place of koa's `callback`. */
+  /** Returns the request handler for Node's server. It replaces koa's `callback`. */
   listener(handle: Handle): (req: IncomingMessage, res: ServerResponse) => Promise<void> {
     return this.#answer.bind(this, handle);
   }
 
-  /** Makes the context of a request: koa's own for a target with a query. */
+  /** Creates the context of a request. For a target with a query, it is koa's own. */
   contextOf(req: IncomingMessage, res: ServerResponse): Context {
     if (!pathAlone.test(req.url ?? '')) return this.koaContextOf(req, res);
     return new ContextOfKoa(this, req, res);
@@ -51,7 +51,7 @@ export class LeanKoa extends Koa {
         return void res.end(body);
       }
     } catch {
-      // Koa, which is called below, reports the error.
+      // koa, which the code below calls, reports the error.
     }
     if (!isHandler(koaHandler)) throw new Error('koa has no method handleRequest: see what its new version has');
     const { statusCode } = context.res;
@@ -69,7 +69,7 @@ function isHandler(value: unknown): value is (this: Koa, context: Context, handl
 /** Statuses without a body. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** All middlewares as one function; each gets the rest of them as `next`. */
+/** Composes middlewares into one function. Each receives the rest of them as `next`. */
 export function inOrder(all: readonly Middleware[]): Handle {
   async function from(position: number, context: Context): Promise<void> {
     await all[position]?.(context, () => from(position + 1, context));
@@ -81,13 +81,13 @@ const noQuery: Context['query'] = Object.freeze({});
 
 const firstHeader = ['X-Content-Type-Options', 'nosniff'] as const;
 
-/** The names and values of headers, in turn. */
+/** The names and values of headers, alternately. */
 type Headers = string[];
 
-/** The name of a header, or koa's other form: several names with their values. */
+/** The name of a header, or, as koa also allows, an object with several names and their values. */
 type HeaderNames = string | Record<string, string | string[]>;
 
-/** The members of koa's context that work without koa. */
+/** The members of koa's context that work without koa's objects. */
 type Shown = Pick<
   Context,
   | 'app'
@@ -107,18 +107,18 @@ type Shown = Pick<
   | 'set'
 >;
 
-/** The objects that koa makes for each request. */
+/** The objects that koa creates for each request. */
 interface KoaParts {
   readonly request: Request;
   readonly response: Response;
 }
 
 /**
- * Koa's context for a target without a query. Its parts are made when something asks for them: most requests need no `request`,
- * and their response is a status, a few headers and bytes, which are kept here until they are sent. At the first use
- * of `res`, or of a member of koa that is not declared below, koa's objects are made, get the state that is kept here,
- * and are used from then on. So all requests take the same way, and no list of headers decides which of them are
- * simple.
+ * A context with the members of koa's, for a target without a query. It creates koa's objects only when a handler uses
+ * them. Most requests do not need them: their response is a status, a few headers and bytes, which this class keeps
+ * until they are sent. At the first use of `res`, or of a member of koa that is not declared below, it creates koa's
+ * objects, copies the state into them, and uses them from then on. So all requests are handled in the same way, and no
+ * list of headers decides which of them are simple.
  */
 class LeanContext implements Shown {
   readonly app: Koa;
@@ -202,7 +202,7 @@ class LeanContext implements Shown {
 
   get(header: string): string {
     const name = header.toLowerCase();
-    // Koa reads two spellings of this header.
+    // koa accepts two spellings of this header.
     if (name === 'referer' || name === 'referrer') return this.request.get(name);
     return String(this.headers[name] ?? '');
   }
@@ -211,7 +211,7 @@ class LeanContext implements Shown {
     if (typeof name !== 'string') return this.response.set(name);
     if (this.#koa !== undefined || typeof value !== 'string') return this.response.set(name, value);
     if (name === '') return;
-    // Throws for a header that node would refuse later, so that the stack shows the code that sets it.
+    // These calls throw for a header that Node would refuse later, so that the stack shows the code that sets it.
     validateHeaderName(name);
     validateHeaderValue(name, value);
     if (name === 'Content-Type') this.#hasType = true;
@@ -225,19 +225,19 @@ class LeanContext implements Shown {
     kept.push(name, value);
   }
 
-  /** Writes status and headers of a response with a body of this length, unless koa has them. */
+  /** Writes the status and the headers of a response with a body of this length, unless koa's objects have them. */
   writeHead(length: number): void {
     if (this.#koa !== undefined) return;
     this.#kept.push('Content-Length', String(length));
     this.#res.writeHead(this.#status, this.#kept);
   }
 
-  /** Makes koa's objects, and copies the state of the response into them. */
+  /** Creates koa's objects, and copies the state of the response into them. */
   #toKoa(): KoaParts {
     const { app, req } = this;
     const res = this.#res;
     const { request, response } = app.createContext(req, res);
-    // Koa's request and response find each other through the context.
+    // koa's request and response refer to each other through the context.
     Object.assign(request, { ctx: this });
     Object.assign(response, { ctx: this });
     this.#koa = { request, response };

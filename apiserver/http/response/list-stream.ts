@@ -10,22 +10,22 @@ export interface ListText {
   readonly head: object;
   readonly field: 'items' | 'rows';
   readonly entries: readonly { readonly bytes: Buffer; readonly size: number }[];
-  /** Makes the JSON of an item from the JSON of its object. By default, the item is the object itself. */
+  /** Returns the JSON of an item, from the JSON of its object. By default, the item is the object itself. */
   readonly itemOf?: ((object: Buffer) => Buffer) | undefined;
-  /** Called before each piece. Throws when the rest can no longer be sent. */
+  /** A function that is called before each piece. It throws when the rest can no longer be sent. */
   readonly check?: () => void;
 }
 
 /**
- * The JSON of a list in pieces. A piece ends when it, or the objects that it was made from, exceed {@link pieceBytes}:
- * making one blocks the event loop for a few milliseconds at most, however large the list is. Large items are not
- * copied.
+ * Yields the JSON of a list in pieces. A piece ends when its size, or the size of the objects in it, exceeds {@link
+ * pieceBytes}. So each piece blocks the event loop for a few milliseconds at most, however large the list is. Large
+ * items are not copied.
  */
 export function* listPieces({ head, field, entries, itemOf = asStored, check }: ListText): Generator<Buffer, void> {
   let parts = [openingOf(head, field)];
   let bytes = 0;
   for (const [index, entry] of entries.entries()) {
-    // No piece may be empty: a stream would wait for the next one.
+    // No piece may be empty, because a stream would stop after an empty piece.
     if (bytes >= pieceBytes) {
       yield Buffer.concat(parts);
       check?.();
@@ -49,7 +49,7 @@ export function* listPieces({ head, field, entries, itemOf = asStored, check }: 
   yield Buffer.concat(parts);
 }
 
-/** Yields the YAML of a list, in pieces of the size that {@link listPieces} has. */
+/** Yields the YAML of a list, in pieces of the same size as {@link listPieces}. */
 export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer | Promise<Buffer>, void> {
   const { head, field, entries, itemOf = asStored, check } = text;
   const isEmpty = entries.length === 0;
@@ -70,7 +70,9 @@ export function* yamlPieces(text: ListText, codec: BodyCodec): Generator<Buffer 
   }
 }
 
-/** A list whose items are the objects themselves. Up to 1 MiB it is sent whole, which costs half as much. */
+/**
+ * Sends a list whose items are the objects themselves. Up to 1 MiB, it is sent as a whole, which takes half the time.
+ */
 export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>): void {
   const { head, field, entries } = text;
   const start = openingOf(head, field);
@@ -87,14 +89,14 @@ export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>)
 }
 
 /**
- * Sends JSON in pieces. A text that fits into one piece is sent whole; otherwise the client's reading sets the pace.
- * `length` is the total length in bytes, known when the pieces are copies of stored bytes; without it the response is
- * chunked.
+ * Sends JSON in pieces. A text that fits into one piece is sent as a whole; otherwise each piece is produced when the
+ * client has read the previous ones. `length` is the total length in bytes; it is known when the pieces are copies of
+ * stored bytes. Without it the response is chunked.
  */
 export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, length?: number): void {
   if (context.response.status === 404) context.status = 200;
   context.set('Cache-Control', 'no-cache, private');
-  // Not context.type: it would add a charset, which JSON does not have.
+  // context.type is not used, because it would add a charset, which JSON does not have.
   context.set('Content-Type', 'application/json');
   const first = pieces.next().value ?? Buffer.alloc(0);
   const second = pieces.next();
@@ -120,7 +122,7 @@ function asStored(object: Buffer): Buffer {
   return object;
 }
 
-/** Sends YAML in pieces. YAML that is ready at once, as for short lists, is sent whole. */
+/** Sends YAML in pieces. If all YAML is ready immediately, as for short lists, it is sent as a whole. */
 export function sendYamlPieces(context: Context, pieces: EncodedPieces): void {
   const made: Buffer[] = [];
   for (let bytes = 0; bytes < pieceBytes; bytes += made.at(-1)?.length ?? 0) {

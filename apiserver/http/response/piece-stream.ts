@@ -2,39 +2,42 @@ import { Readable } from 'node:stream';
 import type { JsonRewriter } from './json-rewriter.ts';
 
 /**
- * Size of one piece of a large response. A response that its client does not read keeps about three pieces in memory.
+ * The size of one piece of a large response. If a client does not read its response, about three pieces are in memory.
  */
 export const pieceBytes: number = 256 * 1024;
 
-/** A response up to this size is sent whole, which costs half as much as a stream; it counts in the memory of responses. */
+/**
+ * The maximum size of a response that is sent as a whole, which takes half the time of a stream. Its bytes count in the
+ * memory of responses.
+ */
 export const wholeBytes: number = 1024 * 1024;
 
 /**
- * The number of pieces that are made in one turn of the event loop when they are copies of stored bytes: a turn costs
- * 10 µs, and copying a piece 30 µs.
+ * The number of pieces that are produced in one turn of the event loop when they are copies of stored bytes. A turn
+ * takes 10 µs, and the copy of a piece 30 µs.
  */
 export const copiesPerTurn = 4;
 
-/** Pieces of a response; a piece that is not ready at once is a promise. */
+/** The pieces of a response. A piece that is not ready immediately is a promise. */
 export type EncodedPieces = Iterator<Buffer | Promise<Buffer>, void>;
 
 /**
- * A body that is made while the client reads it: the next piece is made once the connection has taken the last one. An
- * iterator that throws cuts the connection, since the headers have already been sent.
+ * A body that is produced while the client reads it: the next piece is produced once the connection has accepted the
+ * previous one. If the iterator throws, the connection is closed, since the headers have already been sent.
  */
 export class PieceStream extends Readable {
   readonly #pieces: EncodedPieces;
   readonly #perTurn: number;
   #made = 0;
 
-  /** `perTurn`: how many pieces may be made in one turn of the event loop. */
+  /** Creates the body. `perTurn` is the number of pieces that may be produced in one turn of the event loop. */
   constructor(pieces: EncodedPieces, perTurn: number = 1) {
     super({ highWaterMark: pieceBytes });
     this.#pieces = pieces;
     this.#perTurn = perTurn;
   }
 
-  /** Returns a stream of this stream's pieces, rewritten. This stream must not be read any more. */
+  /** Returns a stream of this stream's pieces, rewritten. After this call, this stream must not be read. */
   rewritten(rewriter: JsonRewriter): PieceStream {
     return new PieceStream(rewrittenPieces(this.#pieces, rewriter));
   }

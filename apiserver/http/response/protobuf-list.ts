@@ -14,14 +14,14 @@ export interface ProtobufList {
   /** The list without its items. */
   readonly head: JsonObject;
   readonly entries: readonly Entry[];
-  /** Counts the memory that the response takes. */
+  /** The counter of the memory that the response takes. */
   readonly memory: AnswerMemory;
 }
 
-/** Sends a list in protobuf. It is in memory as a whole, because it begins with its length. */
+/** Sends a list in protobuf. The whole list is in memory, because it begins with its length. */
 export async function sendProtobufList(context: Context, { head, entries, memory }: ProtobufList): Promise<void> {
-  // Protobuf is smaller than the JSON that it is made of; the items and the whole list are in memory at the same time
-  // for a moment.
+  // Twice the size of the JSON is counted. Protobuf is smaller than JSON, but for a moment both the items and the whole
+  // list are in memory.
   memory.hold(
     context,
     entries.reduce((sum, { bytes }) => sum + 2 * bytes.length, 0),

@@ -19,7 +19,7 @@ interface List {
   readonly items: readonly Item[];
 }
 
-describe('Responses for people', () => {
+describe('responses for people', () => {
   let server: ApiServer;
 
   before(async () => {
@@ -27,7 +27,7 @@ describe('Responses for people', () => {
     server.schemeManager.register(Note);
     await server.client.create(Note, { metadata: { name: 'a' }, spec: { text: 'x' } });
     await server.client.create(Note, { metadata: { name: 'big' }, spec: { text: 'x"'.repeat(100_000) } });
-    // Together, these objects are longer than a list that is sent whole.
+    // Together, these objects are larger than a list that is sent as a whole.
     for (const name of ['c', 'd', 'e', 'f'])
       await server.client.create(Note, { metadata: { name }, spec: { text: name.repeat(300_000) } });
   });
@@ -65,7 +65,7 @@ describe('Responses for people', () => {
       }
   });
 
-  it('obey the parameters pretty and managedFields of every client [spec experience-readable]', async () => {
+  it('follow the parameters pretty and managedFields for every client [spec experience-readable]', async () => {
     const shape = async (query: string, headers = {}): Promise<readonly boolean[]> => {
       const { text } = await get(`${notes}/a?${query}`, headers);
       return [isIndented(text), hasManagedFields(text)];
@@ -82,7 +82,7 @@ describe('Responses for people', () => {
     expect(JSON.parse((await get(`${notes}/a`, curl)).text)).to.deep.equal(stored);
   });
 
-  it('are rewritten when they are long: an object, and lists that are made while they are read', async () => {
+  it('are rewritten when they are long: an object, and lists that are produced while the client reads them', async () => {
     for (const path of [`${notes}/big`, `${notes}?limit=2`, notes]) {
       const { text } = await get(path, curl);
       expect([isIndented(text), hasManagedFields(text)], path).to.deep.equal([true, false]);
@@ -92,7 +92,7 @@ describe('Responses for people', () => {
     }
   });
 
-  it('are compressed too', async () => {
+  it('are compressed, too', async () => {
     const response = await fetch(`${server.url}${notes}`, { headers: { ...curl, 'Accept-Encoding': 'gzip' } });
     expect(response.headers.get('content-encoding')).to.equal('gzip');
     expect(isIndented(await response.text())).to.equal(true);

@@ -4,20 +4,21 @@ import { JsonRewriter } from './json-rewriter.ts';
 import { cutIntoPieces, PieceStream } from './piece-stream.ts';
 
 /**
- * Longer responses are rewritten in pieces while the client reads them: with its indentation, a line can be sixty
- * times as long as its value.
+ * The maximum number of bytes of a response that is rewritten as a whole. Longer responses are rewritten in pieces,
+ * while the client reads them, because with its indentation a line can be sixty times as long as its value.
  */
 const wholeBytes = 128 * 1024;
 
-/** Programs by which people read responses themselves. */
+/** Matches the User-Agent of programs with which people read responses themselves. */
 const readers = /^(?:curl|Wget)\//;
 
 const ofObject = ['metadata', 'managedFields'];
 const ofList = ['items', '*', ...ofObject];
 
 /**
- * Rewrites the response to a GET of objects for people: indented for `pretty=true`, and without `metadata.managedFields` for
- * `managedFields=false`. Both are the default for curl, Wget, and pages that a browser opens. Only JSON.
+ * Rewrites the JSON response to a GET of objects for people. It is indented for `pretty=true`, and without
+ * `metadata.managedFields` for `managedFields=false`. Both are the default for curl, Wget, and pages that a browser
+ * opens.
  */
 export function makeReadable(context: Context): void {
   const { body, method, state } = context;

@@ -13,7 +13,7 @@ export function sendBytes(context: Context, json: Buffer, format: ResponseFormat
   if (format === 'protobuf') return setProtobuf(context, encodeProtobufObject({ ...decodeObject(json) }));
   if (context.status === 404) context.status = 200;
   context.set('Cache-Control', 'no-cache, private');
-  // Not context.type: it would add a charset, which JSON does not have.
+  // context.type is not used, because it would add a charset, which JSON does not have.
   context.set('Content-Type', 'application/json');
   context.body = json;
 }
@@ -38,11 +38,14 @@ export function sendJson(context: Context, value: unknown): void {
   sendBytes(context, Buffer.from(JSON.stringify(value)), 'json');
 }
 
-/** The length of all Warning headers of one response, in characters; clients limit the size of headers. */
+/**
+ * The maximum length of all Warning headers of one response, in characters, because clients limit the size of headers.
+ */
 const maxWarningsLength = 4096;
 
 /**
- * Sets one `Warning` header per warning (RFC 9111, code 299), in printable ASCII whatever the client's field names are.
+ * Sets one `Warning` header for each warning (RFC 9111, code 299). It consists of printable ASCII, even if names of
+ * fields in the warning do not.
  */
 export function setWarnings(context: Context, warnings: readonly string[]): void {
   let length = 0;

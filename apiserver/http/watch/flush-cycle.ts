@@ -1,15 +1,15 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 import { PassCache } from './watch-frames.ts';
 
-/** A target with something to write. */
+/** A target that has events to write, such as a watcher. */
 export interface Flushable {
   flush(): void;
 }
 
 /**
- * Writes to many watchers in passes: changes that arrive during a pass are sent together in the next one. After a pass
- * of d ms there is none for d ms, so that watchers take at most half of the event loop, and a single watcher never
- * waits. (Deliveries to 1,000 watchers: 184k/s one by one, 1.56M/s coalesced.)
+ * Writes to many watchers in passes. Changes that arrive during a pass are sent together in the next one. After a pass
+ * of d ms, the next one starts at the earliest d ms later. So watchers take at most half of the time of the event loop,
+ * and a single watcher hardly waits. (Deliveries to 1,000 watchers: 184k/s one by one, 1.56M/s in passes.)
  */
 export class FlushCycle {
   /** The cache that watchers share during a pass. */
@@ -23,7 +23,7 @@ export class FlushCycle {
     this.#clock = clock;
   }
 
-  /** Flushes `target` in the next pass. A target adds itself once per pass. */
+  /** Flushes `target` in the next pass. A target adds itself once for each pass. */
   add(target: Flushable): void {
     this.#dirty.push(target);
     if (this.#scheduled) return;

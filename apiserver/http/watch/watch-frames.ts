@@ -9,21 +9,24 @@ import type { ObjectView } from '../../views/object-view.ts';
 export interface FrameFormat {
   readonly contentType: string;
   /**
-   * `revision`: where a client that has read this event may resume. When absent, the client resumes where it could
-   * before; when empty, it cannot resume.
+   * Returns the bytes of an event. `revision` is the one from which a client that has read this event may resume. If it
+   * is absent, the client resumes from the revision of an earlier event; if it is empty, it cannot resume.
    */
   event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision?: string): Buffer;
   readonly heartbeat: Buffer;
 }
 
-/** One JSON document per line; a blank line is the heartbeat. */
+/** Events as one JSON document per line. The heartbeat is a blank line. */
 export const jsonLines: FrameFormat = {
   contentType: 'application/json',
   event: (type, object) => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]),
   heartbeat: Buffer.from('\n'),
 };
 
-/** Server-sent events for browsers; the id is the resourceVersion, from which a reconnect resumes. */
+/**
+ * Server-sent events, for browsers. Their id is the resourceVersion from which a client resumes after it has
+ * reconnected.
+ */
 export const serverSentEvents: FrameFormat = {
   contentType: 'text/event-stream',
   event: (type, object, revision) => {
@@ -41,8 +44,8 @@ export const protobufEvents: FrameFormat = {
 };
 
 /**
- * Returns a format that makes the frames of {@link jsonLines}, with each object in another form. Use one for each
- * stream: the form of an event may depend on earlier events.
+ * Returns a format like {@link jsonLines}, in which each object has another form. Each stream needs its own, because
+ * the form of an event may depend on earlier events.
  */
 export function viewedLines(view: ObjectView): FrameFormat {
   const show = view.ofEvents();
@@ -57,10 +60,10 @@ interface Known {
   readonly frame: Buffer;
 }
 
-/** The frames for a watcher in one pass. */
+/** The frames that a watcher receives in one pass. */
 export interface Batch {
   readonly bytes: Buffer;
-  /** All changes up to this revision are in it. */
+  /** The revision up to which the batch has all changes. */
   readonly revision: number;
 }
 
@@ -74,15 +77,15 @@ export class PassCache {
   frameOf(format: FrameFormat, { type, entry }: Translated): Buffer {
     const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);
-    // A change is ADDED for a watcher whose selection the object enters, and MODIFIED where the object stays in the
-    // selection. Only the type of the last call is kept; the other one is serialized again.
+    // A change is ADDED for a watcher whose selection the object enters, and MODIFIED for a watcher whose selection it
+    // was in before. Only the frame of the last type is cached; for the other type, it is serialized again.
     if (known?.type === type) return known.frame;
     const frame = format.event(type, entry.bytes, String(entry.revision));
     byEntry.set(entry, { type, frame });
     return frame;
   }
 
-  /** The next frames for watchers that have the same selection and position. */
+  /** Returns the next frames for watchers that have the same selection and position. */
   batchOf(format: FrameFormat, key: string, make: () => Batch): Batch {
     const batches = mapIn(this.#batches, format);
     const known = batches.get(key) ?? make();
@@ -90,7 +93,10 @@ export class PassCache {
     return known;
   }
 
-  /** The frames as one chunk of a chunked body (RFC 9112, 7.1), made once for a batch that many watchers receive. */
+  /**
+   * Returns the frames as one chunk of a chunked body (RFC 9112, 7.1). The chunk is created once for a batch that many
+   * watchers receive.
+   */
   chunkOf(frames: readonly Buffer[]): Buffer {
     const [first] = frames;
     if (first === undefined || frames.length > 1) return makeChunk(frames);
@@ -99,7 +105,7 @@ export class PassCache {
     return chunk;
   }
 
-  /** Called at the end of a pass. */
+  /** Clears the cache at the end of a pass. */
   clear(): void {
     this.#chunks.clear();
     this.#frames.clear();

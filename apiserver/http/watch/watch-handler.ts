@@ -28,14 +28,14 @@ export interface WatchHandlerParts {
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number from 0 to below 1, which spreads the ends of watches without a time limit. */
+  /** Returns a random number in [0, 1). With it, watches without a time limit end at different times. */
   readonly random: () => number;
   readonly bookmarkIntervalMs: number;
-  /** Watches beyond this number are refused (429). */
+  /** The maximum number of watches. Further watches are refused (429). */
   readonly maxWatches: number;
-  /** Watches from one address beyond this number are refused as well. */
+  /** The maximum number of watches from one address. Further watches are refused (429). */
   readonly maxWatchesPerAddress: number;
-  /** Watches of one user beyond this number are refused as well. */
+  /** The maximum number of watches of one user. Further watches are refused (429). */
   readonly maxWatchesPerUser: number;
   readonly proxies: TrustedProxies;
   readonly permissions: RequestPermissions;
@@ -48,7 +48,7 @@ export class WatchHandler {
   readonly #parts: WatchHandlerParts;
   readonly #flushes: FlushCycle;
   readonly #streams = new Map<WatchStream, Resource>();
-  /** Watches that are open or starting, by {@link addressBlock} and by user. */
+  /** The number of watches that are open or starting, for each {@link addressBlock} and for each user. */
   readonly #watchesOf = new Map<string, number>();
   #watches = 0;
   #isClosed = false;
@@ -58,13 +58,14 @@ export class WatchHandler {
     this.#flushes = new FlushCycle(parts.clock);
   }
 
-  /** Responds with 4xx before the stream starts; later errors are events. */
+  /** Starts a watch. Throws, or rejects, with a 4xx before the stream starts; later errors are sent as events. */
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
-    // Takes the place before the watch starts, because a watch also counts while it collects initial objects and waits
-    // for revisions.
+    // The watch is counted before it starts, because it also counts while it collects initial objects and waits for
+    // revisions.
     const address = addressBlock(this.#parts.proxies.addressOf(context));
-    // The user who sent the request: a user who impersonates others must not use their shares as well.
+    // The watch counts for the user who sent the request, so that a user who impersonates others gets no further
+    // watches.
     const { username } = impersonatorOf(context) ?? callerOf(context);
     const onEnd = this.#takePlace([`address ${address}`, `user ${username}`]);
     try {
@@ -76,8 +77,8 @@ export class WatchHandler {
   }
 
   #begin(context: Context, { path, resource, from, onEnd }: Asked): Promise<void> | void {
-    // A watch that begins with the present objects, or at the present revision, waits until memory has the requested
-    // revision. Any other watch starts at once: its stream stays empty until memory has a later change.
+    // A watch that begins with the current objects, or at the current revision, waits until memory has the requested
+    // revision. Any other watch starts immediately. It has no events until memory has a later change.
     const reached = from.initial || from.revision === 0 ? this.#parts.revisions.reach(from.resourceVersion) : undefined;
     const begin = (): Promise<void> | void => {
       const selection = this.#parts.lister.select(resource, readWatchSelection(context.query, path));
@@ -93,9 +94,9 @@ export class WatchHandler {
       throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
     }
     if (start.resource.isClosed) throw noLongerServed(start.resource);
-    // The client has disconnected during the wait, so nothing would end a stream that started now.
+    // The client has disconnected during the wait, so no event would end a stream that starts now.
     if (context.res.closed) return onEnd();
-    // This comes before the stream begins, because the permission may have been withdrawn while the watch waited.
+    // This check comes before the stream begins, because the permission may have been withdrawn while the watch waited.
     let fail: (error: ApiError) => void = () => undefined;
     this.#parts.permissions.keepOpen(context, (error) => fail(error));
     context.respond = false;
@@ -107,9 +108,7 @@ export class WatchHandler {
     this.#streams.set(stream, start.resource);
   }
 
-  /**
-   * Counts a watch for its owners, an address and a user. The caller calls the returned function when the watch ends.
-   */
+  /** Counts a watch for its address and its user. The caller must call the returned function when the watch ends. */
   #takePlace(owners: readonly [address: string, user: string]): () => void {
     const { maxWatches, maxWatchesPerAddress, maxWatchesPerUser } = this.#parts;
     const [ofAddress, ofUser] = owners.map((owner) => this.#watchesOf.get(owner) ?? 0);
@@ -133,20 +132,20 @@ export class WatchHandler {
     }
   }
 
-  /** Open watches of each kind that has any, over all versions. */
+  /** Returns the number of open watches of each kind that has any, in all versions together. */
   counts(): ReadonlyMap<Resource, number> {
     const counts = new Map<Resource, number>();
     for (const { storage } of this.#streams.values()) counts.set(storage, (counts.get(storage) ?? 0) + 1);
     return counts;
   }
 
-  /** Ends the watches of a kind that is no longer served, with 410: clients list again. */
+  /** Ends the watches of a kind that is no longer served, with a 410, after which clients list again. */
   closeKind(resource: Resource): void {
     const gone = noLongerServed(resource);
     for (const [stream, watched] of this.#streams) if (watched.storage === resource) stream.fail(gone);
   }
 
-  /** Ends all watches, with a bookmark if they asked for bookmarks, and refuses new ones (503). */
+  /** Ends all watches, with a bookmark if the client asked for bookmarks, and refuses new watches (503). */
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#streams.keys()) stream.end();
@@ -175,7 +174,7 @@ export class WatchHandler {
       currentRevision: () => revisions.current,
       onError: (err: unknown) => logger.error({ err, path: context.path }, 'watch failed'),
     };
-    // Changes during the collection of the initial objects come from the feed.
+    // Changes that happen while the initial objects are collected come from the feed.
     return afterwards(from.initial ? selection.collect() : [], (initial) => ({ initial, ...plan }));
   }
 }
@@ -193,7 +192,7 @@ function endWith(error: unknown, onEnd: () => void): never {
 }
 
 const watchFormats: readonly ResponseFormat[] = ['json', 'sse'];
-/** The formats of watches of kinds that have a message of protobuf. */
+/** The formats of watches of kinds that have a protobuf message. */
 const typedWatchFormats: readonly ResponseFormat[] = [...watchFormats, 'protobuf'];
 
 function readFormat(context: Context, { model }: Resource, clock: Clock): FrameFormat {
@@ -228,11 +227,14 @@ interface WatchStart {
   readonly initial: boolean;
   readonly markEnd: boolean;
   readonly revision: number;
-  /** The revision that memory must reach first. By default, it is the last one that any replica acknowledged. */
+  /**
+   * The revision that memory must reach before the watch starts. By default, it is the last one that any replica
+   * acknowledged.
+   */
   readonly resourceVersion: string | undefined;
 }
 
-/** The start of the stream (objects-and-http "Watch"). */
+/** Returns where the stream starts (objects-and-http "Watch"). */
 function readStart(query: QueryParameters, lastEventId: string): WatchStart {
   if (firstOf(query, 'continue') !== undefined) {
     throw refuse(options, 'continue', {

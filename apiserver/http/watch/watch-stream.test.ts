@@ -12,7 +12,7 @@ import type { FrameFormat } from './watch-frames.ts';
 import { WatchStream } from './watch-stream.ts';
 import type { WatchStreamParts } from './watch-stream.ts';
 
-/** Simulates a bug in the code that writes one form of objects. */
+/** A format that throws, like one with a bug. */
 const broken: FrameFormat = {
   ...jsonLines,
   event: (type, ...rest) => {
@@ -28,7 +28,7 @@ describe('WatchStream', () => {
   let server: Server;
   let url: string;
   let aborting: AbortController;
-  /** How often an entry was compared with a selection, by its key. */
+  /** How often each entry was compared with a selection, by its key. */
   let compared: Map<string, number>;
 
   beforeEach(async () => {
@@ -73,7 +73,7 @@ describe('WatchStream', () => {
   };
 
   it('ends with 500 when an event cannot be written, and does not affect other streams', async () => {
-    // The broken stream comes first in each pass.
+    // The stream with the broken format is written first in each pass.
     const [failed, sound] = [await watch('/broken'), await watch('/')];
     add('ada', 11);
     const status = JSON.parse(await failed.text()) as { type: string; object: { code: number } };

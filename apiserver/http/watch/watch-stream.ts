@@ -12,13 +12,13 @@ import type { FlushCycle } from './flush-cycle.ts';
 import type { Batch, FrameFormat } from './watch-frames.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
-/** Objects that a conversion webhook converts for a stream in one call. */
+/** The maximum number of objects that a webhook converts in one call for a stream. */
 const fetchedAtOnce = 100;
 
-/** The size of one write, approximately; the rest follows when the client has read it. */
+/** The approximate size of one write. Further events follow when the client has read it. */
 const batchBytes = 256 * 1024;
 
-/** A blank line at this interval is the heartbeat; clients give up after 30 s of silence. */
+/** The interval of heartbeats, which are blank lines. Clients give up after 30 s without a byte. */
 const heartbeatMs = 20_000;
 
 /** The time that a client has to read the final event. */
@@ -31,11 +31,11 @@ export interface WatchStreamParts {
   readonly flushes: FlushCycle;
   readonly clock: Clock;
   readonly selection: Pick<Selection, 'selects' | 'key'>;
-  /** Objects that are sent as ADDED first. */
+  /** The objects that are sent first, as ADDED. */
   readonly initial: readonly Entry[];
-  /** Changes after this revision follow. */
+  /** The revision after which changes are sent. */
   readonly revision: number;
-  /** True when a bookmark marks the end of the initial objects. */
+  /** True when a bookmark is sent at the end of the initial objects. */
   readonly markInitialEnd: boolean;
   /**
    * The interval of bookmarks; undefined when the client did not ask for bookmarks, because it would mistake them for
@@ -45,13 +45,17 @@ export interface WatchStreamParts {
   readonly timeoutMs: number;
   /** The revision that memory has reached. */
   readonly currentRevision: () => number;
-  /** Called with errors that are not the client's fault; the client gets a 500. Other streams continue. */
+  /**
+   * A function that is called with errors that the client did not cause. The client receives a 500; other streams
+   * continue.
+   */
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * One watcher's connection. It has a position in the kind's change feed and no buffer of its own: unread changes stay
- * in the feed's window, once for all watchers. A client that falls out of the window gets a 410.
+ * The connection of one watcher. It has a position in the change feed of its kind, and no buffer of its own: unread
+ * changes remain in the window of the feed, once for all watchers. If the window no longer has the next change, the
+ * client receives a 410.
  */
 export class WatchStream {
   readonly #parts: WatchStreamParts;
@@ -63,8 +67,8 @@ export class WatchStream {
     this.#wake();
   };
   /**
-   * The socket for direct writes of chunks; undefined when node frames the chunks (HTTP/1.0, or a response queued
-   * behind another).
+   * The socket, to which chunks are written directly. undefined when Node must write them: for HTTP/1.0, or when
+   * another response comes first on the connection.
    */
   readonly #socket: Socket | undefined;
   #sentInitial = 0;
@@ -76,14 +80,14 @@ export class WatchStream {
   #isFetching = false;
   #ended = false;
 
-  /** Starts at once. `onEnd` is called once, whichever side ends the stream. */
+  /** Starts the stream immediately. `onEnd` is called once, whether the client or the server ends the stream. */
   constructor(parts: WatchStreamParts, onEnd: () => void) {
     this.#parts = parts;
     this.#onEnd = onEnd;
     this.#revision = parts.revision;
     this.#markInitialEnd = parts.markInitialEnd;
     const { response, format, resource, bookmarkIntervalMs } = parts;
-    // Sent at once: client-go blocks until it has the headers.
+    // The headers are sent immediately, because client-go blocks until it has them.
     response.writeHead(200, { 'Content-Type': format.contentType, 'Cache-Control': 'no-cache, private' });
     response.flushHeaders();
     this.#socket = response.chunkedEncoding ? (response.socket ?? undefined) : undefined;
@@ -97,7 +101,7 @@ export class WatchStream {
     this.#wake();
   }
 
-  /** Sends as many new events as fit. */
+  /** Sends new events, until the client has enough to read. */
   flush(): void {
     this.#dirty = false;
     if (this.#ended || this.#blocked || this.#isFetching) return;
@@ -111,8 +115,8 @@ export class WatchStream {
   }
 
   /**
-   * Returns to the position at which the last flush began, and continues when the objects of the next flush have been
-   * converted.
+   * Returns to the position at which the last flush began. The flush is repeated when a webhook has converted its
+   * objects.
    */
   #fetch({ sentInitial, revision }: { readonly sentInitial: number; readonly revision: number }): void {
     this.#sentInitial = sentInitial;
@@ -141,21 +145,21 @@ export class WatchStream {
   fail(error: ApiError): void {
     if (this.#ended) return;
     const status = Buffer.from(JSON.stringify(error.toStatus()));
-    // An empty id makes a browser start again instead of asking forever for history that is gone.
+    // With an empty id, a browser starts again, instead of asking forever for changes that the server no longer has.
     this.#finish(this.#parts.format.event('ERROR', status, ''));
   }
 
   /**
-   * Ends the stream. With bookmarks, the last frame has the revision up to which the client has seen everything, if
-   * there is one.
+   * Ends the stream. If the client asked for bookmarks, the last event is a bookmark with the revision up to which the
+   * client has received all changes.
    */
   end(): void {
     if (this.#ended) return;
     this.flush();
-    // The stream may have fallen out of the window, and have ended already.
+    // The flush may have ended the stream, because the window no longer has its next change.
     if (this.#ended) return;
     const { initial, bookmarkIntervalMs } = this.#parts;
-    // No client can resume in the middle of the initial objects: it would miss those that were not sent.
+    // A client cannot resume in the middle of the initial objects, because it would miss those that were not sent.
     const isMarked = bookmarkIntervalMs !== undefined && this.#sentInitial === initial.length;
     this.#finish(isMarked ? this.#bookmark(false) : undefined);
   }
@@ -166,7 +170,7 @@ export class WatchStream {
     this.#parts.flushes.add(this);
   }
 
-  /** The next frames, about {@link batchBytes} of them. */
+  /** Returns the next frames, of about {@link batchBytes} bytes. */
   #collect(): Buffer[] {
     const frames: Buffer[] = [];
     const initialBytes = this.#collectInitial(frames);
@@ -186,7 +190,10 @@ export class WatchStream {
     return frames;
   }
 
-  /** Watchers with the same selection and position share one batch: a thousand of them cost one serialization. */
+  /**
+   * Returns the next batch. Watchers with the same selection and position share it, so that a thousand of them need
+   * only one serialization.
+   */
   #nextBatch(): Batch {
     const { resource, format, flushes, selection } = this.#parts;
     const key = `${resource.keyPrefix} ${resource.apiVersion} ${this.#revision} ${selection.key}`;
@@ -217,8 +224,8 @@ export class WatchStream {
     while (this.#sentInitial < initial.length && bytes <= batchBytes) {
       const entry = inBounds(initial[this.#sentInitial]);
       this.#sentInitial += 1;
-      // A client that resumes in the middle of the initial objects would miss the rest: only the last one may carry a
-      // position.
+      // Only the last initial object has a revision from which a client may resume. A client that resumed after an
+      // earlier one would miss the rest.
       const isLast = this.#sentInitial === initial.length;
       const { bytes: object } = resource.show(entry);
       const frame = format.event('ADDED', object, isLast ? String(this.#revision) : undefined);
@@ -232,7 +239,10 @@ export class WatchStream {
     return bytes;
   }
 
-  /** A bookmark: the feed is read to its end, so everything up to memory's revision has been sent. */
+  /**
+   * Returns a bookmark with memory's revision. The feed has been read to its end, so all changes up to this revision
+   * have been sent.
+   */
   #bookmark(initialEnd: boolean): Buffer {
     const { resource, format, currentRevision } = this.#parts;
     const caughtUp = !initialEnd && resource.feed.revision <= this.#revision;
@@ -243,9 +253,9 @@ export class WatchStream {
     return format.event('BOOKMARK', Buffer.from(JSON.stringify(object)), resourceVersion);
   }
 
-  // The chunk is made once for all watchers and written as one buffer: `response.write` would make three buffers for
-  // each watcher, and wait a tick. (p50 and p99 of 1,000 watchers: 21 and 43 ms with `response.write`, 14 and 34 ms
-  // without.)
+  // The chunk is created once for all watchers, and written as one buffer. `response.write` would create three buffers
+  // for each watcher, and wait for the next tick. (p50 and p99 of 1,000 watchers: 21 and 43 ms with `response.write`,
+  // 14 and 34 ms without.)
   #write(frames: readonly Buffer[]): void {
     if (frames.length === 0) return;
     const { response, flushes } = this.#parts;
@@ -257,7 +267,7 @@ export class WatchStream {
     const { heartbeat } = this.#parts.format;
     // An empty chunk would end the response.
     if (!this.#blocked && heartbeat.length > 0) this.#write([heartbeat]);
-    // The stream's position is gone and the client does not read, so it cannot receive an error.
+    // The feed no longer has the stream's next change. The client does not read, so it cannot receive an error.
     else if (this.#revision < this.#parts.resource.feed.floor) this.#parts.response.destroy();
   }
 
@@ -301,7 +311,10 @@ export class WatchStream {
   }
 }
 
-/** @throws ApiError InternalError when the object cannot be converted. */
+/**
+ * Returns an event with its object in the version of the resource. @throws ApiError InternalError when the object
+ * cannot be converted.
+ */
 function shownIn(resource: Resource, seen: Translated): Translated {
   return { ...seen, entry: resource.show(seen.entry) };
 }

@@ -2,16 +2,19 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JWTPayload } from 'jose';
 import type { AccountName, BoundObject } from './account-lookup.ts';
 
-/** The claim in which Kubernetes stores the owner of a token. */
+/** The claim that names the owner of a token, as in Kubernetes. */
 const privateClaim = 'kubernetes.io';
 
-/** The account of a token, and the object that the token is bound to. */
+/** The account of a token, and the object to which the token is bound. */
 export interface AccountClaims {
   readonly account: AccountName & { readonly uid: string };
   readonly bound: BoundObject | undefined;
 }
 
-/** The kinds whose claims have names of their own in Kubernetes. All others are in the claim `object`. */
+/**
+ * The kinds of bound objects for which Kubernetes has a separate claim. Objects of other kinds are in the claim
+ * `object`.
+ */
 const namedKinds: ReadonlyMap<string, string> = new Map([
   ['v1/Secret', 'secret'],
   ['v1/Pod', 'pod'],
@@ -34,7 +37,10 @@ function boundClaim({ apiVersion, kind, name, uid }: BoundObject): object {
   return claim === undefined ? { object: { apiVersion, kind, name, uid } } : { [claim]: { name, uid } };
 }
 
-/** Returns undefined for claims of another form, which no token of this server has. */
+/**
+ * Reads the claims that {@link writeClaims} returns. Returns undefined for claims of another form, which no token of
+ * this server has.
+ */
 export function readClaims(payload: JWTPayload): AccountClaims | undefined {
   const claims = payload[privateClaim];
   if (!isJsonObject(claims)) return undefined;

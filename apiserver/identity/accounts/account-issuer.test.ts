@@ -40,7 +40,7 @@ describe('tokens that are signed by the key of service accounts', () => {
 
   const seconds = (): number => Math.floor(clock.now() / 1000);
 
-  /** The claims of a token that is valid for an hour. */
+  /** Returns the claims of a token that is valid for an hour. */
   function claims(): JWTPayload {
     const from = seconds();
     return { ...writeClaims({ account, bound }), iss: issuer, aud: [issuer], iat: from, nbf: from, exp: from + 3600 };
@@ -100,7 +100,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     expect(await userOf(await sign(claims(), privateKey))).to.equal(undefined);
   });
 
-  it('become invalid at once when they expire, or when the account or the object is deleted or created again', async () => {
+  it('become invalid immediately when they expire, or when the account or the object is deleted or created again', async () => {
     const ends: readonly (() => unknown)[] = [
       async () => clock.advance(3600_000),
       () => (uids.account = undefined),
@@ -121,7 +121,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     }
   });
 
-  it('of the previous key are valid until they expire, beside those of the next key', async () => {
+  it('remain valid until they expire, also after the next key has replaced the one that signed them', async () => {
     await keys.current();
     await clock.advance(rotationMs - 1000);
     const order = { account, bound, audiences: [], seconds: maxBoundSeconds };

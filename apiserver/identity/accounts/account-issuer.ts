@@ -14,11 +14,11 @@ import { maxBoundSeconds, maxSeconds } from './token-lifetime.ts';
 const algorithm = 'ES256';
 
 export interface AccountIssuerParts {
-  /** The claim `iss`; also the audience of this server. */
+  /** The claim `iss` of tokens. It is also the audience of tokens for this server. */
   readonly issuer: string;
   readonly keys: SigningKeys;
   readonly accounts: Accounts;
-  /** Resolves when memory has every write that any replica acknowledged before the call. */
+  /** Resolves when memory has all writes that any replica acknowledged before the call. */
   readonly reach: () => Promise<void>;
   readonly clock: Clock;
   readonly uuid: () => string;
@@ -26,7 +26,7 @@ export interface AccountIssuerParts {
 
 /** The content and the lifetime of a token. */
 export interface TokenOrder extends AccountClaims {
-  /** When empty, the token is for this server. */
+  /** The audiences of the token. If the list is empty, the token is for this server. */
   readonly audiences: readonly string[];
   readonly seconds: number;
 }
@@ -38,7 +38,7 @@ export interface IssuedToken {
   readonly expiresMs: number;
 }
 
-/** Signs the tokens of service accounts, and knows the user of each. */
+/** Signs the tokens of service accounts, and verifies them. */
 export class AccountIssuer implements JwtIssuer {
   readonly #parts: AccountIssuerParts;
 
@@ -59,8 +59,8 @@ export class AccountIssuer implements JwtIssuer {
   }
 
   /**
-   * Signs a token. A requested lifetime is reduced to the maximum, which is longer for a token that is bound to an
-   * object.
+   * Signs a token. A requested lifetime that exceeds the maximum is reduced to it. The maximum is longer for a token
+   * that is bound to an object.
    */
   async issue({ audiences, seconds, ...whose }: TokenOrder): Promise<IssuedToken> {
     const { issuer, keys, clock, uuid } = this.#parts;
@@ -112,7 +112,10 @@ export class AccountIssuer implements JwtIssuer {
     };
   }
 
-  /** Looks the account up again after memory has caught up: another replica may have just stored it. */
+  /**
+   * Looks up the account again, once memory has all acknowledged writes, because another replica may just have stored
+   * the account.
+   */
   async #laterUser(whose: AccountClaims, user: UserInfo): Promise<UserInfo | undefined> {
     await this.#parts.reach();
     return this.#isAlive(whose) ? user : undefined;

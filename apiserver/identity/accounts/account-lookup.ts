@@ -4,7 +4,7 @@ import type { Entry } from '../../index/entry.ts';
 import type { ResourceTable } from '../../registry/kinds/resource-table.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 
-/** An object that a token is bound to. It lives in the namespace of the account, or in none. */
+/** An object to which a token is bound. It is in the namespace of the account, or in no namespace. */
 export interface BoundObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -17,10 +17,10 @@ export interface AccountName {
   readonly name: string;
 }
 
-/** The part of {@link AccountLookup} that others use. */
+/** The public methods of {@link AccountLookup}, so that a test can pass another implementation. */
 export type Accounts = Pick<AccountLookup, keyof AccountLookup>;
 
-/** Looks up accounts, and the objects that tokens are bound to, in memory. */
+/** Looks up accounts, and the objects to which tokens are bound, in memory. */
 export class AccountLookup {
   readonly #table: ResourceTable;
   readonly #accounts: () => Resource | undefined;
@@ -30,12 +30,12 @@ export class AccountLookup {
     this.#accounts = table.getterOf(serviceAccountKind);
   }
 
-  /** Returns undefined for an account that is absent, or being deleted. */
+  /** Returns the uid of an account; undefined if the account is absent, or being deleted. */
   uidOfAccount(account: AccountName): string | undefined {
     return uidOf(this.#accounts()?.cache.get(formatKey(account)));
   }
 
-  /** Returns undefined for an object that is absent, being deleted, or of a kind that is not served. */
+  /** Returns the uid of an object; undefined if the object is absent or being deleted, or if its kind is not served. */
   uidOfObject({ apiVersion, kind, name }: Omit<BoundObject, 'uid'>, namespace: string): string | undefined {
     const resource = this.kindOf(apiVersion, kind);
     if (resource === undefined) return undefined;
@@ -43,7 +43,7 @@ export class AccountLookup {
     return uidOf(resource.cache.get(formatKey(key)));
   }
 
-  /** Returns the kind of an object that a token can be bound to; undefined for one that is not served. */
+  /** Returns the kind of an object to which a token can be bound; undefined if the kind is not served. */
   kindOf(apiVersion: string, kind: string): Resource | undefined {
     const [version = '', group = ''] = apiVersion.split('/', 2).reverse();
     return this.#table.get({ group, version, kind });

@@ -1,4 +1,7 @@
-/** Returns the problems of an issuer of service accounts' tokens: other programs fetch the keys from it by HTTPS. */
+/**
+ * Returns the problems of an issuer URL for tokens of service accounts. Other programs fetch the keys from this URL by
+ * HTTPS.
+ */
 export function checkIssuer(issuer: string): readonly string[] {
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   const isPlain = url !== undefined && url.username + url.password + url.search + url.hash === '';

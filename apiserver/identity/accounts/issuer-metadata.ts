@@ -6,7 +6,7 @@ export const jwksPath = '/openid/v1/jwks';
 
 export const discoveryPath = '/.well-known/openid-configuration';
 
-/** Returns the document by which others find the keys of an issuer (OpenID Connect Discovery). */
+/** Returns the document by which other programs find the keys of an issuer (OpenID Connect Discovery). */
 export function discoveryDocument({ name }: AccountIssuer): object {
   return {
     issuer: name,
@@ -17,7 +17,7 @@ export function discoveryDocument({ name }: AccountIssuer): object {
   };
 }
 
-/** Returns the public keys of an issuer; makes the first key when there is none yet. */
+/** Returns the public keys of an issuer. Creates the first key if there is none. */
 export async function publicKeys({ keys }: AccountIssuer): Promise<{ readonly keys: readonly JWK[] }> {
   await keys.current();
   const published = keys.all().map(async ({ kid, publicKey }): Promise<JWK> => {

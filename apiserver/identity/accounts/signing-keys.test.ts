@@ -11,7 +11,7 @@ describe('the signing keys of service accounts', () => {
     return { clock, vault, keys: new SigningKeys({ vault, clock }) };
   };
 
-  it('are the same at all replicas, which create them once', async () => {
+  it('are created once, and are the same on all replicas', async () => {
     const { clock, vault, keys } = setUp();
     const other = new SigningKeys({ vault, clock });
     const made = await Promise.all([keys.current(), keys.current(), other.current(), other.current()]);

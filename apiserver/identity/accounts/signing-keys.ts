@@ -8,19 +8,20 @@ import { maxBoundSeconds } from './token-lifetime.ts';
 import { readVaultEntries } from '../../vault/read-vault.ts';
 
 /**
- * The prefix of the keys' names in the vault. A number follows, so that only one of two replicas makes the next key.
+ * The prefix of the keys' names in the vault. A number follows it, so that only one of two replicas can create the next
+ * key.
  */
 const prefix = 'service-account-keys/';
 
 const dayMs = 86_400_000;
 
-/** The time for which a key signs; then the next one is made. */
+/** The time for which a key signs tokens. After it, the next key is created. */
 export const rotationMs: number = 30 * dayMs;
 
-/** The minimum time between two queries for keys that are not in memory. */
+/** The minimum time between two queries of the database for keys that are not in memory. */
 const pauseMs = 1000;
 
-/** A key of service accounts' tokens. */
+/** A key that signs tokens of service accounts. */
 export interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
@@ -44,7 +45,10 @@ export interface SigningKeysParts {
   readonly clock: Clock;
 }
 
-/** The keys (EC P-256) with which the replicas of a server sign tokens of service accounts, shared by the vault. */
+/**
+ * The keys (EC P-256) with which the replicas of a server sign tokens of service accounts. The replicas share them in
+ * the vault.
+ */
 export class SigningKeys {
   readonly #parts: SigningKeysParts;
   #keys: readonly NumberedKey[] | undefined;
@@ -52,7 +56,7 @@ export class SigningKeys {
   #reaching: Promise<void> | undefined;
   #reachedMs = Number.NEGATIVE_INFINITY;
 
-  /** Follows the vault as long as the vault lives. */
+  /** Creates the keys, which follow the vault until the vault is closed. */
   constructor(parts: SigningKeysParts) {
     this.#parts = parts;
     parts.vault.onChange((name) => {
@@ -61,7 +65,7 @@ export class SigningKeys {
   }
 
   /**
-   * Returns the key that signs now. Makes the first key, and a new key when the present one has signed for {@link
+   * Returns the key that signs now. Creates the first key, and a new key when the current one has signed for {@link
    * rotationMs}.
    */
   async current(): Promise<SigningKey> {
@@ -74,7 +78,10 @@ export class SigningKeys {
     return current;
   }
 
-  /** Returns the key of a token. A key that another replica has just made may not be in memory yet. */
+  /**
+   * Returns the key with an id. If it is not in memory, looks for it in the database, because another replica may just
+   * have created it.
+   */
   async find(kid: string): Promise<SigningKey | undefined> {
     const known = this.#ofId(kid);
     if (known !== undefined) return known;
@@ -82,7 +89,7 @@ export class SigningKeys {
     return this.#ofId(kid);
   }
 
-  /** Queries the database for keys, but not for each token, since clients can invent key ids. */
+  /** Queries the database for keys, at most once in {@link pauseMs}, since clients can invent key ids. */
   async #reach(): Promise<void> {
     const { vault, clock } = this.#parts;
     if (this.#reaching === undefined) {
@@ -93,17 +100,17 @@ export class SigningKeys {
     await this.#reaching;
   }
 
-  /** True while a token that the key has signed may still be valid. */
+  /** True while the key with this id is known, so that tokens that it signed may still be valid. */
   has(kid: string): boolean {
     return this.#ofId(kid) !== undefined;
   }
 
-  /** Returns all keys whose tokens may be valid. The key that signs now is the last item. */
+  /** Returns all keys whose tokens may still be valid. The last item is the key that signs now. */
   all(): readonly SigningKey[] {
     return this.#all();
   }
 
-  /** Deletes all keys, which makes every token void; for use after a leak. */
+  /** Deletes all keys, for example after a leak. All tokens become invalid. */
   async deleteAll(): Promise<void> {
     const { vault } = this.#parts;
     await vault.reach();
@@ -121,7 +128,7 @@ export class SigningKeys {
 
   async #make(): Promise<void> {
     const { vault, clock } = this.#parts;
-    // Another replica may have made the key in the meantime.
+    // Another replica may have created the key meanwhile.
     await vault.reach();
     if (!this.#isDue()) return;
     const number = (this.#all().at(-1)?.number ?? 0) + 1;

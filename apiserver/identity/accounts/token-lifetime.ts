@@ -1,13 +1,16 @@
-/** Kubernetes' least lifetime of a token. */
+/** The minimum lifetime of a token in seconds, as in Kubernetes. */
 export const minSeconds = 600;
 
 export const defaultSeconds = 3600;
 
-/** The greatest number that Kubernetes accepts in a request; a token may get less than requested. */
+/** The maximum that a request may name, as in Kubernetes. The token may get a shorter lifetime than requested. */
 export const maxRequestedSeconds: number = 2 ** 32;
 
-/** The longest life of a token that only its account can make void: a day. */
+/** The maximum lifetime of a token that becomes invalid before its end only if its account is deleted: a day. */
 export const maxSeconds = 86_400;
 
-/** The longest life of a token that is bound to an object, whose deletion makes it void: 90 days. */
+/**
+ * The maximum lifetime of a token that is bound to an object, so that it also becomes invalid if this object is
+ * deleted: 90 days.
+ */
 export const maxBoundSeconds: number = 90 * 86_400;

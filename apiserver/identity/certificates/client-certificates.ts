@@ -6,15 +6,16 @@ import type { ConnectionAuthenticator } from '../authenticator.ts';
 import { authenticated, isVisibleName } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 
-/** The user of a connection. */
+/** The user of a connection's certificate. */
 interface Holder {
   readonly user: UserInfo | undefined;
   readonly expiresMs: number;
 }
 
 /**
- * Finds users by the certificate of their connection, which TLS has verified: the common name is the user, each
- * organization is a group. It reads the certificate once per connection, and checks its end at each request.
+ * Finds users by the certificate of their connection, which TLS has verified. The common name is the name of the user,
+ * and each organization is a group. It reads the certificate once for each connection, and checks at each request
+ * whether it has expired.
  */
 export class ClientCertificates implements ConnectionAuthenticator {
   readonly #clock: Clock;
@@ -49,7 +50,7 @@ function holderOf(socket: TLSSocket, clock: Clock): Holder {
   return { user: isUser ? { ...authenticated({ username, groups }), isValid } : undefined, expiresMs };
 }
 
-/** Node's types declare a single value, but a subject may have several. */
+/** Returns the values of a field of the subject. Node's types declare a single value, but there may be several. */
 function textsOf(value: string | readonly string[] | undefined): readonly string[] {
   if (value === undefined) return [];
   return typeof value === 'string' ? [value] : value;

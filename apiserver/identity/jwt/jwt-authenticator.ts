@@ -12,13 +12,13 @@ type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 export interface VerifiedToken {
   readonly expiresMs: number;
   /**
-   * Returns the token's user; undefined when the token is void for a reason other than its time. `audience` is
+   * Returns the token's user; undefined when the token is invalid for a reason other than its expiry. `audience` is
    * undefined for this server.
    */
   readonly userFor: (audience: string | undefined) => Found;
 }
 
-/** A signer of tokens: this server for service accounts, or a foreign issuer. */
+/** An issuer of tokens: this server, for service accounts, or an external identity provider. */
 export interface JwtIssuer {
   /** The claim `iss` of its tokens. */
   readonly name: string;
@@ -28,12 +28,12 @@ export interface JwtIssuer {
 
 const maxVerified = 10_000;
 
-/** The start of every JSON object in base64. */
+/** The start of every JSON object in base64, if its first name begins directly after the brace. */
 const beginning = 'eyJ';
 
 /**
- * Accepts signed tokens (JWT) of known issuers. The signature is verified once: the result is kept by the token's digest until
- * it expires. Whether the user still exists is asked at each use.
+ * Accepts signed tokens (JWT) of known issuers. The signature of a token is verified once; the result is cached by the
+ * token's digest until the token expires. Whether the user still exists is checked at each use.
  */
 export class JwtAuthenticator implements TokenAuthenticator {
   readonly #clock: Clock;
@@ -45,7 +45,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
     this.replace(issuers);
   }
 
-  /** Replaces all issuers by these, from the next request on. */
+  /** Replaces all issuers. The new ones apply from the next request on. */
   replace(issuers: readonly JwtIssuer[]): void {
     this.#issuers = new Map(issuers.map((issuer) => [issuer.name, issuer]));
     this.#verified = newCache();
@@ -56,7 +56,7 @@ export class JwtAuthenticator implements TokenAuthenticator {
   }
 
   ofTokenFor({ text, key }: BearerToken, audience?: string): Found {
-    // Skips all other tokens, most of which start differently.
+    // Tokens that are not JWT, most of which start differently, are skipped.
     if (!text.startsWith(beginning)) return undefined;
     const known = this.#verified.get(key);
     if (known === undefined) return this.#verify(text, { key, audience });

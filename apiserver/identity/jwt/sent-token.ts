@@ -1,10 +1,10 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { JWTPayload } from 'jose';
 
-/** All headers of a request together may have 16 KiB. */
+/** The maximum length of a token, because all headers of a request together may have 16 KiB. */
 const maxLength = 16_384;
 
-/** A signed token in compact form. */
+/** Matches a signed token in compact form. */
 const form = /^eyJ[\w-]*\.eyJ[\w-]*\.[\w-]+$/;
 
 /** A parsed token. Neither its signature nor its claims are verified yet. */
@@ -15,7 +15,7 @@ export interface SentToken {
   readonly claims: JWTPayload;
 }
 
-/** Returns undefined for a text that is not a signed token. */
+/** Parses a token without verifying it. Returns undefined for a text that is not a signed token. */
 export function readUnverified(text: string): SentToken | undefined {
   if (text.length > maxLength || !form.test(text)) return undefined;
   try {

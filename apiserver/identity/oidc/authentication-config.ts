@@ -4,37 +4,37 @@ import type { SettingsFields } from '../../settings/fields.ts';
 import { parseSettings } from '../../settings/settings-file.ts';
 import type { SettingsText } from '../../settings/settings-file.ts';
 
-/** A claim, and the prefix of its value in the name of a user or a group. */
+/** A claim, and the prefix that is added to its value in the name of a user or a group. */
 export interface ClaimMapping {
   readonly claim: string;
   readonly prefix: string;
 }
 
-/** How people log in at an issuer with a browser: this server is a client of it. */
+/** The settings with which people log in at an issuer with a browser. This server is a client of the issuer. */
 export interface LoginConfig {
-  /** A part of the paths of the login. */
+  /** The name of the issuer in the paths of the login. */
   readonly name: string;
-  /** The name on the login page. */
+  /** The name that the login page shows. */
   readonly displayName: string;
   readonly clientId: string;
-  /** undefined for a public client, which has no secret. */
+  /** The file with the secret of the client; undefined for a public client, which has no secret. */
   readonly clientSecretFile: string | undefined;
   readonly scopes: readonly string[];
 }
 
-/** A foreign issuer of tokens, and how its claims become users. */
+/** An external issuer of tokens, and the claims from which users and groups are made. */
 export interface IssuerConfig {
   readonly url: string;
   /** The URL of the discovery document, if it is not at the issuer's well-known path. */
   readonly discoveryUrl: string | undefined;
-  /** PEM; undefined for the authorities that the system trusts. */
+  /** The trusted certificate authorities, as PEM; undefined for those that the system trusts. */
   readonly certificateAuthority: string | undefined;
   readonly audiences: readonly string[];
   readonly username: ClaimMapping;
   readonly groups: ClaimMapping | undefined;
   readonly uid: string | undefined;
   readonly required: readonly { readonly claim: string; readonly value: string }[];
-  /** undefined for an issuer that is not on the login page. */
+  /** The settings of the login; undefined for an issuer that is not on the login page. */
   readonly login: LoginConfig | undefined;
 }
 
@@ -44,8 +44,8 @@ const maxIssuers = 64;
 const apiVersions = ['apiserver.config.k8s.io/v1', 'apiserver.config.k8s.io/v1beta1'];
 
 /**
- * Parses the file of `--authentication-config`: an AuthenticationConfiguration of Kubernetes, without the parts that are written
- * in CEL. `ownIssuer` is the one of service accounts.
+ * Parses the file of `--authentication-config`: an AuthenticationConfiguration of Kubernetes, without the parts that
+ * are written in CEL. `ownIssuer` is the issuer of service accounts' tokens, which the file may not name.
  * @throws SettingsFileError that names file and line
  */
 export function parseAuthenticationConfig(file: SettingsText, ownIssuer: string): readonly IssuerConfig[] {
@@ -98,13 +98,13 @@ function readIssuer(item: SettingsFields, path: string): IssuerConfig {
   };
 }
 
-/** A name is a part of a path, and people register the path at the issuer. */
+/** Matches a valid name. It is a part of a path, which people register at the issuer. */
 const nameForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** A scope token of RFC 6749, 3.3. */
+/** Matches a scope token of RFC 6749, 3.3. */
 const scopeForm = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/;
 
-/** Kubernetes' format lacks this part, because its server has no pages. */
+/** Reads the settings of the login. Kubernetes' format does not have them, because its server has no pages. */
 function readLogin(login: SettingsFields | undefined, path: string): LoginConfig | undefined {
   if (login === undefined) return undefined;
   login.withKeys(['name', 'displayName', 'clientID', 'clientSecretFile', 'scopes']);

@@ -2,14 +2,14 @@ import { request } from 'node:https';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-/** Documents and responses of issuers have some kilobytes. */
+/** The maximum number of bytes of a response. Responses of issuers usually have some kilobytes. */
 const maxBytes = 512 * 1024;
 
 const timeLimitMs = 5_000;
 
 export interface HttpsParts {
   readonly clock: Clock;
-  /** PEM; undefined for the authorities that the system trusts. */
+  /** The trusted certificate authorities, as PEM; undefined for those that the system trusts. */
   readonly ca: string | undefined;
   readonly signal?: AbortSignal;
 }

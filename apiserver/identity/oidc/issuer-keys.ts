@@ -4,7 +4,7 @@ import type { JWK } from 'jose';
 import type { IssuerConfig } from './authentication-config.ts';
 import { fetchJson } from './https-request.ts';
 
-/** A key that the issuer has withdrawn is refused after at most this time. */
+/** The interval at which keys are fetched. A key that the issuer has withdrawn is refused after at most this time. */
 const refreshMs = 5 * 60_000;
 
 /** The minimum time between two fetches, so that tokens with invented key ids cause no load on the issuer. */
@@ -22,9 +22,8 @@ export interface IssuerKeysParts {
 export type IssuerMetadata = Readonly<Record<string, unknown>> & { readonly issuer: string };
 
 /**
- * The discovery document and the public keys of a foreign issuer. They are fetched every 5 minutes. They are also
- * fetched when a token names an unknown key, but at most every 10 s. Known keys stay in use while the issuer cannot be
- * reached.
+ * The discovery document and the public keys of an external issuer. They are fetched every 5 minutes, and when a token
+ * names an unknown key, but then at most every 10 s. Known keys remain in use while the issuer cannot be reached.
  */
 export class IssuerKeys {
   readonly #parts: IssuerKeysParts;
@@ -39,7 +38,7 @@ export class IssuerKeys {
     this.#parts = parts;
   }
 
-  /** Fetches the keys, in the background: an issuer that is down does not keep the server from starting. */
+  /** Fetches the keys in the background, so that the server can start even if the issuer does not respond. */
   start(): void {
     if (this.#ended.signal.aborted) return;
     void this.#fetch();
@@ -47,7 +46,7 @@ export class IssuerKeys {
     this.#timer.unref?.();
   }
 
-  /** Forgets the keys, so that tokens are void. Resolves when nothing is under way any more. */
+  /** Removes the keys, so that no token is valid any more. Resolves when no fetch is in progress. */
   async stop(): Promise<void> {
     this.#ended.abort();
     this.#keys = new Map();
@@ -56,13 +55,15 @@ export class IssuerKeys {
     await this.#fetching;
   }
 
-  /** Returns a key that is in memory. A token without a key id uses the only key, if there is just one. */
+  /** Returns a key that is in memory. Without a key id, returns the only key, if there is just one. */
   known(kid: string | undefined): JWK | undefined {
     if (kid !== undefined) return this.#keys.get(kid);
     return this.#keys.size === 1 ? this.#keys.values().next().value : undefined;
   }
 
-  /** Returns a key like {@link known}, but asks the issuer for a key that is not in memory. Never rejects. */
+  /**
+   * Returns a key like {@link known}, but fetches the keys from the issuer if it is not in memory. It never rejects.
+   */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);
     if (known !== undefined) return known;
@@ -71,8 +72,8 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns a key like {@link find}, but without the limit of 10 s: for a token that the issuer itself has just sent,
-   * another fetch is worthwhile at any time.
+   * Returns a key like {@link find}, but fetches the keys without the limit of 10 s. It is for a token that the issuer
+   * itself has just sent.
    */
   async findNow(kid: string | undefined): Promise<JWK | undefined> {
     if (this.known(kid) === undefined) await this.#fetch();
@@ -126,7 +127,7 @@ export class IssuerKeys {
     return keys as readonly unknown[];
   }
 
-  /** Returns the keys by id. An unchanged key stays the same object, because verified tokens refer to it. */
+  /** Returns the keys by id. An unchanged key remains the same object, because verified tokens refer to it. */
   #keep(keys: readonly unknown[]): ReadonlyMap<string, JWK> {
     const kept = new Map<string, JWK>();
     for (const key of keys) {

@@ -11,10 +11,12 @@ import { sendHttps } from './https-request.ts';
 import type { IssuerKeys, IssuerMetadata } from './issuer-keys.ts';
 import type { OidcIssuer } from './oidc-issuer.ts';
 
-/** A text of this form names an error of RFC 6749, and may be logged. */
+/** Matches a text that may be logged, because it has the form of an error code of RFC 6749. */
 const codeForm = /^[a-z_]{1,40}$/;
 
-/** The messages of openid-client that mean that an endpoint of the issuer does not work, whatever the browser sends. */
+/**
+ * The codes of errors of openid-client that mean that an endpoint of the issuer is broken, whatever the browser sent.
+ */
 const brokenEndpoint: ReadonlySet<string> = new Set([
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
   'OAUTH_RESPONSE_IS_NOT_JSON',
@@ -30,8 +32,8 @@ export interface IssuerLoginParts {
 }
 
 /**
- * The authorization code flow of OpenID Connect, with PKCE, state and nonce. openid-client checks the responses; the signature
- * and the times of the ID token are checked as those of bearer tokens are.
+ * A login by the authorization code flow of OpenID Connect, with PKCE, state and nonce. openid-client checks the
+ * responses. The signature and the times of the ID token are checked by the same code as those of bearer tokens.
  */
 export class IssuerLogin implements LoginProvider {
   readonly #parts: IssuerLoginParts;
@@ -52,7 +54,10 @@ export class IssuerLogin implements LoginProvider {
     return this.#parts.login.displayName;
   }
 
-  /** Rejects with SettingsFileError when the file of the client secret cannot be used. */
+  /**
+   * Checks the file of the client secret, if there is one. Rejects with SettingsFileError when it cannot be read or has
+   * no secret.
+   */
   async checkSecret(): Promise<void> {
     const { clientSecretFile } = this.#parts.login;
     if (clientSecretFile !== undefined) await readSecret(clientSecretFile);
@@ -128,7 +133,8 @@ export class IssuerLogin implements LoginProvider {
   }
 
   /**
-   * Errors of openid-client may quote the request, with its secrets: only texts that are known to be constant are kept.
+   * Converts an error to a LoginFailure. Errors of openid-client may quote the request, with its secrets, so only texts
+   * that are known to be constant are kept.
    */
   #failureOf(error: unknown): LoginFailure {
     if (error instanceof client.AuthorizationResponseError)
@@ -155,8 +161,8 @@ function codeOf(code: string): string {
 }
 
 /**
- * The default of OpenID Connect is HTTP's Basic authentication; an issuer may declare that it takes the secret in the
- * form only.
+ * Returns how this server authenticates as a client of the issuer. The default of OpenID Connect is HTTP Basic
+ * authentication. An issuer may declare that it accepts the secret only in the form.
  */
 function authenticationBy(secret: string | undefined, metadata: IssuerMetadata): client.ClientAuth {
   if (secret === undefined) return client.None();

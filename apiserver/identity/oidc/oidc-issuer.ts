@@ -12,12 +12,12 @@ import type { IssuerKeys } from './issuer-keys.ts';
 /** The algorithms that Kubernetes accepts. All of them sign with a key pair. */
 const algorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
 
-/** The clock of an issuer may be ahead by this time. The check of the expiry allows no difference. */
+/** The number of seconds by which the clock of an issuer may be ahead. For the expiry, no difference is allowed. */
 const skewSeconds = 10;
 
 /**
- * The prefix of names that only this server assigns: a foreign issuer must not make a user a member of
- * `system:masters`.
+ * The prefix of names that only this server assigns. Without this rule, an external issuer could make a user a member
+ * of `system:masters`.
  */
 const reserved = 'system:';
 
@@ -29,7 +29,7 @@ export interface OidcIssuerParts {
   readonly clock: Clock;
 }
 
-/** Finds the users of a foreign issuer's tokens. */
+/** Verifies the tokens of an external issuer, and finds their users. */
 export class OidcIssuer implements JwtIssuer {
   readonly #parts: OidcIssuerParts;
 
@@ -55,14 +55,15 @@ export class OidcIssuer implements JwtIssuer {
     const user = { ...found, isValid: () => expiresMs > clock.now() && isKnown() };
     return {
       expiresMs,
-      // Services with other audiences ask the issuer themselves. Tokens whose key the issuer has withdrawn are void.
+      // There is no user for other audiences, whose services verify tokens at the issuer. A token whose key the issuer
+      // has withdrawn is invalid.
       userFor: (audience) => (audience === undefined && isKnown() ? user : undefined),
     };
   }
 
   /**
-   * Resolves with the user of an ID token that the issuer has just sent to its client; undefined when the token is not valid,
-   * or its claims make no user.
+   * Resolves with the user of an ID token that the issuer has just sent to this server; undefined when the token is not
+   * valid, or its claims result in no user.
    */
   async userOfIdToken(text: string, clientId: string): Promise<UserInfo | undefined> {
     const { config, keys } = this.#parts;
@@ -98,7 +99,10 @@ function isFor({ aud = [] }: JWTPayload, audiences: readonly string[]): boolean 
   return named.some((audience) => audiences.includes(audience));
 }
 
-/** Returns undefined when the claims give no user, or do not meet the configuration's rules. */
+/**
+ * Returns the user that results from claims; undefined when there is none, or when the claims do not meet the rules of
+ * the configuration.
+ */
 function userOf(payload: JWTPayload, config: IssuerConfig): UserInfo | undefined {
   if (!config.required.every(({ claim, value }) => claimOf(payload, claim) === value)) return undefined;
   const username = usernameOf(payload, config.username);

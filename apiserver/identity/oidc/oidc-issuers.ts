@@ -12,7 +12,7 @@ export interface OidcIssuersParts {
   readonly logger: Logger;
 }
 
-/** The foreign issuers of a configuration, with their keys. */
+/** The external issuers of a configuration, with their keys. */
 export class OidcIssuers implements Followed {
   readonly #parts: OidcIssuersParts;
   #keys: readonly IssuerKeys[] = [];
@@ -39,12 +39,15 @@ export class OidcIssuers implements Followed {
     return issuers.map(({ issuer }) => issuer);
   }
 
-  /** The issuers at which people log in with a browser. */
+  /** The providers at which people log in with a browser. */
   get logins(): readonly LoginProvider[] {
     return this.#logins;
   }
 
-  /** Rejects with SettingsFileError when the file of a client secret cannot be used. */
+  /**
+   * Checks the files of all client secrets. Rejects with SettingsFileError when one of them cannot be read or has no
+   * secret.
+   */
   async checkSecrets(): Promise<void> {
     for (const login of this.#logins) await login.checkSecret();
   }

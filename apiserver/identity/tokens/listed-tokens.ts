@@ -8,19 +8,19 @@ import type { TokenOwner } from './token-file.ts';
 /** A user whose token is in the list. */
 interface Listed {
   readonly owner: TokenOwner;
-  /** The same object for all requests of the user. */
+  /** The user, as the same object for all its requests. */
   readonly user: UserInfo;
 }
 
 /**
- * Accepts the tokens of a list. Only digests are compared, each candidate in constant time; the response time depends
- * only on the first 16 bits of the digest, which reveal nothing about the token.
+ * Accepts the tokens of a list. It compares only digests, and each comparison takes constant time. The total time
+ * depends only on the first 16 bits of the digest, which do not reveal the token.
  */
 export class ListedTokens implements TokenAuthenticator {
   #listed: ReadonlyMap<number, readonly Listed[]>;
   /**
-   * Tokens that were found in this list. All requests of a connection have the same token object, which needs no
-   * comparison after the first.
+   * A cache of the tokens that were found in this list. All requests of a connection have the same token object, so it
+   * is looked up only once.
    */
   #found = new WeakMap<BearerToken, UserInfo>();
 
@@ -28,7 +28,7 @@ export class ListedTokens implements TokenAuthenticator {
     this.#listed = this.#byPrefix(owners);
   }
 
-  /** Uses this list in place of the former one, from the next request on. */
+  /** Replaces the list. The new one applies from the next request on. */
   replace(owners: readonly TokenOwner[]): void {
     this.#listed = this.#byPrefix(owners);
     this.#found = new WeakMap();
@@ -55,7 +55,7 @@ export class ListedTokens implements TokenAuthenticator {
     const map = new Map<number, Listed[]>();
     for (const owner of owners) {
       const { digest, user } = owner;
-      // A later list has new objects for the owners, so owners are compared by their content.
+      // Users are compared by their content, because a later list has new objects for them.
       const isValid = (): boolean => isDeepStrictEqual(this.#find(digest)?.owner.user, user);
       const prefix = digest.readUInt16BE(0);
       map.set(prefix, [...(map.get(prefix) ?? []), { owner, user: { ...user, isValid } }]);

@@ -4,7 +4,7 @@ import type { SettingsFields } from '../../settings/fields.ts';
 import { authenticated } from '../user-info.ts';
 import type { UserInfo } from '../user-info.ts';
 
-/** The owner of a token, which is known by its SHA-256 only. */
+/** The owner of a token. Only the SHA-256 of the token is known. */
 export interface TokenOwner {
   readonly digest: Buffer;
   readonly user: UserInfo;
@@ -40,7 +40,7 @@ function readOwner(item: SettingsFields): TokenOwner {
   return { digest: Buffer.from(sha256, 'hex'), user };
 }
 
-/** Names appear in headers and in logs. */
+/** Checks a name, and returns it. Control characters are refused, because names appear in headers and in logs. */
 function nameIn(item: SettingsFields, field: string, name: string): string {
   if (name.length > 0 && name.length <= 256 && !/\p{C}/u.test(name)) return name;
   throw item.mistake(field, 'must have 1 to 256 characters, without control characters');

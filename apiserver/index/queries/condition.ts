@@ -4,54 +4,54 @@ import type { KindIndex } from '../kind-index.ts';
 import type { SortedIndex } from '../sorted-index.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
-/** A test of the values under an index. */
+/** A test for the values of an index. */
 export type ValueTest =
   | { readonly kind: 'any' }
   | { readonly kind: 'listed'; /** Distinct, encoded. */ readonly values: ReadonlySet<string> }
   | {
-      /** The values `from ≤ value < to` that `accepts` accepts, if it is given. */
+      /** The test passes for values with `from ≤ value < to` that `accepts` accepts, if it is given. */
       readonly kind: 'range';
       readonly from: string;
       readonly to: string;
       readonly accepts?: (value: string) => boolean;
     };
 
-/** One requirement of a selector, bound to one index. */
+/** One requirement of a selector, as a test of the values of one index. */
 export interface Condition {
   readonly index: KindIndex;
   readonly test: ValueTest;
-  /** True when the condition holds for the objects without a value that passes the test. */
+  /** True when an object meets the condition if none of its values passes the test. */
   readonly negated: boolean;
-  /** True when no object has two values that pass, so that counts of values are counts of objects. */
+  /** True when no object has two values that pass the test, so that the number of values is the number of objects. */
   readonly onePerObject: boolean;
 }
 
-/** Ranks from..to-1 of a sorted index. */
+/** The items of a sorted index at the ranks from..to-1. */
 interface Slice {
   readonly list: SortedIndex;
   readonly from: number;
   readonly to: number;
 }
 
-/** All entries that meet a condition, and perhaps others. */
+/** Slices that contain all entries that meet a condition, and perhaps others. */
 export interface Candidates {
   readonly slices: readonly Slice[];
-  /** Total length of all slices. */
+  /** The total length of all slices. */
   readonly count: number;
-  /** True when the slices hold exactly the entries that meet the condition, each once. */
+  /** True when the slices contain exactly the entries that meet the condition, each once. */
   readonly exact: boolean;
 }
 
 /**
- * If an object has more values than this, they are searched by bisection and not one by one: an object may have 10,000
- * labels.
+ * The maximum number of values that are tested one by one. More values are searched by bisection, because an object may
+ * have 10,000 labels.
  */
 const fewValues = 8;
 
 export function isMet(condition: Condition, entry: Entry): boolean {
   const values = condition.index.valuesOf(entry);
   if (values.length > fewValues) return hasPassing(condition.test, values) !== condition.negated;
-  // This is the inner loop of every walk, so it makes no closure.
+  // This is the inner loop of every walk, so it creates no closure.
   for (const value of values) {
     if (passes(condition.test, value)) return !condition.negated;
   }
@@ -65,7 +65,7 @@ function passes(test: ValueTest, value: string): boolean {
     case 'listed':
       return test.values.has(value);
     case 'range':
-      // Comparing by code unit is right: the bounds are ASCII label keys.
+      // The comparison by code units is correct, because the bounds are label keys, which are ASCII.
       return value >= test.from && value < test.to && (test.accepts === undefined || test.accepts(value));
   }
 }
@@ -88,14 +88,17 @@ function hasPassing(test: ValueTest, values: readonly string[]): boolean {
   }
 }
 
-/** Searches for each of the listed values, or passes through the object's values where that is less work. */
+/**
+ * Returns whether an object has a listed value. Searches for each of the listed values, or goes through the object's
+ * values if this is less work.
+ */
 function hasListed(listed: ReadonlySet<string>, values: readonly string[]): boolean {
   if (listed.size * Math.log2(values.length) > values.length) return values.some((value) => listed.has(value));
   for (const value of listed) if (values[placeOf(value, values)] === value) return true;
   return false;
 }
 
-/** Returns the position of the first value that does not come before this one. */
+/** Returns the position of the first value that is not less than this one. */
 function placeOf(value: string, values: readonly string[]): number {
   let low = 0;
   let high = values.length;
@@ -107,7 +110,10 @@ function placeOf(value: string, values: readonly string[]): number {
   return low;
 }
 
-/** The entries that the condition's index can enumerate, in O(log n); undefined when each object has to be checked. */
+/**
+ * Returns slices with the entries that meet a condition, in O(log n); undefined when the index cannot enumerate them,
+ * so that each object has to be checked.
+ */
 export function candidatesOf(condition: Condition): Candidates | undefined {
   if (!condition.negated) {
     const isExact = condition.onePerObject && !(condition.test.kind === 'range' && condition.test.accepts);
@@ -119,19 +125,22 @@ export function candidatesOf(condition: Condition): Candidates | undefined {
   return candidates([...gapsBetween(slicesOf(condition), index.values), all(index.absent)], true);
 }
 
-/** The number of objects that meet the condition, without visiting any; undefined when the ranks are not enough. */
+/**
+ * Returns the number of objects that meet the condition, without visiting them; undefined when the ranks of the index
+ * are not enough.
+ */
 export function countMatches(condition: Condition, size: number): number | undefined {
   const found = candidatesOf(condition.negated ? { ...condition, negated: false } : condition);
   if (found === undefined || !found.exact) return undefined;
   return condition.negated ? size - found.count : found.count;
 }
 
-/** The slices of the values that pass the test, in rank order. */
+/** Returns the slices of the values that pass the test, in the order of ranks. */
 function slicesOf({ index, test }: Condition): readonly Slice[] {
   const list = index.values;
   switch (test.kind) {
     case 'any':
-      // Each object once, even under a multi-valued index.
+      // This index has each object once, even if objects have several values.
       return [all(index.order(false))];
     case 'listed':
       return (

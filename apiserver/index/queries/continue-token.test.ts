@@ -19,7 +19,7 @@ function refusal(text: string, of = scope): [string | undefined, string] {
 }
 
 describe('continue token', () => {
-  it('survives a round trip, and is URL-safe', () => {
+  it('is URL-safe, and contains the position that it was made from', () => {
     const text = formatContinueToken(position, scope);
     expect(text).to.match(/^[\w-]{1,200}$/);
     expect(parseContinueToken(text, scope)).to.deep.equal(position);
@@ -27,7 +27,7 @@ describe('continue token', () => {
     expect(parseContinueToken(text, { ...scope, query: again })).to.deep.equal(position);
   });
 
-  it('is expired in another epoch', () => {
+  it('causes the error Expired in another epoch', () => {
     const [reason, message] = refusal(formatContinueToken(position, scope), { ...scope, epoch: 'e2' });
     expect(reason).to.equal('Expired');
     expect(message).to.contain('too old to display a consistent list result');

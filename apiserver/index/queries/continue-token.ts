@@ -4,9 +4,9 @@ import type { Query } from './query.ts';
 
 /** The position at which a chunked list continues. */
 export interface ContinuePosition {
-  /** The revision of the first chunk; all later chunks show the same revision. */
+  /** The revision of the first chunk. All later chunks show the same revision. */
   readonly revision: number;
-  /** The number of matches already delivered. */
+  /** The number of matches in the previous chunks. */
   readonly offset: number;
 }
 
@@ -24,22 +24,22 @@ interface Token {
   readonly q: string;
 }
 
-// The server's own tokens have about 150 characters.
+// The maximum length of a token. The server's own tokens have about 150 characters.
 const maxLength = 512;
 
 const expiredMessage =
   'The provided continue parameter is too old to display a consistent list result. ' +
   'You can start a new list without the continue parameter.';
 
-/** Base64url, at most 512 characters. */
+/** Returns a token for a position, in base64url, with at most 512 characters. */
 export function formatContinueToken({ revision, offset }: ContinuePosition, scope: ContinueScope): string {
   const token: Token = { v: 1, rv: revision, o: offset, e: scope.epoch, q: fingerprint(scope.query) };
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 }
 
 /**
- * Throws ApiError BadRequest for a malformed token or one of another query. Throws Expired for a token of another
- * epoch, because its revision may mean another state there.
+ * Parses a token. Throws ApiError BadRequest for a malformed token or a token of another query. Throws Expired for a
+ * token of another epoch, because its revision may mean another state in this epoch.
  */
 export function parseContinueToken(text: string, scope: ContinueScope): ContinuePosition {
   const token = decode(text);
@@ -77,7 +77,8 @@ function notValid(why: string, cause?: unknown): ApiError {
   return new ApiError('BadRequest', `continue key is not valid: ${why}`, { cause });
 }
 
-// Protects against mix-ups, not against forgery: a token allows nothing that the query itself does not.
+// A hash protects against mistakes of clients, not against forgery. A forged token gives no access that the query
+// itself does not give.
 function fingerprint(query: Query): string {
   return createHash('sha256').update(query.canonical).digest('base64url').slice(0, 16);
 }

@@ -11,7 +11,7 @@ import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
 import { compileQuery } from './query.ts';
 import { select } from './select.ts';
 
-/** A kind with its feed; writes update both as the registry does. */
+/** A cache of a kind and its feed. Writes update both, as in the registry. */
 class Kind {
   readonly cache: KindCache = createPersonCache();
   readonly feed: ChangeFeed = new ChangeFeed({
@@ -54,7 +54,7 @@ function createCrowd(options?: HistoryOptions): Kind {
 }
 
 describe('History', () => {
-  it('returns every earlier revision as recorded at that time [slow]', () => {
+  it('returns for every earlier revision the result that was recorded at that time [slow]', () => {
     const step = fc.record({
       name: fc.integer({ min: 0, max: 6 }).map((n) => `p${n}`),
       age: fc.integer({ min: -4, max: 9 }),
@@ -82,7 +82,7 @@ describe('History', () => {
     fc.assert(fc.property(fc.array(step, { maxLength: 30 }), run), { numRuns: 500 });
   });
 
-  it('serves all chunks of a list at the revision of the first, each at a cost proportional to its length', () => {
+  it('returns all chunks of a list at the revision of the first chunk, each in time proportional to its length', () => {
     const kind = createCrowd();
     const query = compileQuery(kind.cache, byAge);
     const { revision } = kind;
@@ -101,7 +101,7 @@ describe('History', () => {
     expect(costs).to.deep.equal([10, 60, 10, 10, 10]);
   });
 
-  it('keeps a limited number of snapshots of limited length, and reconstructs dropped ones', () => {
+  it('keeps a limited number of snapshots of limited length, and reconstructs dropped snapshots', () => {
     const kind = createCrowd({ maxSnapshots: 2, maxEntries: 60 });
     kind.put('p1', 40);
     const ask = (options: typeof byAge | typeof ofRed, revision: number) =>
@@ -114,7 +114,7 @@ describe('History', () => {
     expect(kind.history.snapshots).to.equal(1);
   });
 
-  it('treats a revision after the last change as the present', () => {
+  it('returns the current state for a revision after the last change', () => {
     const kind = createCrowd();
     expect(kind.history.selectAt(compileQuery(kind.cache, byAge), 1000).total).to.equal(50);
   });

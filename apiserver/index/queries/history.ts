@@ -15,13 +15,13 @@ import { filterInTurns, firstOrder, inFirstOrder, isLongSelection } from './sele
 
 export interface HistoryOptions {
   /**
-   * The maximum number of snapshots; the least recently used is dropped first. Default 16, so that 16 clients can page
-   * through a changing kind.
+   * The maximum number of snapshots. The least recently used one is dropped first. Default 16, so that 16 clients can
+   * page through a changing kind.
    */
   readonly maxSnapshots?: number;
   /**
-   * The maximum number of entries of all snapshots together; a larger snapshot is not kept. Default 2,000,000, which
-   * takes 16 MB.
+   * The maximum number of entries of all snapshots together. A larger snapshot is not kept. Default 2,000,000, which
+   * take 16 MB.
    */
   readonly maxEntries?: number;
 }
@@ -32,13 +32,13 @@ interface Snapshot {
   readonly entries: EntryPlaces;
 }
 
-/** Runs queries as of earlier revisions, as far back as the feed reaches. */
+/** Runs queries at earlier revisions, as long as the feed has all changes since then. */
 export class History {
   readonly #cache: KindCache;
   readonly #feed: ChangeFeed;
   readonly #snapshots: LruCache<string, Snapshot>;
 
-  /** The feed must hold every change of the cache after the feed's floor. */
+  /** Creates a history. The feed must have every change of the cache after the feed's floor. */
   constructor(cache: KindCache, feed: ChangeFeed, options: HistoryOptions = {}) {
     this.#cache = cache;
     this.#feed = feed;
@@ -49,15 +49,16 @@ export class History {
     });
   }
 
-  /** Number of snapshots kept. */
+  /** The number of snapshots that are kept. */
   get snapshots(): number {
     return this.#snapshots.size;
   }
 
   /**
-   * The page of a query as of a revision; for a revision after the last change, the present page. Runs in several
-   * turns if it takes long. A page costs its own length, except the first one after a change, which costs a pass over
-   * all matches. Throws, or rejects with, ApiError Expired when the feed does not reach back that far.
+   * Returns the page of a query at a revision; for a revision after the last change, the current page. It runs in
+   * several turns of the event loop if it takes long. The time for a page is proportional to its length, except for the
+   * first page after a change, which visits all matches. Throws, or rejects with, ApiError Expired when the feed no
+   * longer has all changes since the revision.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     const isPresent = revision >= this.#feed.revision;
@@ -66,7 +67,7 @@ export class History {
     return this.#selectLong(query, revision, page);
   }
 
-  /** Does the work of {@link selectInTurns} in this turn. */
+  /** Does the work of {@link selectInTurns} without a pause. */
   selectAt(query: Query, revision: number, page: PageBounds = {}): SelectedEntries {
     const known = this.#known(query, revision);
     if (known !== undefined) return pageOf(known, page, 0);
@@ -86,7 +87,7 @@ export class History {
     return pageOf(entries, page, found.visited);
   }
 
-  /** All entries of a revision, in the order of a query's first key. */
+  /** Returns all entries at a revision, in the order of a query's first key. */
   async #allAt(query: Query, revision: number): Promise<EntryPlaces> {
     const first = inFirstOrder(query);
     const known = this.#known(first, revision);
@@ -106,7 +107,7 @@ export class History {
     if (snapshot.revision >= this.#feed.floor) this.#snapshots.set(keyOf(query, snapshot.revision), snapshot);
   }
 
-  /** Drops snapshots that the feed no longer reaches; called after each trim. */
+  /** Drops snapshots of revisions whose next changes the feed no longer has. It is called after each trim. */
   prune(): void {
     for (const [key, { revision }] of this.#snapshots.entries()) {
       if (revision < this.#feed.floor) this.#snapshots.delete(key);
@@ -124,7 +125,7 @@ function keyOf({ canonical }: Query, revision: number): string {
   return `${revision} ${canonical}`;
 }
 
-/** The state of each changed object before the first of these changes; undefined when the object was absent. */
+/** Returns the state of each changed object before the first of these changes; undefined when the object was absent. */
 function firstStates(
   changes: Iterable<{ entry: Entry; previous?: Entry | undefined }>,
 ): Map<string, Entry | undefined> {
@@ -135,7 +136,7 @@ function firstStates(
   return states;
 }
 
-/** The number of entries that are passed in one step, which takes a millisecond. */
+/** The number of entries that are visited in one step, which takes a millisecond. */
 const passedPerStep = 4096;
 
 function* placesSteps(entries: readonly Entry[]): Steps<EntryPlaces> {
@@ -152,7 +153,10 @@ function* undoLater(present: Steps<EntryPlaces>, query: Query, later: readonly F
   return later.length === 0 ? entries : yield* undo(entries, query, firstStates(later));
 }
 
-/** Replaces the present states of changed objects by their former states; both lists are in the query's order. */
+/**
+ * Yields entries in which changed objects have their former states instead of the current ones. Both input lists are in
+ * the query's order.
+ */
 function* undo(
   present: Iterable<Entry>,
   query: Query,

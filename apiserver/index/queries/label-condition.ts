@@ -5,7 +5,7 @@ import type { KindIndex } from '../kind-index.ts';
 
 const maxInt64 = 2n ** 63n - 1n;
 
-/** The condition of a label requirement on the index `metadata.labels`, whose values are `key=value`. */
+/** Returns the condition of a label requirement on the index `metadata.labels`, whose values are `key=value`. */
 export function labelCondition(index: KindIndex, requirement: Requirement): Condition {
   const { operator } = requirement;
   const negated = operator === 'notin' || operator === 'absent';
@@ -28,7 +28,10 @@ function testOf({ key, operator, values }: Requirement): ValueTest {
   }
 }
 
-/** Compares 64-bit integers, as Kubernetes does; a label without an integer is not selected. */
+/**
+ * Returns a function that compares a label with an integer of 64 bits, as Kubernetes does. A label that is not an
+ * integer is not selected.
+ */
 function comparison(operator: 'gt' | 'lt', key: string, literal: string): (pair: string) => boolean {
   const limit = parseWhole(literal);
   if (limit === undefined)
@@ -40,7 +43,8 @@ function comparison(operator: 'gt' | 'lt', key: string, literal: string): (pair:
   };
 }
 
-// Digits only: a label value cannot start with a sign. 63 characters is its maximum length.
+// The text consists only of digits, because the value of a label cannot start with a sign. Its maximum length is 63
+// characters.
 function parseWhole(text: string): bigint | undefined {
   if (!/^\d{1,63}$/.test(text)) return undefined;
   const value = BigInt(text);

@@ -26,7 +26,7 @@ function put(cache: KindCache, name: string, random: Random): void {
 function crowd(random: Random): KindCache {
   const cache = createPersonCache();
   for (let number = 0; number < size; number += 1) put(cache, `p${number}`, random);
-  // Like a kind that was just opened: indexes on demand are not built.
+  // After this the cache is like that of a kind that was just opened: indexes that are built on demand are not built.
   allSteps(cache.loadSteps([...cache.entries()]));
   return cache;
 }
@@ -40,7 +40,7 @@ const queries: Readonly<Record<string, QueryOptions>> = {
   'a sort by name': { sort: [{ field: 'name', direction: 'desc' }] },
 };
 
-/** Compares with a cache built from the same entries. */
+/** Compares the results of a query with those of a new cache with the same entries. */
 function expectSame(cache: KindCache, options: QueryOptions): void {
   const other = createPersonCache();
   other.load([...cache.entries()]);
@@ -53,7 +53,7 @@ describe('prepareQuery', () => {
   oneStepPerTurn();
 
   for (const [name, options] of Object.entries(queries)) {
-    it(`prepares in several turns what ${name} needs, including all writes in between`, async () => {
+    it(`prepares the indexes for ${name} in several turns of the event loop, including all writes in between`, async () => {
       const random = seededRandom(size);
       const cache = crowd(random);
       const query = compileQuery(cache, options);
@@ -76,13 +76,13 @@ describe('prepareQuery', () => {
       expect(turns).to.be.at.least(30);
       expect(prepareQuery(cache, query), 'is prepared').to.equal(undefined);
       expectSame(cache, options);
-      // From here on the index follows each change.
+      // From here on, each change updates the index.
       for (let number = 0; number < size; number += 7) put(cache, `p${number}`, random);
       expectSame(cache, options);
     });
   }
 
-  it('lets a reader that cannot wait build the index, and starts again when all objects are replaced [slow]', async () => {
+  it('allows a reader that cannot wait to build the index, and starts again when all objects are replaced [slow]', async () => {
     const random = seededRandom(1);
     const cache = crowd(random);
     const options = queries['a label selector'] as QueryOptions;

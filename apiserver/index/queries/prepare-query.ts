@@ -9,8 +9,8 @@ import type { Query } from './query.ts';
 const preparedAtOnce = 2_000;
 
 /**
- * Builds the on-demand indexes that a query of a large kind needs, in many turns of the event loop. Resolves when the
- * query can run without building one; undefined when it can already, or the kind is small.
+ * Builds the indexes that a query of a large kind needs, in many turns of the event loop. Resolves when the query can
+ * run without building an index. Returns undefined when it already can, or when the kind is small.
  */
 export function prepareQuery(cache: KindCache, query: Query): Promise<void> | undefined {
   if (cache.size <= preparedAtOnce) return undefined;

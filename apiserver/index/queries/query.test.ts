@@ -35,12 +35,12 @@ describe('compileQuery', () => {
     );
   });
 
-  it('refuses > and < on fields, and a limit that is not a number on labels', () => {
+  it('refuses > and < for fields, and for labels if the operand is not a number', () => {
     expect(refusal({ fieldSelector: [{ key: 'spec.age', operator: 'gt', values: ['1'] }] })).to.contain('labels only');
     expect(refusal({ labelSelector: [{ key: 'a', operator: 'lt', values: ['x'] }] })).to.contain('not a whole number');
   });
 
-  it('reads name and creationTimestamp as the metadata fields, unless an index has that name', () => {
+  it('uses name and creationTimestamp as short names of metadata fields, unless an index has that name', () => {
     const fieldOf = (cache: KindCache, field: string) =>
       compileQuery(cache, { sort: [{ field }] }).order[0]?.index.spec.name;
     const own = new IndexSpec({ name: 'name', indexFunc: { multiValued: false, valuesOf: () => [] } });
@@ -51,7 +51,7 @@ describe('compileQuery', () => {
     expect(fieldOf(cache, 'name')).to.equal('name');
   });
 
-  it('sorts newest first by default, and in the order of the index without a direction', () => {
+  it('sorts the newest objects first by default, and in the order of the index if the sort has no direction', () => {
     const cache = createPersonCache();
     const orderOf = (options: QueryOptions) =>
       compileQuery(cache, options).order.map(
@@ -63,7 +63,7 @@ describe('compileQuery', () => {
     ).to.deep.equal(['spec.team desc', 'spec.name asc', 'spec.age desc']);
   });
 
-  it('recognizes requests with the same requirements, whatever their order', () => {
+  it('has the same canonical form for requests with the same requirements, whatever their order', () => {
     const [name, team] = [requirement('spec.name', 'Ada', 'Bob'), requirement('spec.team', 'red')];
     const canonical = (...fieldSelector: Selector): string =>
       compileQuery(createPersonCache(), { fieldSelector }).canonical;

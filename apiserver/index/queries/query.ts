@@ -9,17 +9,17 @@ import { labelCondition } from './label-condition.ts';
 
 export interface SortRequest {
   readonly field: string;
-  /** By default, it is the index's own order. */
+  /** The direction of the sort. Default: the index's own order. */
   readonly direction?: 'asc' | 'desc';
 }
 
 export interface QueryOptions {
   readonly labelSelector?: Selector;
-  /** Literals as the client wrote them. */
+  /** The selector of fields, with the literals as the client wrote them. */
   readonly fieldSelector?: Selector;
-  /** Objects of this namespace only. */
+  /** Selects only objects of this namespace. */
   readonly namespace?: string;
-  /** The most significant key first. Default: newest first. */
+  /** The keys of the sort, the most significant one first. Default: the newest objects first. */
   readonly sort?: readonly SortRequest[];
 }
 
@@ -28,15 +28,18 @@ export interface SortKey {
   readonly descending: boolean;
 }
 
-/** A selection and its order, checked against the indexes of one cache and valid for that cache alone. */
+/** A selection and its order. It was checked against the indexes of one cache, and is valid only for this cache. */
 export interface Query {
-  /** All of them must hold. */
+  /** The conditions, all of which an object must meet. */
   readonly conditions: readonly Condition[];
   /** The sort keys, at least one. */
   readonly order: readonly SortKey[];
-  /** True when the query selects nothing. */
+  /** True when the query cannot select any object. */
   readonly isEmpty: boolean;
-  /** Equal for equal requests, whatever the order of their requirements; continue tokens are bound to it. */
+  /**
+   * A text that is equal for requests with the same requirements, whatever their order. Continue tokens are valid only
+   * for the same text.
+   */
   readonly canonical: string;
 }
 
@@ -48,8 +51,8 @@ const shortNames: ReadonlyMap<string, string> = new Map([
 const newestFirst: readonly SortRequest[] = [{ field: 'metadata.creationTimestamp', direction: 'desc' }];
 
 /**
- * Throws ApiError BadRequest for a field without an index (the message names it and lists the indexed fields), and for
- * a literal that the index cannot hold.
+ * Throws ApiError BadRequest for a field without an index (the message names the field and lists the indexed fields),
+ * and for a literal that is not valid for the index.
  */
 export function compileQuery(cache: KindCache, options: QueryOptions): Query {
   const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = options;
@@ -79,7 +82,7 @@ class CompiledQuery implements Query {
     this.#options = options;
   }
 
-  /** Made on demand: most queries have no use for it. */
+  /** The canonical text is created at its first use, because most queries do not need it. */
   get canonical(): string {
     const { group, plural } = this.#cache.descriptor;
     const { labelSelector = [], fieldSelector = [], namespace, sort = [] } = this.#options;
@@ -94,7 +97,7 @@ function inOrder(selector: Selector): readonly string[] {
     .sort();
 }
 
-/** True when the entry, of any revision, is in the selection. */
+/** True when an entry, of any revision, is in the selection. */
 export function matches(query: Query, entry: Entry): boolean {
   if (query.isEmpty) return false;
   for (const condition of query.conditions) {
@@ -120,7 +123,7 @@ function fieldCondition(cache: KindCache, requirement: Requirement): Condition |
   }
   const negated = operator === 'notin' || operator === 'absent';
   const index = cache.index(key) ?? cache.index(shortNames.get(key) ?? key);
-  // Selectable in every kind; objects of a cluster-scoped kind have no namespace.
+  // This field can be selected for every kind. Objects of a cluster-scoped kind have no namespace.
   if (index === undefined && key === 'metadata.namespace') return negated ? 'all' : 'none';
   if (index === undefined) throw notIndexed(cache, 'field label', key);
   if (operator === 'exists' || operator === 'absent') {

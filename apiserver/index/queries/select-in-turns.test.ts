@@ -11,7 +11,7 @@ import { isLongSelection, selectInTurns, selectLong } from './select-in-turns.ts
 
 const size = 6000;
 
-/** Person i has one of 60 ages, a team (two thirds of them), a label shared by a tenth, and tags. */
+/** Creates persons with one of 60 ages, and with tags. Two thirds have a team, and a tenth share a label. */
 function createCrowd(): KindCache {
   const cache = createPersonCache();
   const entries = Array.from({ length: size }, (_, i) => {
@@ -57,16 +57,16 @@ describe('selectLong', () => {
       for (const page of pages) {
         const [found, expected] = [await selectLong(cache, query, page), select(cache, query, page)];
         const message = JSON.stringify([options, page]);
-        // Compared as text, because chai compares lists of thousands of keys slowly.
+        // The keys are compared as one text, because chai compares lists of thousands of keys slowly.
         expect(keysOf(found.entries), message).to.equal(keysOf(expected.entries));
         expect(found.total, message).to.equal(expected.total);
       }
     }
   }
 
-  it('returns the same as select for a page [slow]', () => expectSame([{ offset: 100, count: 7 }]));
+  it('returns the same page as select [slow]', () => expectSame([{ offset: 100, count: 7 }]));
 
-  it('returns the same as select for all, the first, the last and no objects [slow]', () =>
+  it('returns the same objects as select for a page of all, of the first, of the last and of no objects [slow]', () =>
     expectSame([{}, { count: 20 }, { offset: size }, { count: 0 }]));
 
   it('ends at the end of the page when the total is known', async () => {
@@ -82,7 +82,7 @@ describe('selectLong', () => {
 });
 
 describe('isLongSelection', () => {
-  it('depends on the page, the conditions and the sort keys [slow]', () => {
+  it('is long or short depending on the page, the conditions and the sort keys [slow]', () => {
     const cache = createCrowd();
     const isLong = (options: QueryOptions, count?: number): boolean =>
       isLongSelection(cache, compileQuery(cache, options), count === undefined ? {} : { count });
@@ -100,8 +100,8 @@ describe('isLongSelection', () => {
   });
 });
 
-describe('History, of queries that take long', () => {
-  it('keeps the order of all objects once per sort key, and the matches of each query for its next pages', async () => {
+describe('History, for queries that take long', () => {
+  it('keeps the order of all objects once for each sort key, and the matches of each query for its next pages', async () => {
     const cache = createCrowd();
     const feed = new ChangeFeed({ floor: 1, onError: (error) => expect.fail(String(error)) });
     const history = new History(cache, feed);

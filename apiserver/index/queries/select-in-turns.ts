@@ -18,26 +18,29 @@ import { inBounds } from '../../base/in-bounds.ts';
  */
 const checksPerStep = 16_384;
 
-/** Selections with at most this many checks run in one turn, which takes 5 ms, or up to 40 ms. */
+/**
+ * The maximum number of checks of a selection that runs in one turn of the event loop. It takes 5 ms, or up to 40 ms.
+ */
 const checksAtOnce = 4 * checksPerStep;
 
-/** Sorting an entry by several keys costs as much as this many checks. */
+/** The number of checks that take as long as to sort one entry by several keys. */
 const checksPerSort = 16;
 
 /**
- * True when selecting a page in one turn may block the event loop for too long: many objects with many conditions
- * or sort keys.
+ * True when the selection of a page in one turn may block the event loop for too long, because there are many objects,
+ * and conditions or sort keys.
  */
 export function isLongSelection(cache: KindCache, query: Query, page: PageBounds = {}): boolean {
   const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);
-  // This check is first, because it is cheap: with so few checks, even a selection that visits all objects is short.
+  // This check comes first, because it takes little time. With so few checks, even a selection that visits all objects
+  // is short.
   if (cache.size * checks <= checksAtOnce) return false;
   return visitsOf(cache, query, page) * checks > checksAtOnce;
 }
 
 /**
- * Runs a query like {@link select}, on the objects as they are at the time of the call; in several turns if it takes
- * long.
+ * Runs a query like {@link select}, on the objects as they are at the time of the call. If it takes long, it runs in
+ * several turns of the event loop.
  */
 export function selectInTurns(
   cache: KindCache,
@@ -47,10 +50,10 @@ export function selectInTurns(
   return isLongSelection(cache, query, page) ? selectLong(cache, query, page) : select(cache, query, page);
 }
 
-/** Always selects in several turns. */
+/** Runs a query like {@link selectInTurns}, but always in several turns of the event loop. */
 export function selectLong(cache: KindCache, query: Query, page: PageBounds = {}): Promise<SelectedEntries> {
   const { candidates, total } = planOf(cache, query.conditions);
-  // With fewer candidates than half of the objects, sorting the matches costs less than ordering all objects.
+  // If fewer than half of the objects are candidates, to sort the matches takes less time than to order all objects.
   if (candidates !== undefined && candidates.count * 2 < cache.size)
     return selectAmong(placesOf(cache, candidates), query, page);
   return filterAll(cache, query, { page, total });
@@ -60,12 +63,12 @@ async function filterAll(cache: KindCache, query: Query, wanted: Wanted): Promis
   return filterInTurns(await runSteps(firstOrder(cache, query), true), query, wanted);
 }
 
-/** All objects, as they are at the time of the call, in the order of a query's first key. */
+/** Returns all objects, as they are at the time of the call, in the order of a query's first key. */
 export function firstOrder(cache: KindCache, { order }: Query): Steps<EntryPlaces> {
   return placesInOrder(cache, inBounds(order[0]));
 }
 
-/** All objects in the order of a query's first key, which many queries share. */
+/** Returns the query of all objects in the order of a query's first key. Many queries share its result. */
 export function inFirstOrder({ order }: Query): Query {
   const first = order.slice(0, 1);
   const name = first.map(({ index, descending }) => `${index.spec.name} ${descending ? 'desc' : 'asc'}`).join();
@@ -79,8 +82,8 @@ interface Wanted {
 }
 
 /**
- * The page of a query, from all objects in the order of its first key. Stops at the end of the page when the total is
- * known.
+ * Returns the page of a query, from all objects in the order of its first key. Ends at the end of the page when the
+ * total is known.
  */
 export async function filterInTurns(all: EntryPlaces, query: Query, { page, total }: Wanted): Promise<SelectedEntries> {
   const isSorted = query.order.length < 2;
@@ -129,7 +132,7 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
     const value = valueOf(entries[from]);
     let to = from + 1;
     while (to < entries.length && valueOf(entries[to]) === value) to += 1;
-    // Most groups have one member and need no sorting.
+    // Most groups have one member, so they need not be sorted.
     if (to === from + 1) sorted.push(inBounds(entries[from]));
     else for (const entry of yield* sortSteps(entries.slice(from, to), compare)) sorted.push(entry);
     if (Math.floor(from / entriesPerStep) < Math.floor(to / entriesPerStep)) yield;
@@ -138,12 +141,10 @@ function* sortGroups(entries: readonly Entry[], [first, ...rest]: readonly SortK
   return sorted;
 }
 
-/**
- * The number of entries that are passed in one step when there is nothing to sort. A step takes about a millisecond.
- */
+/** The number of entries that are visited in one step when none has to be sorted. A step takes about a millisecond. */
 const entriesPerStep = 8192;
 
-/** A page of all matches. */
+/** Returns a page of all matches. */
 function cut(
   matched: readonly Entry[],
   { offset = 0, count = Number.POSITIVE_INFINITY }: PageBounds,

@@ -156,7 +156,7 @@ function expectSame(cache: KindCache, persons: Iterable<Person>, options: QueryO
 }
 
 describe('select, against filtering and sorting all objects [spec 1-own-indexes]', () => {
-  it('agrees after any puts and removes', () => {
+  it('returns the same objects after any puts and removes', () => {
     const name = fc.integer({ min: 0, max: 11 }).map((n) => `p${n}`);
     const step = fc.oneof(
       { weight: 5, arbitrary: personNamed(name).map((person) => ({ person })) },
@@ -188,7 +188,7 @@ describe('select, against filtering and sorting all objects [spec 1-own-indexes]
     [50, ''],
     [500, ' [slow]'],
   ] as const) {
-    it(`agrees on a kind so large that sets are iterated, not collected${tier}`, () => {
+    it(`returns the same objects for a kind so large that sets are iterated and not collected${tier}`, () => {
       const name = fc.integer({ min: 0, max: 1_000_000 }).map((n) => `p${n}`);
       const persons = new Map(
         fc.sample(personNamed(name), { numRuns: 1800, seed: 11 }).map((person) => [formatKey(keyOf(person)), person]),

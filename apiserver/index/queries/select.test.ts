@@ -9,8 +9,8 @@ import { select } from './select.ts';
 const size = 20_000;
 
 /**
- * Person i has one of 100 ages, one of two teams (the first half red), a label shared by a tenth, and tags on every
- * 40th.
+ * Creates persons with one of 100 ages, and one of two teams (the first half red). A tenth share a label, and every
+ * 40th has tags.
  */
 function createCrowd(): KindCache {
   const cache = createPersonCache();
@@ -43,7 +43,7 @@ describe('the objects that select visits', () => {
   });
   const half = { offset: size / 2, count: 20 };
 
-  it('are those of the page when there is no selector, at any offset', () => {
+  it('are only those of the page when there is no selector, at any offset', () => {
     for (const sort of [[], [{ field: 'spec.name', direction: 'desc' as const }], [{ field: 'name' }]]) {
       const { entries, total, visited } = run({ sort }, half);
       expect([entries.length, total, visited]).to.deep.equal([20, size, 20]);
@@ -68,7 +68,7 @@ describe('the objects that select visits', () => {
     expect([total, visited]).to.deep.equal([200, 200]);
   });
 
-  it('are those of the most selective of several requirements', () => {
+  it('are those that meet the most selective of several requirements', () => {
     const selected = run({
       labelSelector: [{ key: 'app', operator: 'in', values: ['a2'] }],
       fieldSelector: [
@@ -79,7 +79,7 @@ describe('the objects that select visits', () => {
     expect([selected.total, selected.visited]).to.deep.equal([100, 200]);
   });
 
-  it('are none when one requirement has no matches', () => {
+  it('are none when no object meets one of the requirements', () => {
     expect(
       run({ ...field('spec.team', 'blue'), labelSelector: [{ key: 'app', operator: 'exists', values: [] }] }),
     ).to.deep.equal({
@@ -98,14 +98,14 @@ describe('the objects that select visits', () => {
     expect(complement.visited).to.be.at.most(40);
   });
 
-  it('are those with another value or without one when these are few', () => {
+  it('are only the matches of `notin` and `exists` when these are few', () => {
     const others = run({ fieldSelector: [{ key: 'spec.team', operator: 'notin', values: ['red', 'green'] }] });
     expect([others.total, others.visited]).to.deep.equal([0, 0]);
     const tagged = run({ fieldSelector: [{ key: 'spec.tags', operator: 'exists', values: [] }] });
     expect([tagged.total, tagged.visited]).to.deep.equal([500, 500]);
   });
 
-  it('are never the whole kind when a small set stands last in the order', () => {
+  it('are never the whole kind when the matches are few, and last in the order', () => {
     const { entries, visited } = run(
       { ...field('spec.age', '0'), sort: [{ field: 'name', direction: 'desc' }] },
       { offset: 190, count: 10 },

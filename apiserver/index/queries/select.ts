@@ -8,9 +8,9 @@ import type { Query } from './query.ts';
 import { matches } from './query.ts';
 
 export interface PageBounds {
-  /** Matches to skip. Default 0. */
+  /** The number of matches to skip. Default 0. */
   readonly offset?: number;
-  /** The number of matches to return. Default all. */
+  /** The number of matches to return. By default, all. */
   readonly count?: number;
 }
 
@@ -18,7 +18,7 @@ export interface SelectedEntries {
   readonly entries: readonly Entry[];
   /** The number of all matches, on all pages. */
   readonly total: number;
-  /** The number of entries visited: the cost. */
+  /** The number of visited entries, which determines the time. */
   readonly visited: number;
 }
 
@@ -28,23 +28,23 @@ interface Bounds {
 }
 
 export interface Plan {
-  /** The smallest set that an index can enumerate. */
+  /** The smallest set of candidates that an index can enumerate. */
   readonly candidates: Candidates | undefined;
-  /** The number of matches when ranks are enough to know it. */
+  /** The number of matches, if the ranks of indexes are enough to know it. */
   readonly total: number | undefined;
 }
 
-// For smaller sets, sorting the candidates is the cheapest way.
+// For sets smaller than these limits, it is fastest to collect the candidates and sort them.
 const smallCollection = 512;
 const smallShare = 0.01;
 
-/** Runs a query with the indexes that serve it best. */
+/** Runs a query, with the indexes that need the fewest visits. */
 export function select(cache: KindCache, query: Query, page: PageBounds = {}): SelectedEntries {
   const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
   const bounds = { from: offset, to: offset + count };
   const plan = planOf(cache, query.conditions);
   if (query.isEmpty || plan.total === 0) return { entries: [], total: 0, visited: 0 };
-  // A condition may select all objects, for example when they are all in the namespace of the request.
+  // A condition may select all objects, for example when all of them are in the namespace of the request.
   const isEverything = query.conditions.length === 0 || plan.total === cache.size;
   if (isEverything) return pageByRank(cache, query, bounds);
   const { candidates } = plan;
@@ -69,7 +69,7 @@ export function visitsOf(
   return isCollected ? candidates.count : cache.size;
 }
 
-/** The entries of all slices, each once. */
+/** Returns the entries of all slices, each once. */
 export function placesOf({ table }: KindCache, { slices, exact }: Candidates): EntryPlaces {
   const parts = slices.map(({ list, from, to }) => list.rows(from, to));
   const rows = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
@@ -112,9 +112,10 @@ interface Choice {
 }
 
 /**
- * Collecting costs c·log2(c) comparisons; a walk visits the whole kind when the total is unknown or all matches are
- * wanted, otherwise the page's share of it. A small set is always collected: a walk would pass every object if the
- * matches happened to be last in the order.
+ * Returns whether to collect and sort a set, which takes c·log2(c) comparisons, or to walk through the kind in order. A
+ * walk visits the whole kind when the total is unknown or all matches are wanted, otherwise a share of it that depends
+ * on the page. A small set is always collected, because a walk visits every object if the matches happen to be last in
+ * the order.
  */
 function isWorthCollecting(count: number, size: number, { plan, bounds }: Choice): boolean {
   if (count <= Math.max(smallCollection, size * smallShare)) return true;
@@ -148,7 +149,7 @@ function collectAndSort(candidates: Candidates, query: Query, { from, to }: Boun
 function filterCandidates(candidates: Candidates, query: Query): { found: Entry[]; visited: number } {
   const found: Entry[] = [];
   let visited = 0;
-  // With one condition that the index serves exactly, nothing is left to check.
+  // If there is one condition, and the index has exactly its matches, entries need no check.
   const isCertain = candidates.exact && query.conditions.length === 1;
   forEachOnce(candidates, (entry) => {
     visited += 1;
@@ -166,8 +167,8 @@ function walkAndFilter(cache: KindCache, query: Query, { plan, bounds }: Choice)
     visited++;
     return matches(query, entry);
   };
-  // When the page is complete and the total unknown, matches are counted in the smaller of the remaining entries and
-  // the candidates.
+  // When the page is complete and the total unknown, the other matches are counted. They are counted among the
+  // remaining entries or among the candidates, whichever are fewer.
   const mayStop = (): boolean =>
     matched >= bounds.to && (plan.total !== undefined || (candidates?.count ?? cache.size) < cache.size - visited);
   const emit = (entry: Entry): boolean => {

@@ -20,7 +20,7 @@ export interface KindNames {
   readonly plural: string;
 }
 
-/** Returns the problems of a kind's names, by the rules of its registration. */
+/** Returns the problems of a kind's names, by the rules for the registration of a kind. */
 export function checkKindNames({ group, kind, plural }: KindNames): string | undefined {
   const singular = kind.toLowerCase();
   const schema = { type: 'object', properties: {} } as const;

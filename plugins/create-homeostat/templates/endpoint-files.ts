@@ -7,7 +7,7 @@ export interface EndpointNames {
   readonly group: string;
 }
 
-/** A router with one path, and its test. */
+/** Returns the files of a router with one path, and of its test. */
 export function endpointFiles(names: EndpointNames): Files {
   return {
     [`endpoints/${names.name}.ts`]: endpointModule(names),

@@ -2,7 +2,7 @@ import type { KindNames } from '../names/check-names.ts';
 import { kebabCase } from '../names/names.ts';
 import type { Files } from '../names/write-new-files.ts';
 
-/** A kind and its test. */
+/** Returns the files of a kind and of its test. */
 export function kindFiles(names: KindNames): Files {
   const file = kebabCase(names.kind);
   return { [`kinds/${file}.ts`]: kindModule(names), [`kinds/${file}.test.ts`]: kindTest(names.kind, file) };

@@ -20,7 +20,7 @@ export const tools: Readonly<Record<string, string>> = {
   typescript: '7.0.2',
 };
 
-/** A plugin without any parts. */
+/** Returns the files of a plugin, without those of its kinds, controllers and endpoints. */
 export function pluginFiles(names: PluginNames): Files {
   return {
     'package.json': packageJson(names),
@@ -54,9 +54,9 @@ function packageJson({ name, version }: PluginNames): string {
     },
     dependencies: { homeostat: `^${version}` },
     devDependencies: tools,
-    // The only package whose scripts npm runs: it fetches, or builds, SQLite.
+    // npm runs the install scripts of this package only: they fetch SQLite, or build it.
     allowScripts: { 'better-sqlite3': true },
-    // A server starts in each file: a busy machine takes longer than mocha's two seconds.
+    // Each test file starts a server, which takes longer than mocha's default of two seconds on a busy machine.
     mocha: { spec: 'dist/**/*.test.js', timeout: 20_000 },
     prettier: { printWidth: 120, singleQuote: true },
   };

@@ -42,7 +42,7 @@ function withoutBodies(entry: AuditEntry): object {
   return rest;
 }
 
-/** @throws ApiError BadRequest that names the parameter */
+/** Reads the parameters of the search. @throws ApiError BadRequest that names the parameter with a bad value */
 function readSearch(request: ServerRequest): NewestSearch {
   const text = (name: string): string | undefined => {
     const value = request.query(name)?.trim();

@@ -25,8 +25,8 @@ const pieceBytes = 128 * 1024;
 const maxBytes = 128 * 1024 * 1024;
 
 /**
- * The newest entries of a log with its rotated files, read from their ends. A file that is deleted meanwhile is left
- * out.
+ * Resolves with the newest entries of a log and its rotated files, which it reads from their ends. A file that is
+ * deleted meanwhile is left out.
  */
 export async function newestEntries(file: string, search: NewestSearch, signal: AbortSignal): Promise<NewestEntries> {
   const { limit, untilMs = Number.POSITIVE_INFINITY, sinceMs = Number.NEGATIVE_INFINITY } = search;
@@ -52,7 +52,7 @@ export async function newestEntries(file: string, search: NewestSearch, signal: 
 
 const newline = 10;
 
-/** The lines of a file, last first. */
+/** Yields the lines of a file, the last line first. */
 async function* linesFromEnd(path: string, budget: { bytes: number }): AsyncGenerator<string> {
   const handle = await open(path, 'r').catch(() => undefined);
   if (handle === undefined) return;
@@ -82,7 +82,7 @@ async function* linesFromEnd(path: string, budget: { bytes: number }): AsyncGene
   }
 }
 
-/** A line may be cut off, if the disk was full. */
+/** Returns the entry of a line; undefined for a line that was cut off because the disk was full. */
 function parsed(line: string): AuditEntry | undefined {
   try {
     const value: unknown = JSON.parse(line);

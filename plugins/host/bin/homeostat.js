@@ -7,5 +7,5 @@ if (!existsSync(cli)) {
   process.exit(1);
 }
 const { runCli } = await import(cli.href);
-// Ends the process explicitly, since a plugin may leave timers behind that would keep it alive.
+// Ends the process explicitly, because timers that a plugin leaves behind would keep it alive.
 process.exit(await runCli(process.argv.slice(2), { environment: process.env, exit: (code) => process.exit(code) }));

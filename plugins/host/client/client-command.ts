@@ -18,7 +18,7 @@ export interface ClientSources {
 /** A command that runs against a server. */
 export interface ClientCommand extends ClientSources {
   readonly server: ObjectServer;
-  /** Asks the server once for the kinds that it serves. */
+  /** Resolves with the kinds that the server serves; reads them only once. */
   readonly names: () => Promise<ResourceNames>;
   /** The value of `--namespace`; without the flag, `default`. */
   readonly namespace: string;
@@ -69,7 +69,7 @@ function impersonationOf(flags: ClientSources['flags']): RunAs | undefined {
 }
 
 function report(error: unknown): number {
-  // The reader of stdout, such as head, has read enough, which is not an error.
+  // The process that reads stdout, such as head, has closed it, which is not an error.
   if (hasCode(error, 'EPIPE')) return 0;
   const cure = reachCure(error) ?? (error instanceof ServerRefusal ? cureOf(error) : undefined);
   const text = error instanceof ServerRefusal ? error.message : `error: ${errorText(error)}`;

@@ -19,7 +19,7 @@ describe('Completion in a shell [spec experience-completion]', () => {
   });
   after(async () => server.stop());
 
-  /** Returns what the shell would offer for the last word. */
+  /** Returns the completions that the shell would offer for the last word. */
   async function offered(...words: readonly string[]): Promise<readonly string[]> {
     return offeredWith({}, ...words);
   }
@@ -51,7 +51,7 @@ describe('Completion in a shell [spec experience-completion]', () => {
     expect(await offered('get', ...at, 'nothing', '')).to.deep.equal([]);
   });
 
-  it('offers kinds right behind the command, from the server of the kubeconfig', async () => {
+  it('offers kinds as the first argument, from the server of the kubeconfig', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-completion-'));
     const file = join(folder, 'kubeconfig');
     const entry = { name: 'test', cluster: { server: server.url } };

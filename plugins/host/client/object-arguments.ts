@@ -98,7 +98,7 @@ function targetOf(command: ClientCommand, resource: ServedResource, name: string
   return { resource, name, path: objectPath(resource, command.namespace, name) };
 }
 
-/** Returns the labels and fields that `-l` and `--field-selector` select. */
+/** Returns the values of `-l` and `--field-selector`. */
 export function selectorsOf({ flags }: Pick<ClientCommand, 'flags'>): {
   readonly labelSelector: string | undefined;
   readonly fieldSelector: string | undefined;

@@ -6,7 +6,7 @@ import { collectionPath, ResourceNames } from './resource-names.ts';
 import type { ServedResource } from './resource-names.ts';
 import { objectsAt, textAt } from './server-object.ts';
 
-/** The longest time that a person waits for a completion. */
+/** The maximum time for a completion, because a person waits for it. */
 const timeoutMs = 1000;
 
 /** The maximum number of names that are offered. */
@@ -64,7 +64,7 @@ function optionBefore({ command, words }: CompletedLine): Option | undefined {
   return command.options.find(({ long, short, required }) => required && (before === long || before === short));
 }
 
-/** The words with which values of `-o` begin, as the help lists them. */
+/** Returns the words with which the values of `-o` begin, as its help lists them; none for other options. */
 function valuesOf({ long, description }: Option): readonly string[] {
   if (long !== '--output') return [];
   return ['table', 'wide', 'json', 'yaml', 'name', 'text', 'jsonpath=', 'custom-columns='].filter((value) =>

@@ -30,7 +30,7 @@ export interface ObjectRequest {
   readonly body?: unknown;
   /** The content type of the body. Default: `application/json`. */
   readonly contentType?: string;
-  /** Ends the request. Default: the signal of the command. */
+  /** Aborts the request. Default: the signal of the command. */
   readonly signal?: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export interface WatchLine {
 export interface ObjectServerOptions {
   /** Receives the warnings of responses. */
   readonly warn: (text: string) => void;
-  /** When absent, requests run as the user of the credential. */
+  /** The user as whom the requests run; when absent, the user of the credential. */
   readonly runAs?: RunAs | undefined;
 }
 
@@ -58,7 +58,7 @@ export class ObjectServer {
     this.#options = options;
   }
 
-  /** Resolves with the JSON object that the server responds. Rejects with ServerRefusal. */
+  /** Resolves with the JSON object that the server sends. Rejects with ServerRefusal. */
   async send(method: string, path: string, request: ObjectRequest = {}): Promise<JsonObject> {
     return (await this.answer(method, path, request)).body;
   }

@@ -21,7 +21,7 @@ export function isController(object: object): object is ControllerObject {
   return isServerObject(object) && object.kind === 'Controller';
 }
 
-/** Reads all controllers, by name, and the revision that a watch continues from. */
+/** Reads all controllers in the order of their names, and the revision from which a watch continues. */
 export async function readControllers(
   server: ObjectServer,
 ): Promise<{ readonly controllers: readonly ControllerObject[]; readonly resourceVersion: string }> {
@@ -48,8 +48,8 @@ export async function readRuns(
 }
 
 /**
- * Returns the controller of a name: `<plugin>/<controller>`, or the second part if only one controller has it. For a
- * sharded controller, returns each shard.
+ * Returns the controller with this name: `<plugin>/<controller>`, or only `<controller>` if it is unique. For a sharded
+ * controller, returns one object for each shard.
  * @throws CommandError
  */
 export function findController(

@@ -1,7 +1,7 @@
 import { CORE_SCHEMA, defineScalarTag, intCoreTag, loadAll, mergeTag, YAMLException } from 'js-yaml';
 import { CommandError } from './command-error.ts';
 
-/** An integer with a leading 0 is octal: `0755` is 493. */
+/** A tag that reads an integer with a leading 0 as octal: `0755` is 493. */
 const octalTag = defineScalarTag(intCoreTag.tagName, {
   ...intCoreTag,
   resolve: (source, ...more) =>

@@ -21,7 +21,7 @@ export interface ServedResource {
 
 const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** The kinds that a server serves, by all names that kubectl accepts. */
+/** Finds the kinds that a server serves, by all names that kubectl accepts. */
 export class ResourceNames {
   readonly all: readonly ServedResource[];
 
@@ -102,7 +102,10 @@ function namesOf({ plural, singular, kind, shortNames }: ServedResource): readon
   return [plural, singular, kind.toLowerCase(), ...shortNames];
 }
 
-/** `rest` has the parts after the first dot: a group, or a version and a group. */
+/**
+ * True if the kind is in the group that the name has after its first dot. `rest` has the parts of a group, or of a
+ * version and a group.
+ */
 function isOfGroup({ group, version }: ServedResource, rest: readonly string[]): boolean {
   if (rest.length === 0) return true;
   const named = rest.join('.');

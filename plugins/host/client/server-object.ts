@@ -1,7 +1,7 @@
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 
-/** An object as the server sends it, of whatever kind. */
+/** An object of any kind, as the server sends it. */
 export interface ServerObject extends JsonObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -31,7 +31,7 @@ export function isServerObject(value: unknown): value is ServerObject {
   return isGivenObject(value) && typeof value.metadata['name'] === 'string';
 }
 
-/** @throws Error when the server did not send an object */
+/** Returns the value as an object of a kind. @throws Error when the server sent something else */
 export function serverObject(value: unknown): ServerObject {
   if (isServerObject(value)) return value;
   throw new Error('the server sent something that is not an object of a kind');
@@ -43,7 +43,7 @@ export function withoutManagedFields(object: ServerObject): ServerObject {
   return { ...object, metadata };
 }
 
-/** Returns a JSON value with the keys of its objects in the order of the alphabet, as kubectl prints them. */
+/** Returns a JSON value whose objects have their keys in alphabetical order, as kubectl prints them. */
 export function withSortedKeys(value: JsonObject): JsonObject;
 export function withSortedKeys(value: unknown): unknown;
 export function withSortedKeys(value: unknown): unknown {
@@ -56,26 +56,26 @@ export function withSortedKeys(value: unknown): unknown {
   );
 }
 
-/** An object of a file, which may lack its name. */
+/** An object of a file. It may have no name. */
 export interface GivenObject extends JsonObject {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: JsonObject;
 }
 
-/** Returns the text at the keys; '' where there is none. Numbers and booleans count as texts. */
+/** Returns the text at the end of the path `keys`; '' where there is none. Numbers and booleans count as texts. */
 export function textAt(value: unknown, ...keys: readonly string[]): string {
   const found = valueAt(value, ...keys);
   return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? String(found) : '';
 }
 
-/** Returns the objects of the list at the keys; none where there is no list. */
+/** Returns the objects of the list at the end of the path `keys`; none where there is no list. */
 export function objectsAt(value: unknown, ...keys: readonly string[]): readonly JsonObject[] {
   const found = valueAt(value, ...keys);
   return Array.isArray(found) ? found.filter(isJsonObject) : [];
 }
 
-/** Returns the value at the keys, and undefined where there is none. */
+/** Returns the value at the end of the path `keys`; undefined where there is none. */
 export function valueAt(value: unknown, ...keys: readonly string[]): unknown {
   return keys.reduce<unknown>((at, key) => (isJsonObject(at) ? at[key] : undefined), value);
 }

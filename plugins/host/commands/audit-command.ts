@@ -34,7 +34,7 @@ export async function runAudit({ flags, environment }: ConfigSources): Promise<n
   }
 }
 
-/** The rotated files, oldest first, and the file itself. */
+/** Returns the rotated files, the oldest first, and then the log file itself. */
 async function filesOf(file: string): Promise<readonly string[]> {
   const rotated = await rotatedFiles(file);
   const isThere = await stat(file).then(
@@ -61,7 +61,7 @@ async function* entriesOf(paths: readonly string[]): AsyncGenerator<FoundEntry> 
   }
 }
 
-/** A line may be cut off, if the disk was full. */
+/** Returns the entry of a line; undefined for a line that was cut off because the disk was full. */
 function parsed(line: string): AuditEntry | undefined {
   try {
     const value: unknown = JSON.parse(line);

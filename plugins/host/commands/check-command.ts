@@ -12,8 +12,8 @@ export interface CheckOptions {
 }
 
 /**
- * Judges a plugin without a server of its own: manifest, module, models and declared objects. Prints a mistake per line, and
- * returns the exit code: 0, or 1 when there is a mistake.
+ * Checks the manifest, module, models and declared objects of a plugin, without a running server. Prints each mistake
+ * on a line, and returns the exit code: 0, or 1 when there is a mistake.
  */
 export async function runCheck({ folder, others }: CheckOptions): Promise<number> {
   let place: string | undefined;

@@ -16,7 +16,7 @@ export interface CertificateFlags {
 }
 
 /**
- * Issues a certificate by the authority of the server with this configuration.
+ * Issues a certificate with the authority of the server that has this configuration.
  * @throws ConfigError for bad values, and for a server without its own authority
  */
 export async function issueCertificate(flags: CertificateFlags, { tls }: ServeConfig): Promise<Issued> {

@@ -3,7 +3,7 @@ import { Progress } from '../text/progress.ts';
 
 const tickMs = 500;
 
-/** Progress on stderr, because the output of a command may be on stdout. */
+/** Returns a progress display on stderr, because stdout may have the output of the command. */
 export function commandProgress(what: string, unit: string): Progress {
   return new Progress({ stream: process.stderr, what, unit, nowMs: () => systemClock.now() });
 }

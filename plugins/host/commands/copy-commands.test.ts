@@ -65,7 +65,10 @@ describe('homeostat export and import', () => {
     return started;
   }
 
-  /** A database that no process has open, with this many objects of a kilobyte or more, and the Plugin of the test. */
+  /**
+   * Creates a database that no process has open, with this number of objects of a kilobyte or more, and the Plugin of
+   * the test.
+   */
   async function makeDatabase(name: string, objects: number): Promise<string> {
     const database = `sqlite:${path(name)}`;
     const { client } = await serve({ database });
@@ -265,7 +268,7 @@ describe('homeostat export and import', () => {
     });
   }
 
-  it('exit with 1 for a server that does not respond, and for a file that is not there', async () => {
+  it('exit with 1 for a server that does not respond, and for a file that does not exist', async () => {
     const silent = await run('export', '--server', 'http://127.0.0.1:1');
     expect(silent.code).to.equal(1);
     expect(silent.stderr).to.match(/^homeostat export failed: fetch failed: /);
@@ -275,7 +278,7 @@ describe('homeostat export and import', () => {
     expect(await readdir(folder)).to.deep.equal([]);
   });
 
-  it('have a help', async () => {
+  it('describe themselves with --help', async () => {
     const [exporting, importing] = [await run('export', '--help'), await run('import', '--help')];
     for (const text of ['--server <url>', '--output <file>', 'HOMEOSTAT_DATABASE'])
       expect(exporting.stdout).to.include(text);

@@ -8,7 +8,8 @@ import type { ServerAddress } from '../remote/request-server.ts';
 export type ExportOrigin = ServerAddress | { readonly database: string };
 
 /**
- * Reads the flag, or else the database of the environment. @throws ConfigError unless exactly one source is given.
+ * Reads `--server` or `--database`, or else the database of the environment. @throws ConfigError unless exactly one of
+ * the two is given.
  */
 export function readExportOrigin({ flags, environment }: ConfigSources): ExportOrigin {
   const server = textOf(flags['server']);
@@ -24,7 +25,7 @@ export function readExportOrigin({ flags, environment }: ConfigSources): ExportO
   return { database };
 }
 
-/** @throws ConfigError when none is given. */
+/** Reads `--database`, or else the database of the environment. @throws ConfigError when neither is given. */
 export function readDatabase({ flags, environment }: ConfigSources): string {
   const database = textOf(flags['database']) ?? fromEnvironment(environment, 'database');
   if (database === undefined) throw new ConfigError(`--database (or ${environmentName('database')}) is needed`);

@@ -21,7 +21,7 @@ export function runExport(sources: ConfigSources): Promise<number> {
     const decrypt = sources.flags['decrypt'] === true;
     const encryptionConfig = readEncryptionConfig(sources);
     const progress = commandProgress('exporting', 'objects');
-    // Progress is not shown while the export itself is printed on a terminal.
+    // If the export itself is printed on a terminal, no progress is shown.
     const isShown = output !== undefined || !process.stdout.isTTY;
     const onObjects = (count: number): void => void (isShown && progress.show(count));
     const pieces = proved(exportOf(origin, { decrypt, encryptionConfig }, signal), reader, onObjects);
@@ -48,7 +48,7 @@ async function* exportOf(
   for await (const lines of exportDatabase(origin.database, options)) yield Buffer.from(lines);
 }
 
-/** Checks the export as an import does, before it counts as complete. */
+/** Passes on the pieces of an export, and checks them as an import does: an export with a mistake is not complete. */
 async function* proved(
   pieces: AsyncIterable<Uint8Array>,
   reader: ExportReader,

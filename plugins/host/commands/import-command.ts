@@ -36,7 +36,10 @@ export function runImport({ file, ...sources }: RunImportOptions): Promise<numbe
   });
 }
 
-/** The whole export is checked before a database is touched, so an export from stdin is first stored in a file. */
+/**
+ * Stores an export from stdin in a file for the time of `work`, because an import reads the export twice: it first
+ * checks the whole export.
+ */
 async function withStdinAsFile(work: (path: string) => Promise<void>, signal: AbortSignal): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'homeostat-import-'));
   try {

@@ -14,13 +14,13 @@ import { issueCertificate } from './client-certificate.ts';
 import type { CertificateFlags } from './client-certificate.ts';
 
 export interface RunKubeconfigOptions extends ConfigSources, CertificateFlags {
-  /** Absent: stdout. */
+  /** The file to write. Default: stdout. */
   readonly output?: string | undefined;
   /** The name of the context, the cluster and the user in the kubeconfig. */
   readonly name: string;
   /** The server's URL, if it differs from the configuration. */
   readonly server?: string | undefined;
-  /** `<namespace>/<name>`: the kubeconfig gets a token of that service account, from the server that runs. */
+  /** `<namespace>/<name>`: the kubeconfig gets a token of that service account, which the running server issues. */
   readonly serviceAccount?: string | undefined;
   readonly hours?: string | undefined;
   /** True to replace an existing file. */
@@ -49,7 +49,9 @@ export async function runKubeconfig(options: RunKubeconfigOptions): Promise<numb
 
 type Credential = Pick<KubeconfigParts, 'token' | 'certificate'>;
 
-/** The credential of the kubeconfig: a certificate, a token of a service account, or the administrator's token. */
+/**
+ * Returns the credential of the kubeconfig: a certificate, a token of a service account, or the administrator's token.
+ */
 async function credentialOf(
   options: RunKubeconfigOptions,
   { config, url, ca }: { readonly config: ServeConfig; readonly url: URL; readonly ca: string | undefined },

@@ -3,7 +3,10 @@ import type { AddPartOptions } from 'create-homeostat';
 import { errorText } from '../text/error-text.ts';
 import { openPluginFolder } from '../package/plugin-folder.ts';
 
-/** Adds a part to the plugin in the working folder. Returns the exit code: 0, or 2 with the reason on stderr, and nothing written. */
+/**
+ * Adds a part to the plugin in the working folder. Returns the exit code: 0, or 2 if it wrote no file; the reason is
+ * then on stderr.
+ */
 export async function runNew(part: Pick<AddPartOptions, 'type' | 'name' | 'kind' | 'plural'>): Promise<number> {
   try {
     const { manifest } = await openPluginFolder('.');

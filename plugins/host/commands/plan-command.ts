@@ -39,7 +39,10 @@ export async function runPlan(sources: ConfigSources): Promise<number> {
   return code === 0 && isChanging ? changesExitCode : code;
 }
 
-/** `--from` is the file of an export, or the URL of a server, whose export is read into a temporary file. */
+/**
+ * Calls `work` with the export that `--from` names: a file, or the URL of a server, whose export is first read into a
+ * temporary file.
+ */
 async function withExport<T>(
   sources: ConfigSources,
   signal: AbortSignal,
@@ -60,7 +63,7 @@ async function withExport<T>(
 
 const marks = { create: '+', change: '~', delete: '-' } as const;
 
-/** Returns a plan for people: a diff for each object, then the other findings, then the sums. */
+/** Returns a plan as text for people: a diff for each object, then the other findings, then the numbers of changes. */
 function planText({ changes, calls, failures, unsettled, revision }: ChangePlan): string {
   const diffs = changes.map((change) => `${marks[change.action]} ${titleOf(change)}\n${diffOf(change)}`);
   const count = (action: PlannedChange['action']): number => changes.filter((each) => each.action === action).length;

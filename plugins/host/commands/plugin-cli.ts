@@ -40,7 +40,7 @@ const verbs: readonly VerbHelp[] = [
   },
 ];
 
-/** `homeostat plugin <verb>`. */
+/** Adds the commands `homeostat plugin <verb>`. */
 export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): void {
   const plugin = program.command('plugin').description('Manage the plugins of a running server.');
   for (const { verb, operand, description } of verbs) {

@@ -48,12 +48,12 @@ export class PluginServer {
     await this.server.stop();
   }
 
-  /** The content of the folder of plugins, without the links to the host. */
+  /** Returns the names in the folder of plugins, without the folder of links to the host. */
   async installed(): Promise<readonly string[]> {
     return (await readdir(this.pluginsDir)).filter((name) => name !== 'node_modules');
   }
 
-  /** The paths of the files of an installed plugin. */
+  /** Returns the paths of the files of an installed plugin. */
   async filesOf(plugin: string): Promise<readonly string[]> {
     const folder = join(this.pluginsDir, plugin);
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });

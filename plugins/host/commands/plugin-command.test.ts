@@ -185,7 +185,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(dirname(trace))).to.not.include('script-ran');
   });
 
-  describe('reports what is wrong, and changes nothing', () => {
+  describe('with a mistake', () => {
     const wrong: readonly (readonly [
       name: string,
       code: number,
@@ -323,7 +323,7 @@ describe('homeostat plugin', () => {
       ['an unknown verb', 2, "unknown command 'frob'", async () => ['frob']],
     ];
     for (const [name, code, says, args] of wrong) {
-      it(`of ${name}`, async () => {
+      it(`reports ${name}, and changes nothing`, async () => {
         const finished = await plugin(await args());
         expect(finished).to.include({ code, stdout: '' });
         expect(finished.stderr).to.include(says);
@@ -414,7 +414,7 @@ describe('homeostat plugin', () => {
     expect(await installed()).to.deep.equal(['demo']);
   });
 
-  it('keeps the installed version when a newer one cannot be installed', async () => {
+  it('keeps the installed version when a newer version cannot be installed', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     const folder = await makeDemo('2.0.0', { 'plugin.yaml': 'name: demo\nversion: two\n' });
     expect((await plugin(['install', folder])).code).to.equal(1);
@@ -431,7 +431,7 @@ describe('homeostat plugin', () => {
     });
   });
 
-  it("installs into the server's folder, even when the server sees another inode number for it", async () => {
+  it("installs into the server's folder, even when the server sees another inode number for the folder", async () => {
     const page = pluginsDirPage(pluginsDir);
     const other = await startApiServer({ database: 'memory:', port: 0 });
     other.addDebugPage({ ...page, index: () => ({ ...Object(page.index()), id: '0:0' }) as object });
@@ -475,7 +475,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(pluginsDir)).to.deep.equal([]);
   });
 
-  it('finds installed plugins at the next start, and refuses a folder of another name', async () => {
+  it('starts installed plugins at the next start of the server, and refuses a folder whose name is not that of its plugin', async () => {
     await plugin(['install', await makeDemo('1.0.0')]);
     await plugins.host.stop();
     await mkdir(join(pluginsDir, 'other'));

@@ -31,7 +31,7 @@ export interface PluginCommand extends ConfigSources {
   readonly operand?: string;
 }
 
-/** The longest time that a stop and a start take together. */
+/** The maximum time for a stop and a start together. */
 const waitMs = 65_000;
 
 /** The interval at which the command reads the plugin's state while it waits. */
@@ -52,7 +52,10 @@ class PluginCommands {
   readonly #api: ServerApi;
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #serviceDomain: string;
-  /** An absolute path. When undefined, the server installs and uninstalls. */
+  /**
+   * The absolute path of the folder of plugins. When undefined, the command requests the server to install or
+   * uninstall.
+   */
   readonly #pluginsDir: string | undefined;
   readonly #signal: AbortSignal;
 
@@ -82,7 +85,7 @@ class PluginCommands {
     await verbs[this.#command.verb]();
   }
 
-  /** Checks first whether there is a server, and whether it has a plugin of that name. */
+  /** Checks that the server responds, and that it serves plugins of this service domain. */
   async #findServer(): Promise<void> {
     try {
       await this.#client.list(this.#kind, { limit: 1, signal: this.#signal });
@@ -141,7 +144,7 @@ class PluginCommands {
     await this.#settledAs(wished.spec.enabled ? 'Started' : 'Stopped', wished);
   }
 
-  /** The server puts the plugin into its folder, and reloads it. */
+  /** Uploads the archive. The server then puts the plugin into its folder, and reloads it. */
   async #upload(): Promise<void> {
     const { environment } = this.#command;
     const { name, version, replaced } = await withSeconds(`installing ${this.#operand}`, async () =>
@@ -175,8 +178,8 @@ class PluginCommands {
   }
 
   /**
-   * Must run while the plugin runs, because its kinds are served only then, and its controllers must remove their
-   * finalizers.
+   * Deletes the objects that the plugin has declared and created. The plugin must run meanwhile, because only then are
+   * its kinds served, and its controllers remove their finalizers.
    */
   async #purge(object: PluginObject | undefined): Promise<void> {
     const name = this.#operand;
@@ -202,7 +205,10 @@ class PluginCommands {
     }
   }
 
-  /** True when the host has handled this generation, and the plugin has reached a final phase. */
+  /**
+   * Resolves when the host has handled this generation and the plugin has the wanted phase; rejects when it has another
+   * final phase.
+   */
   async #settledAs(wanted: PluginPhase, { metadata }: PluginObject): Promise<void> {
     const { name, generation } = metadata;
     const deadline = performance.now() + waitMs;
@@ -262,7 +268,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
  * Returns the archive of a plugin that is uploaded: a file unchanged, a folder or a package of the registry in packed
- * form. Rejects for everything else, with the cure.
+ * form. Rejects for any other source; the message says what to do.
  */
 async function readArchive(source: string, environment: Readonly<Record<string, string | undefined>>): Promise<Bytes> {
   const read = async (path: string): Promise<Bytes> => readBounded(path, source);

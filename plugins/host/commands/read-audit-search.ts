@@ -9,7 +9,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ]);
 
-/** @throws ConfigError for values that cannot be used */
+/** Reads the conditions of a search from the flags. @throws ConfigError for values that cannot be used */
 export function readAuditSearch(flags: Readonly<Record<string, unknown>>, nowMs: number): AuditSearch {
   const textOf = (name: string): string | undefined => textFlag(flags, name);
   return {

@@ -11,7 +11,10 @@ interface Result {
   readonly problems: readonly string[];
 }
 
-/** Encrypts all objects of a server with its first key, and returns the exit code: 1 when some could not be decrypted. */
+/**
+ * Makes a server encrypt all its objects with its first key. Returns the exit code: 1 when some objects could not be
+ * decrypted.
+ */
 export function runReencrypt(sources: ConfigSources): Promise<number> {
   return runCopy('reencrypt', async (signal) => {
     const { rewritten, unreadable, problems } = await reencrypt(readServer(sources), signal);
@@ -20,7 +23,10 @@ export function runReencrypt(sources: ConfigSources): Promise<number> {
   });
 }
 
-/** Rejects with the server's message when it refuses, and when the response is cut off. */
+/**
+ * Sends the request, and resolves with its result. Rejects with the server's message when the server refuses, and when
+ * the response is cut off.
+ */
 async function reencrypt(address: ServerAddress, signal: AbortSignal): Promise<Result> {
   const response = await requestServer(address, '/reencrypt', { method: 'POST', signal });
   const { url, status } = response;
@@ -42,7 +48,7 @@ async function reencrypt(address: ServerAddress, signal: AbortSignal): Promise<R
   return last;
 }
 
-/** Prints a line of progress; returns the result of the last line. */
+/** Prints a line that reports progress, or returns the result that the last line has. */
 function report(line: unknown): Result | undefined {
   if (!isJsonObject(line)) return undefined;
   const { rewritten, unreadable, problems, done } = line;

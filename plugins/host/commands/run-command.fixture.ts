@@ -7,7 +7,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** Collects the text written to a stream, instead of writing it, until it is released. */
+/** Collects the text that is written to a stream. The stream itself writes nothing until `release` is called. */
 export class Captured {
   text = '';
   readonly #stream: NodeJS.WriteStream;
@@ -39,8 +39,8 @@ function replaceStdin(text: string): () => void {
 
 /**
  * Runs `homeostat` to its end, with only PATH, the given environment, and a stdin with the given text. It runs in this
- * process, since a separate one takes half a second of CPU time to load the server. One command at a time: the streams
- * are those of the process.
+ * process, because a separate process takes half a second of CPU time to load the server. Run one command at a time,
+ * because the commands share the streams of the process.
  */
 export async function runCommand(
   args: readonly string[],

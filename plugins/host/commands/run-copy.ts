@@ -5,8 +5,8 @@ import { errorText } from '../text/error-text.ts';
 const signals = ['SIGTERM', 'SIGINT'] as const;
 
 /**
- * Runs a command that copies, and returns the exit code: 0, 1 when it failed or a signal stopped it, 2 for bad values.
- * Errors are printed. The first signal aborts the work; a second one ends the process at once.
+ * Runs a command that a signal can stop, and returns the exit code: 0, 1 when it failed or a signal stopped it, 2 for
+ * bad values. Errors are printed. The first signal aborts the work; a second one ends the process at once.
  */
 export async function runCopy(name: string, copy: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const controller = new AbortController();

@@ -5,7 +5,7 @@ import type { UserVerb } from './user-command.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
 
-/** `name` is empty for verbs without one. */
+/** Runs a verb of `homeostat user`. `name` is empty for a verb that needs no name. */
 export type UserAction = (flags: Flags, verb: UserVerb, name: string) => Promise<void>;
 
 interface UserCliParts {
@@ -21,7 +21,7 @@ const descriptions: readonly (readonly [verb: UserVerb, description: string])[] 
   ['enable', 'Enable a disabled user again.'],
 ];
 
-/** `homeostat user <verb>`. */
+/** Adds the commands `homeostat user <verb>`. */
 export function addUser(program: Command, { run, flagsOf }: UserCliParts): void {
   const user = program.command('user').description('Manage the people who log in to a server with a password.');
   for (const [verb, description] of descriptions) {

@@ -19,7 +19,7 @@ describe('the objects that a plugin declares', () => {
 
   afterEach(removeFolders);
 
-  /** A plugin with these files, beside a plugin with the kind Widget, which has a unique index on spec.code. */
+  /** Starts a plugin with these files, beside a plugin with the kind Widget, which has a unique index on spec.code. */
   async function startWith(files: Readonly<Record<string, string>>): Promise<{ failure: string; names: string[] }> {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     const host = new PluginHost({ server });
@@ -46,7 +46,7 @@ describe('the objects that a plugin declares', () => {
     }
   }
 
-  it('are created when absent, and left as they are when present [spec 2.9-all-at-start, 2.9-shape-2.15] [slow]', async () => {
+  it('are created when absent, and stay unchanged when they exist [spec 2.9-all-at-start, 2.9-shape-2.15] [slow]', async () => {
     const database = `sqlite:${join(await makeFolder({}), 'h.db')}`;
     const first = await startTestServer({ database, models: [model] });
     await first.client.create(model, { metadata: { name: 'a' }, spec: { size: 9 } });
@@ -65,7 +65,7 @@ describe('the objects that a plugin declares', () => {
     await second.stop();
   });
 
-  it('fail the start with every mistake, each at the line of its field, and none is created', async () => {
+  it('fail the start with all mistakes, each with the line of its field, and no object is created', async () => {
     const { failure, names } = await startWith({
       [`${folder}/a.yaml`]: `${widget('good')}---\n${head('bad')}spec:\n  code: 7\n  colour: red\n  size: 0\n`,
       [`${folder}/b.yaml`]: `${head('A_B')}  labels:\n    example.com/ok: x\n    ok: x\n    example.com/-: x\n`,

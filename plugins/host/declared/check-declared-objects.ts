@@ -8,12 +8,12 @@ import { errorText } from '../text/error-text.ts';
 
 export interface CheckDeclaredParts {
   readonly client: Client;
-  /** The kind's model, when it is registered. */
+  /** Returns the model of a kind; undefined when the kind is not registered. */
   readonly lookup: (gvk: GroupVersionKind) => ModelDescriptor | undefined;
   readonly signal: AbortSignal;
 }
 
-/** An object of a kind that is registered. */
+/** A declared object whose kind is registered. */
 export interface KnownObject {
   readonly declared: DeclaredObject;
   readonly model: ModelDescriptor;
@@ -55,7 +55,7 @@ export async function checkDeclaredObjects(
   return { known, mistakes };
 }
 
-/** The server's violations of an object, at the lines of the file. */
+/** Returns the violations that the server has reported for an object, with their lines in the file. */
 export function mistakesOf(declared: DeclaredObject, error: unknown): readonly DeclarationMistake[] {
   if (!isApiError(error) || error.causes.length === 0) return [mistakeAt(declared, errorText(error))];
   return error.causes.map(({ field, message }) => mistakeAt(declared, message, field));
@@ -83,7 +83,10 @@ async function tryCreate({ declared, model }: DeclaredOfKind, { client, signal }
   return { mistakes: [...found.values()] };
 }
 
-/** A field that cannot be decoded (400) hides violations of the schema (422), so it is left out of the next attempt. */
+/**
+ * Returns the attempts to create an object: with all checks, without the check for unknown fields, and then also
+ * without its metadata. A mistake that an earlier check finds (400) hides violations of the schema (422).
+ */
 function attemptsFor({
   object,
 }: DeclaredObject): readonly { object: DeclaredObject['object']; fieldValidation: 'Strict' | 'Ignore' }[] {
@@ -117,7 +120,10 @@ function duplicateNames(objects: readonly DeclaredObject[]): DeclarationMistake[
     });
 }
 
-/** The server has none of these objects yet, so it cannot find a unique value that two of them share. */
+/**
+ * Finds unique values that two of the objects share. The server cannot find them, because it does not have these
+ * objects yet.
+ */
 function duplicateValues(
   { declared, model }: DeclaredOfKind,
   created: ApiObject,

@@ -13,14 +13,14 @@ export interface DeclarationMistake {
 /** The maximum number of mistakes in one error, which becomes a log line and a status. */
 const maxTold = 100;
 
-/** One error for all mistakes, in the order of files and lines. */
+/** Returns one error for all mistakes, in the order of files and lines. */
 export function declarationError(mistakes: readonly DeclarationMistake[]): Error {
   const told = mistakes.toSorted(comparePlaces).slice(0, maxTold).map(formatMistake);
   const more = mistakes.length > maxTold ? [`and ${mistakes.length - maxTold} more`] : [];
   return new Error([...told, ...more].join('; '));
 }
 
-/** The message, preceded by the file, the document and the line. */
+/** Returns the message of a mistake, preceded by the file, the document and the line. */
 export function formatMistake({ file, document, line, field, message }: DeclarationMistake): string {
   const place = document === undefined ? file : `${file}: document ${document}, line ${line ?? '?'}`;
   return field === undefined ? `${place}: ${message}` : `${place}: ${field}: ${message}`;

@@ -21,14 +21,14 @@ export interface DeclaredObject {
   readonly isUnnamed: boolean;
 }
 
-/** The result of reading: objects, mistakes, or both from one document. */
+/** An object that was read from a file, or a mistake. One document may yield an object and several mistakes. */
 export type Declaration = DeclaredObject | DeclarationMistake;
 
 export function isDeclaredObject(declaration: Declaration): declaration is DeclaredObject {
   return 'object' in declaration;
 }
 
-/** A mistake at a field of a declared object; without a field, at the document. */
+/** Returns a mistake with the line of a field of a declared object; without a field, with the line of the document. */
 export function mistakeAt(
   { file, document, lineOf }: Pick<DeclaredObject, 'file' | 'document' | 'lineOf'>,
   message: string,
@@ -43,8 +43,8 @@ export const standInName = 'unnamed';
 const versionKeys = { '2.15': 'apiVersion', '2.9': 'groupVersion' } as const;
 
 /**
- * The object of a document: kind and apiVersion (revision 2.9: groupVersion) identify its kind, and the model checks
- * everything else. The result has every mistake in the kind and the apiVersion.
+ * Returns the object of a document, and the mistakes in its kind, its apiVersion (revision 2.9: groupVersion) and its
+ * name. The model of the kind checks all other fields later.
  */
 export function declarationsOf(
   file: string,

@@ -48,7 +48,7 @@ describe('declared objects', () => {
     );
   });
 
-  it('need no folder', async () => {
+  it('need not exist: a plugin may have no folder for them', async () => {
     expect(await read(await makeFolder({}))).to.deep.equal({ objects: [], mistakes: [] });
   });
 

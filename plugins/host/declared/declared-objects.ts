@@ -8,18 +8,18 @@ import { fileInside } from '../text/inside-folder.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 import { yamlLimits } from '../text/yaml-mapping.ts';
 
-/** The first folder is this project's layout, the second the spec's (2.9). Subfolders are not read. */
+/** The first folder is that of this project, the second that of the specification (2.9). Subfolders are not read. */
 const folders = ['resources/extensions', 'src/main/resources/extensions'] as const;
 
-/** The limit for the body of a request. */
+/** The maximum size of a file, which is also that of the body of a request. */
 const maxFileBytes = 3 * 1024 * 1024;
 
-/** Documents in one file. */
+/** The maximum number of documents in one file. */
 const maxDocuments = 1000;
 
 /**
- * All declared objects of a plugin's YAML files, and all mistakes in them, in the order of file names. Files are
- * those that end in .yaml or .yml.
+ * Reads all declared objects of a plugin's YAML files (.yaml or .yml), and all mistakes in the files, in the order of
+ * file names.
  */
 export async function readDeclaredObjects(
   folder: string,
@@ -71,7 +71,7 @@ async function readText(folder: string, file: string): Promise<string> {
   return decodeText(await readFile(path));
 }
 
-/** Decodes like the body of a request: bytes that are not UTF-8 are refused, not replaced. */
+/** Decodes a file like the body of a request: bytes that are not UTF-8 are refused, not replaced. */
 function decodeText(bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -11,9 +11,9 @@ import { readPackageJson } from '../text/package-json.ts';
 export type Compile = (signal: AbortSignal) => Promise<boolean>;
 
 /**
- * The compiler of a plugin in TypeScript: the plugin's own dependency, run as a separate program. When there are
- * errors, it prints them on stderr, and keeps the compiled files. undefined for a folder without tsconfig.json.
- * Throws Error when the compiler is not installed.
+ * Returns the compiler of a plugin in TypeScript: the plugin's own dependency, which runs as a separate program. When
+ * there are errors, it prints them on stderr, and the compiled files stay unchanged. Returns undefined for a folder
+ * without tsconfig.json. Throws Error when the compiler is not installed.
  */
 export function compilerOf(folder: string): Compile | undefined {
   if (!existsSync(join(folder, 'tsconfig.json'))) return undefined;

@@ -16,12 +16,15 @@ export function kindsOf(
   return new Map(own.map(({ descriptor }) => [`${apiVersionOf(descriptor)} ${descriptor.kind}`, descriptor]));
 }
 
-/** More objects than this are counted, but not named. */
+/** The maximum number of refused objects that are named; the others are only counted. */
 const maxNamed = 5;
 
 const marks: Readonly<Record<FieldChange['change'], string>> = { added: '+', removed: '-', changed: '~' };
 
-/** Returns the differences between two versions of a plugin's kinds, a line each; `tryStored` checks the stored objects of a changed kind. */
+/**
+ * Returns the differences between two versions of a plugin's kinds, one on each line; `tryStored` checks the stored
+ * objects of a changed kind.
+ */
 export async function describeKinds(
   before: Kinds,
   after: Kinds,

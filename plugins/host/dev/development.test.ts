@@ -10,7 +10,10 @@ import { Development } from './development.ts';
 
 const runtime = import.meta.resolve('homeostat');
 
-/** The main file of a plugin whose kind has these fields, and which greets with a word of another file. */
+/**
+ * Returns the main file of a plugin whose kind has these fields. The plugin greets with a word that another file
+ * exports.
+ */
 function mainOf(fields: string): string {
   return `
     import { controller, defineModel, definePlugin } from '${runtime}';
@@ -141,7 +144,7 @@ describe('Development', () => {
     expect(lines.at(-1)).to.equal('shop 1.0.0 is Started');
   });
 
-  it('keeps the previous version when the new one cannot be loaded, and continues with the next', async () => {
+  it('keeps the previous version when the new version cannot be loaded, and loads the next version that can', async () => {
     await develop();
     await eventually(async () => (await greeting()) === 'Hello First');
     await write('dist/word.js', 'export const word = nothing;');
@@ -209,7 +212,7 @@ describe('Development', () => {
     await told('shop 1.0.0 is Started');
   });
 
-  it('reloads nothing when a test changes', async () => {
+  it('does not reload the plugin when a test file changes', async () => {
     await develop({ 'test/support.js': '', 'dist/index.test.js': '', 'orders.spec.js': '' });
     for (const path of ['test/support.js', 'dist/index.test.js', 'orders.spec.js']) await write(path, '// changed');
     await clock.advance(1000);
@@ -264,7 +267,7 @@ describe('Development', () => {
 describe('Development.open', () => {
   after(removeFolders);
 
-  it('refuses a folder that is not there', async () => {
+  it('refuses a folder that does not exist', async () => {
     const refused = await Development.open('/nowhere', { print: () => {} }).catch((error: unknown) => String(error));
     expect(refused).to.include('/nowhere: there is no such folder');
   });

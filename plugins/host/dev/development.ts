@@ -30,13 +30,13 @@ export interface DevelopmentParts {
 
 interface Parts extends Pick<DevelopmentParts, 'print'> {
   readonly folder: string;
-  /** The manifest at the start. */
+  /** The manifest at the start of `homeostat dev`. */
   readonly manifest: PluginManifest;
   readonly compile: Compile | undefined;
   readonly watcher: FolderWatcher;
 }
 
-/** Changes of these files recompile the plugin; YAML needs no compilation. */
+/** A change of one of these files recompiles the plugin; a change of a YAML file needs no compilation. */
 const source = /\.(?:[cm]?tsx?|json)$/;
 
 /**
@@ -64,15 +64,14 @@ export class Development {
     return new Development({ folder, manifest, compile, watcher, print });
   }
 
-  /** Real path. */
+  /** The real path of the folder, with all links resolved. */
   get folder(): string {
     return this.#parts.folder;
   }
 
   /**
-   * Compiles the plugin before it is served the first time. With errors, the output of an earlier build is served, and
-   * a line reports that.
-   * Never rejects.
+   * Compiles the plugin before it is served the first time. If there are errors, the output of an earlier build is
+   * served, and a line reports that. Never rejects.
    */
   async compileFirst(signal: AbortSignal): Promise<void> {
     const { folder, manifest, print } = this.#parts;
@@ -99,7 +98,10 @@ export class Development {
     }
   }
 
-  /** Follows the folder until the signal aborts. Never rejects: an error is printed, and the last version keeps running. */
+  /**
+   * Reloads the plugin after each change of the folder, until the signal aborts. Never rejects: an error is printed,
+   * and the last version keeps running.
+   */
   async run(serving: Serving, signal: AbortSignal): Promise<void> {
     const { folder, print } = this.#parts;
     const { name } = this.#parts.manifest;

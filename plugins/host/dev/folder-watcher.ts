@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 export interface FolderWatcherParts {
   readonly folder: string;
-  /** Gets a path relative to the folder, with `/`. Files and folders for which it returns false are ignored. */
+  /** Called with a path relative to the folder, with `/`. A file or folder for which it returns false is ignored. */
   readonly wants: (path: string, isFolder: boolean) => boolean;
   readonly clock: Clock;
 }
@@ -13,15 +13,15 @@ export interface FolderWatcherParts {
 /** The interval between two scans of a folder. Two changes within that time are reported once. */
 const pollMs = 250;
 
-/** A plugin has hundreds of files; a folder with more contains something else. */
+/** The maximum number of files. A plugin has hundreds; a folder with more than this contains something else. */
 const maxFiles = 10_000;
 
 /** The time of the last change and the size of each file, by its path. */
 type Snapshot = ReadonlyMap<string, string>;
 
 /**
- * Reports which files of a folder changed. It polls, since notifications are lost on some file systems (network,
- * containers), differ by platform, and do not name a file that an editor moves into place.
+ * Reports which files of a folder changed. It polls, because notifications of the file system may be lost (network,
+ * containers), differ by platform, and do not name a file that an editor replaces by a renamed one.
  */
 export class FolderWatcher {
   readonly #parts: FolderWatcherParts;

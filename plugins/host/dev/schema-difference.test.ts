@@ -61,7 +61,7 @@ describe('schemaDifference', () => {
       ['changed', 'default: "x" → "y"', 'applies to later writes'],
     ],
   ] as const) {
-    it(`reports ${what}, and what that means for stored objects`, () => {
+    it(`reports ${what}, and its effect on stored objects`, () => {
       const [change, ...others] = schemaDifference(model(before), model(after));
       expect([change?.field, change?.change, change?.what, change?.meaning]).to.deep.equal(['spec.a', ...expected]);
       expect(others).to.deep.equal([]);

@@ -34,7 +34,10 @@ const notOfTheValue: readonly string[] = [
   'deprecated',
 ];
 
-/** Returns the differences between a kind's schemas, by field; for an added or removed field, that field alone and none below it. */
+/**
+ * Returns the differences between a kind's schemas, by field. For an added or removed field, only this field is
+ * returned, and not the fields below it.
+ */
 export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor): readonly FieldChange[] {
   const old = fieldsOf(before);
   const now = fieldsOf(after);
@@ -47,7 +50,7 @@ export function schemaDifference(before: ModelDescriptor, after: ModelDescriptor
   ];
 }
 
-// These effects are those of the server's rule: a stored object stays unchanged, and is checked by the schema at its
+// These effects follow from the server's rule: a stored object stays unchanged, and the new schema is applied at its
 // next write.
 const meanings = {
   removed: 'stored values are still read, and are removed at the next write of their object',
@@ -107,7 +110,7 @@ function fieldsOf({ schemaName, components }: ModelDescriptor): ReadonlyMap<stri
 
 const prefix = '#/components/schemas/';
 
-/** Names all fields of a schema. For a schema that contains itself, it stops where the schema would repeat. */
+/** Collects all fields of a schema. In a schema that contains itself, it stops where the schema would repeat. */
 class FieldCollector {
   readonly #components: ModelDescriptor['components'];
   readonly #fields: Map<string, Field>;

@@ -5,10 +5,10 @@ export interface WatchedFilesOptions {
   readonly isCompiled: boolean;
 }
 
-/** True for the files of a plugin, which exclude databases and logs in its folder. */
+/** Matches the files of a plugin, but not the databases and logs in its folder. */
 const ofPlugin = /\.(?:[cm]?[jt]sx?|json|ya?ml)$/;
 const generated = /\.(?:[cm]?js|d\.[cm]?ts)$/;
-/** True for files and folders that only `npm test` runs, never a server. */
+/** The files and folders that only `npm test` runs, never a server. */
 const testFiles = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
 const testFolders: readonly string[] = ['test', 'tests', '__tests__'];
 

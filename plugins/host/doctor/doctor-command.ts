@@ -72,7 +72,7 @@ async function judgeMachine(sources: ConfigSources): Promise<readonly Finding[]>
   return findings;
 }
 
-/** Judges the kubeconfig, which is the administrator's way into the server. */
+/** Judges the kubeconfig, with which the administrator reaches the server. */
 function judgeKubeconfig({ adminKubeconfig, auth, token }: ServeConfig): readonly Finding[] {
   const check = 'kubeconfig';
   if (auth === 'open' || token !== undefined) return [];
@@ -81,7 +81,10 @@ function judgeKubeconfig({ adminKubeconfig, auth, token }: ServeConfig): readonl
   return [{ check, level: 'ok', message: `${adminKubeconfig} ${state}` }];
 }
 
-/** The server that these options start: its kubeconfig knows its port and authority, if it has started before. */
+/**
+ * Returns the address of the server that these options start. If the server has started before, its kubeconfig has the
+ * port and the authority.
+ */
 async function addressOf(config: ServeConfig): Promise<ServerAddress> {
   const { host, hostNames, port, tls, token, adminKubeconfig } = config;
   const own = token === undefined ? {} : { token };
@@ -94,7 +97,10 @@ async function addressOf(config: ServeConfig): Promise<ServerAddress> {
   return { server: url, ...own, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** Returns nothing for a file that cannot be read; that is a finding of its own. */
+/**
+ * Returns the server that the kubeconfig names; undefined for a file that cannot be read, which is a finding of its
+ * own.
+ */
 function knownServer(adminKubeconfig: string): ServerAddress | undefined {
   if (!existsSync(adminKubeconfig)) return undefined;
   try {

@@ -61,7 +61,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     return database;
   }
 
-  it('finds no error where nothing was started yet, and creates no file', async () => {
+  it('finds no error before the first start of a server, and creates no file', async () => {
     const { code, findings } = await judged();
     expect(code).to.equal(0);
     expect(of(findings, 'database')[0]?.message).to.equal(`${path('a.db')} does not exist yet: the server makes it`);
@@ -79,7 +79,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
       .and.match(/\n\n1 errors?, \d+ warnings?\n$/);
   });
 
-  it('names each mistake of a plugin, a file that is not there, and a wrong database, with the cure', async () => {
+  it('names each mistake of a plugin, a file that does not exist, and a wrong database, with the cure', async () => {
     await mkdir(path('broken'));
     await writeFile(path('broken/plugin.yaml'), 'nam: x\n');
     const { code, findings } = await judged('--plugin', path('broken'), '--database', 'nonsense://x');
@@ -118,7 +118,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     expect(sound.findings.filter(({ level }) => level === 'error')).to.deep.equal([]);
     expect(of(sound.findings, 'database')[0]?.message).to.match(/^\d+ objects, tables of version \d+$/);
     const bytes = await readFile(path('a.db'));
-    // Both copies of the object are damaged: the one in its table and the one in the log.
+    // This damages both copies of the object: the copy in its table and the copy in the change log.
     for (let at = bytes.indexOf('"damaged"'); at >= 0; at = bytes.indexOf('"damaged"')) bytes.write('\u0001', at);
     await writeFile(path('a.db'), bytes);
     const { code, findings } = await judged();
@@ -193,7 +193,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     expect(of(findings, 'server')[0]?.cure).to.equal('start it: homeostat serve');
   });
 
-  it('knows which release lines of Node get fixes', () => {
+  it('reports release lines of Node that get no more fixes', () => {
     const level = (version: string, time: string): string | undefined => judgeNode(version, Date.parse(time))[0]?.level;
     expect(level('20.18.3', '2025-01-01')).to.equal('error');
     expect(level('20.19.0', '2026-04-30')).to.equal('ok');

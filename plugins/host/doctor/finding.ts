@@ -9,14 +9,14 @@ export interface Finding {
    */
   readonly level: 'ok' | 'warning' | 'error';
   readonly message: string;
-  /** The cure. */
+  /** The action that solves the problem. */
   readonly cure?: string;
 }
 
-/** Judges one part. */
+/** Checks one part of an installation, and returns the findings. */
 export type Judge = () => Promise<readonly Finding[]> | readonly Finding[];
 
-/** Resolves with the findings of a judge. An error that it throws becomes a finding. */
+/** Resolves with the findings of a judge. An error that the judge throws becomes a finding. */
 export async function findingsOf(check: string, judge: Judge): Promise<readonly Finding[]> {
   try {
     return await judge();
@@ -26,7 +26,7 @@ export async function findingsOf(check: string, judge: Judge): Promise<readonly 
   }
 }
 
-/** Returns findings as lines: problems are followed by their cure. */
+/** Returns the findings as lines. Each problem is followed by its cure. */
 export function formatFindings(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const lines = findings.flatMap(({ check, level, message, cure }) => [

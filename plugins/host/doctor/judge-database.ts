@@ -10,7 +10,7 @@ const check = 'database';
 
 export interface DatabasePlace {
   readonly database: string;
-  /** The file of SQLite. */
+  /** The file of a SQLite database; undefined for any other database. */
   readonly file: string | undefined;
   readonly encryptionConfig?: string;
   /** The URL of the server that runs with the database, if one responds. */

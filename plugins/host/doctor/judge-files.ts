@@ -8,7 +8,7 @@ import type { Finding } from './finding.ts';
 const mebibyte = 1024 * 1024;
 /** Less free space is a warning, because the disk may soon be full, or an error. */
 const room = { warningMiB: 1024, errorMiB: 100 } as const;
-/** Clocks of machines that share files differ a little. */
+/** The tolerated difference between clocks: those of machines that share files differ a little. */
 const toleratedAheadMs = 60_000;
 
 /** Judges who has access to the files with secrets, and to the database. */
@@ -45,7 +45,7 @@ export async function judgeDisk(folder: string): Promise<readonly Finding[]> {
   return [{ check: 'disk', level: 'ok', message }];
 }
 
-/** Judges the clock: a file that was written in the future means that the clock was, or is, wrong. */
+/** Judges the clock: if the time of a file is in the future, the clock was or is wrong. */
 export function judgeClock(databaseFile: string | undefined, nowMs: number): readonly Finding[] {
   const check = 'clock';
   const found = databaseFile === undefined ? undefined : statSync(databaseFile, { throwIfNoEntry: false });

@@ -2,7 +2,10 @@ import { createServer } from 'node:net';
 import { errorText, hasCode } from '../text/error-text.ts';
 import type { Finding } from './finding.ts';
 
-/** Judges whether a server can listen. `servedAt` is the URL of a Homeostat server that responds there. */
+/**
+ * Judges whether a server can listen on the address. `servedAt` is the URL of a Homeostat server that already responds
+ * there.
+ */
 export async function judgePort(
   { host, port }: { readonly host: string; readonly port: number },
   servedAt: string | undefined,

@@ -1,6 +1,6 @@
 import type { Finding } from './finding.ts';
 
-/** The last day on which a line of Node gets fixes, https://github.com/nodejs/release */
+/** The last day on which each release line of Node gets fixes, https://github.com/nodejs/release */
 const lastFixes: Readonly<Record<number, string>> = {
   20: '2026-04-30',
   22: '2027-04-30',

@@ -34,7 +34,10 @@ export function judgeTls({ tls, host, hostNames }: TlsPlace, nowMs: number): rea
   return findings;
 }
 
-/** The server issues and renews the certificates of a folder by itself; only its authority can expire. */
+/**
+ * Judges the server's own folder of certificates. The server renews its certificate by itself, so only the authority
+ * can expire.
+ */
 function judgeFolder(folder: string, nowMs: number): readonly Finding[] {
   const path = join(folder, 'ca.crt');
   if (!existsSync(path)) return [{ check, level: 'ok', message: `${folder}: the server will make an authority there` }];

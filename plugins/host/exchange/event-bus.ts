@@ -6,7 +6,7 @@ import { parseSharedName } from '../text/shared-name.ts';
 
 type Emitter = EventEmitter<Record<string, (payload: never) => void>>;
 
-/** Events between plugins while they run. */
+/** Passes events between plugins while they run. */
 export class EventBus {
   // Only listeners that cannot throw are added, because after an error the emitter would not call the later listeners.
   readonly #emitter: Emitter = new EventEmitter();
@@ -29,7 +29,7 @@ export class OwnedEvents {
     this.#logger = logger;
   }
 
-  /** The part that the plugin receives. */
+  /** Returns the interface that the plugin receives. */
   events(): PluginEvents {
     return Object.freeze<PluginEvents>({
       emit: ({ name }, payload) => this.#emit(name, payload),

@@ -6,7 +6,7 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 import { PointContributions } from './point-contributions.ts';
 import { parseSharedName } from '../text/shared-name.ts';
 
-/** The extensions of one run of a plugin. */
+/** The extension points and contributions of one run of a plugin. */
 export interface OwnedExtensions {
   readonly extensions: PluginExtensions;
   /** Publishes the plugin's contributions from now on. */
@@ -39,7 +39,7 @@ interface Contributed {
 export interface PointSummary {
   /** `<plugin>/<point>`. */
   readonly name: string;
-  /** The plugins that contribute, once for each contribution. */
+  /** The plugin of each contribution. A plugin with two contributions appears twice. */
   readonly contributions: readonly string[];
 }
 
@@ -143,7 +143,7 @@ export class ExtensionTable {
     waiting.by.logger.error({ point: waiting.point }, noSuchPoint(waiting.by, waiting.point));
   }
 
-  /** Checks the contributions that waited for the point. */
+  /** Drops the waiting contributions that do not fit the schema of the point. */
   #dropUnfit(name: string, schema: ValueSchema | undefined): void {
     for (const each of this.#contributed) {
       if (each.point !== name) continue;

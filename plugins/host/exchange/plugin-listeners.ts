@@ -3,9 +3,9 @@ import type { Logger } from '@homeostat/controller-runtime/api';
 export interface PluginListenersParts {
   /** The logger of the plugin that listens. */
   readonly logger: Logger;
-  /** Logged when a listener fails. */
+  /** The message that is logged when a listener fails. */
   readonly message: string;
-  /** Fields of that log line. */
+  /** Further fields of the log line about the failure. */
   readonly fields?: object;
 }
 
@@ -22,7 +22,7 @@ export class PluginListeners<T> {
   /** Adds a listener, and returns the function that removes it. Throws after `close`. */
   add(listener: (value: T) => unknown): () => void {
     if (this.#isClosed) throw new Error('the plugin is being stopped');
-    // A new function for each call, even if one function is passed twice.
+    // Each call adds a new function, even if the same listener is added twice.
     const own = contained(listener, this.#parts);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
@@ -43,8 +43,8 @@ export class PluginListeners<T> {
 }
 
 /**
- * Wraps a listener: what it throws, and the rejection of a promise that it returns, are logged. The promise is not
- * awaited.
+ * Wraps a listener: an error that it throws, and the rejection of a promise that it returns, are logged. The promise is
+ * not awaited.
  */
 export function contained<T>(
   listener: (value: T) => unknown,

@@ -35,7 +35,7 @@ export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 /** The media type of lists whose objects have no spec and no status. */
 export const metadataType = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
 
-/** Requests to the server that served the console; no request is sent to another server. */
+/** Sends requests to the server that served the console, and to no other server. */
 export class Api {
   readonly #parts: ApiParts;
 
@@ -57,7 +57,7 @@ export class Api {
     return (await this.call(path, { ...(query === undefined ? {} : { query }), signal })).body;
   }
 
-  /** @throws ApiFailure */
+  /** Sends a request, and resolves with the parsed body of the response. @throws ApiFailure */
   async call(path: string, options: CallOptions = {}): Promise<Answer> {
     const response = await this.open(path, options);
     const text = await response.text();

@@ -8,7 +8,7 @@ export interface FieldCause {
   readonly reason: string;
 }
 
-/** A request that failed. Status 0: there was no response. */
+/** The failure of a request. The status is 0 if there was no response. */
 export class ApiFailure extends Error {
   override readonly name = 'ApiFailure';
   readonly status: number;
@@ -27,7 +27,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Returns the failure for a response with the code of an error. */
+/** Returns the failure that a response with this error code stands for. */
 export function failureOf(code: number, body: unknown): ApiFailure {
   const status = isObject(body) ? body : {};
   const details = isObject(status.details) ? status.details : {};

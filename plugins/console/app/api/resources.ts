@@ -18,7 +18,7 @@ export interface Resource {
 
 const aggregated = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** All kinds, in the first version of each group. */
+/** Reads all kinds, each group in the first version that the server lists. */
 export async function readResources(api: Api): Promise<readonly Resource[]> {
   const [core, named] = await Promise.all(
     ['/api', '/apis'].map(async (path) => (await api.call(path, { accept: aggregated })).body),

@@ -17,14 +17,14 @@ export interface Request {
   readonly name?: string;
 }
 
-/** The rules in the status of a SelfSubjectRulesReview. */
+/** Returns the rules in the status of a SelfSubjectRulesReview. */
 export function rulesOf(review: unknown): readonly Rule[] {
   const status: Json | undefined = isObject(review) ? review.status : undefined;
   const rules = isObject(status) && isArray(status.resourceRules) ? status.resourceRules.filter(isObject) : [];
   return rules.map(ruleOf);
 }
 
-/** The paths that a review allows to get; `*` at the end stands for any rest. */
+/** Returns the paths that the user of a review may get; a `*` at the end of a path matches any rest. */
 export function readablePathsOf(review: unknown): readonly string[] {
   const status: Json | undefined = isObject(review) ? review.status : undefined;
   const rules = isObject(status) && isArray(status.nonResourceRules) ? status.nonResourceRules.filter(isObject) : [];
@@ -33,12 +33,12 @@ export function readablePathsOf(review: unknown): readonly string[] {
   );
 }
 
-/** True if one of the paths covers this one. */
+/** True if one of the allowed `paths` covers this path. */
 export function coversPath(paths: readonly string[], path: string): boolean {
   return paths.some((each) => (each.endsWith('*') ? path.startsWith(each.slice(0, -1)) : each === path));
 }
 
-/** A rule of a role, or of a review. */
+/** Reads a rule of a role, or of a review. */
 export function ruleOf({ verbs, apiGroups, resources, resourceNames }: JsonObject): Rule {
   return {
     verbs: textsIn(verbs),

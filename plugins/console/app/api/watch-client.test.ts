@@ -30,7 +30,7 @@ async function run(replies: readonly Reply[]) {
     api: new Api({ base: 'http://server.test/prefix/', fetch }),
     clock: {
       now: () => 0,
-      // The pauses end at once; the limit for silence is never reached.
+      // Pauses end at once, but the time-out for a silent connection never ends.
       after: (ms: number, done: () => void) => {
         if (ms < 20_000) queueMicrotask(done);
         return () => undefined;
@@ -88,7 +88,7 @@ describe('the watch client of the console', () => {
     expect(states).to.deep.equal(['listing', 'refused']);
   });
 
-  it('tries again while there is no connection, and reports it', async () => {
+  it('tries again while there is no connection, and reports the state', async () => {
     const broken = (): never => {
       throw new TypeError('fetch failed');
     };

@@ -28,7 +28,7 @@ export interface FollowOptions {
   readonly accept?: string;
   /**
    * Called with a complete list, which replaces the former rows. `isAgain` is true for each list after the first: the
-   * changes between the two lists are unknown.
+   * changes between it and the previous list are unknown.
    */
   readonly onList: (list: JsonObject, isAgain: boolean) => void;
   /** Called with the changes, in order, that arrived since the last call. */
@@ -40,7 +40,7 @@ export interface FollowOptions {
 export interface WatchParts {
   readonly api: Api;
   readonly clock: Clock;
-  /** Returns a number from 0 to 1, which spreads the attempts of many pages. */
+  /** Returns a random number from 0 to 1, so that many pages do not try again at the same time. */
   readonly random: () => number;
   /** Runs the function once, soon: in a browser, before the next frame. */
   readonly batch: (run: () => void) => void;
@@ -63,7 +63,7 @@ class Follower {
   readonly #parts: WatchParts;
   readonly #options: FollowOptions;
   readonly #waiting: Change[] = [];
-  /** The last received revision; undefined: a list is needed. */
+  /** The last received revision; undefined when the kind must be listed first. */
   #revision: string | undefined;
   #hasListed = false;
   #failures = 0;
@@ -96,7 +96,7 @@ class Follower {
     });
     if (signal.aborted) return;
     const list = isObject(body) ? body : {};
-    // The list contains these earlier changes, so they are dropped.
+    // The list contains the changes that wait for `batch`, so they are dropped.
     this.#waiting.length = 0;
     this.#revision = isObject(list.metadata) ? textOf(list.metadata.resourceVersion) : '';
     onList(list, this.#hasListed);
@@ -178,7 +178,7 @@ function revisionIn(object: JsonObject): string | undefined {
   return revision === '' ? undefined : revision;
 }
 
-/** The lines of a response that are not blank. `onData` is called for all data, blank lines included. */
+/** Yields the lines of a response that are not blank. `onData` is called for all data, even for blank lines. */
 async function* linesOf(response: Response, onData: () => void): AsyncGenerator<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   if (reader === undefined) return;

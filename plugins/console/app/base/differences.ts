@@ -8,7 +8,7 @@ export interface Difference {
   readonly after: Json | undefined;
 }
 
-/** The smallest fields in which two values differ; arrays of different lengths differ as a whole. */
+/** Returns the smallest fields in which two values differ; arrays of different lengths count as one field. */
 export function differences(before: Json | undefined, after: Json | undefined, path: Path = []): readonly Difference[] {
   if (isEqual(before, after)) return [];
   if (isObject(before) && isObject(after)) {

@@ -28,7 +28,7 @@ export function isEqual(left: Json | undefined, right: Json | undefined): boolea
   return [...keys].every((key) => isEqual(left[key], right[key]));
 }
 
-/** The value at a path; undefined when there is none. */
+/** Returns the value at a path; undefined when there is none. */
 export function valueAt(value: Json | undefined, path: Path): Json | undefined {
   let found = value;
   for (const step of path) {
@@ -39,7 +39,10 @@ export function valueAt(value: Json | undefined, path: Path): Json | undefined {
   return found;
 }
 
-/** A copy with another value at a path; undefined removes the field. Objects on the way are created. */
+/**
+ * Returns a copy with another value at a path; undefined removes the field. Creates the objects on the path if they are
+ * absent.
+ */
 export function withValueAt(root: Json | undefined, path: Path, value: Json | undefined): Json | undefined {
   const [step, ...rest] = path;
   if (step === undefined) return value;
@@ -53,21 +56,21 @@ export function withValueAt(root: Json | undefined, path: Path, value: Json | un
   const { [step]: old, ...others } = isObject(root) ? root : {};
   const next = withValueAt(old, rest, value);
   if (next === undefined) return others;
-  // Keeps the order of fields.
+  // An existing field keeps its position among the fields.
   return isObject(root) && Object.hasOwn(root, step) ? { ...root, [step]: next } : { ...others, [step]: next };
 }
 
-/** The value as text, or an empty text for anything else. */
+/** Returns a text unchanged, and an empty text for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A number as it is, and 0 for everything else. */
+/** Returns a number unchanged, and 0 for any other value. */
 export function numberOf(value: unknown): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** The value as text: texts unchanged, all other values as JSON. */
+/** Returns a value as text: a text unchanged, any other value as JSON. */
 export function shownAs(value: Json | undefined): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }

@@ -5,9 +5,9 @@ export interface Mistake {
   readonly message: string;
 }
 
-/** The possible continuations at the end of a text. */
+/** The suggested completions of the last word of a text. */
 export interface Completion {
-  /** The part that is typed already. */
+  /** The part of the word that is typed already. */
   readonly word: string;
   readonly options: readonly { readonly label: string; readonly apply: string }[];
 }

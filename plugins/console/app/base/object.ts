@@ -34,7 +34,7 @@ function objectsIn(value: Json | undefined): readonly JsonObject[] {
   return isArray(value) ? value.filter(isObject) : [];
 }
 
-/** The texts of a field of metadata that is a list, such as finalizers. */
+/** Returns the texts in a list of the metadata, such as the finalizers. */
 export function textsIn(value: Json | undefined): readonly string[] {
   return isArray(value) ? value.filter((each) => typeof each === 'string') : [];
 }
@@ -71,9 +71,12 @@ export function managersOf({ metadata }: ApiObject): readonly JsonObject[] {
 
 export type Health = 'ok' | 'progressing' | 'failing' | 'deleting';
 
-/** Conditions that are bad when they are True; all others are bad when they are False. */
+/** The types of conditions that are bad when they are True. */
 const badWhenTrue = /(fail|degrad|stall|error|pressure|unavailable)/i;
-/** Conditions whose False means a failure, and not only the absence of something. */
+/**
+ * The types of conditions that are bad when they are False. For any other type, False only means that something is
+ * absent.
+ */
 const badWhenFalse = /^(ready|available|healthy|synced|valid|established|accepted|reconciled|applied|issued)/i;
 const badPhase = /^(fail|error|crash|degraded|lost|unknown)/i;
 const busyPhase = /^(pending|creating|starting|stopping|progress|provision|updating|waiting)/i;

@@ -2,7 +2,7 @@
 // oxlint-disable-next-line no-control-regex -- the function makes these characters visible
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** The text with invisible characters as `⟨U+202E⟩`, so that a reader sees them. */
+/** Returns the text with each invisible character written as `⟨U+202E⟩`, so that a reader sees it. */
 export function visibleText(text: string): string {
   return text.replace(invisible, (character) => {
     const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0') ?? '';

@@ -11,7 +11,7 @@ import { api } from '../state/session.ts';
 
 const path = '/apis/api.audit.internal/v1/entries';
 
-/** The parameters of the search that are texts. */
+/** The parameters of the search whose values are texts. */
 const fields = [
   { name: 'user', label: 'User', placeholder: 'any' },
   { name: 'verb', label: 'Verb', placeholder: 'create, patch, …' },
@@ -41,7 +41,7 @@ async function search(query: URLSearchParams, until: string | undefined): Promis
 
 const idOf = (entry: JsonObject): string => `${textOf(entry.auditID)} ${textOf(entry.stage)}`;
 
-/** The search of the audit log: user, action, time, address and result of each request. */
+/** The page that searches the audit log. It shows the user, action, time, address and result of each request. */
 export function AuditPage() {
   const { query } = route.value;
   const [found, setFound] = useState<Found>();
@@ -51,7 +51,7 @@ export function AuditPage() {
       const last = before?.items.at(-1);
       const next = await search(query, last === undefined ? undefined : textOf(last.stageTimestamp));
       const known = new Set(before?.items.map(idOf));
-      // Entries with the same time as the last one are in both pages.
+      // Entries with the same time as the last entry of a page are also in the next page.
       const added = next.items.filter((entry) => !known.has(idOf(entry)));
       setFound({ items: [...(before?.items ?? []), ...added], isComplete: next.isComplete });
       setFailure(undefined);
@@ -77,7 +77,7 @@ export function AuditPage() {
   );
 }
 
-/** Returns the reason why the audit log could not be read; a server without an audit log returns 404. */
+/** Shows why the audit log could not be read. A server without an audit log returns 404. */
 export function AuditFailure(props: Parameters<typeof Failure>[0]) {
   if (props.failure.status !== 404) return <Failure {...props} />;
   return (
@@ -87,7 +87,7 @@ export function AuditFailure(props: Parameters<typeof Failure>[0]) {
   );
 }
 
-/** The search is in the URL, so that a link shows the same search. */
+/** The form for the search. Its values are in the URL, so that a link shows the same search. */
 function SearchForm({ query, onSearch }: { readonly query: URLSearchParams; readonly onSearch: () => void }) {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();

@@ -48,7 +48,7 @@ interface Reported {
 /** The maximum number of entries of a card; the page behind its link has all of them. */
 const shownEntries = 12;
 
-/** The number of entries that a card leaves out. */
+/** Shows the number of entries that a card leaves out. */
 function More({ count, href, children }: { readonly count: number; readonly href: string; readonly children: string }) {
   return count <= 0 ? null : (
     <p>

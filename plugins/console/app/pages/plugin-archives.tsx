@@ -21,7 +21,9 @@ export interface Archives {
   readonly installed: readonly string[];
 }
 
-/** Reads the names again when plugins are installed or removed. */
+/**
+ * Returns the server's response about its folder of plugins, and reads it again when plugins are installed or removed.
+ */
 export function useArchives(): Archives {
   const [archives, setArchives] = useState<Archives>({ problem: '', installed: [] });
   const isAsked = may('create', archive) || may('delete', archive);
@@ -41,7 +43,7 @@ export function useArchives(): Archives {
   return archives;
 }
 
-/** Installs the plugin of an archive that the person chooses. */
+/** A button that installs the plugin of an archive, which the person chooses. */
 export function InstallButton({ archives: { problem } }: { readonly archives: Archives }) {
   const [isOpen, setOpen] = useState(false);
   if (!may('create', archive)) return null;
@@ -123,7 +125,7 @@ function InstallProgress({ progress }: { readonly progress: Progress }) {
   );
 }
 
-/** Asks, and removes an installed plugin. */
+/** A button that removes an installed plugin, after a confirmation. */
 export function UninstallButton({ name }: { readonly name: string }) {
   const [isOpen, setOpen] = useState(false);
   const [isBusy, setBusy] = useState(false);

@@ -19,14 +19,14 @@ const resource = { group: 'plugin.homeostat.internal', plural: 'plugins' };
 const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
 const settingsKey = 'pluginsettings.plugin.homeostat.internal';
 
-/** Phases, errors and switches of all plugins. */
+/** The page with the phases, errors and switches of all plugins. */
 export function PluginsPage() {
   const archives = useArchives();
   const points = useExtensionPoints();
   const list = useRef<HTMLDivElement>(null);
   const [, wanted = ''] = route.value.segments;
   const isThere = plugins.value.has(wanted);
-  // A link to one plugin leads to its card.
+  // A link to one plugin scrolls to the card of this plugin.
   useEffect(() => {
     if (isThere) list.current?.querySelector(`[data-plugin="${CSS.escape(wanted)}"]`)?.scrollIntoView();
   }, [wanted, isThere]);
@@ -60,7 +60,7 @@ export function PluginsPage() {
 
 interface PluginProps {
   readonly plugin: ApiObject;
-  /** True for a plugin in the folder that requests can change. */
+  /** True for a plugin in the server's folder of installed plugins, so that it can be uninstalled here. */
   readonly isInstalled: boolean;
 }
 

@@ -69,7 +69,7 @@ export function TokenUses() {
   );
 }
 
-/** The names of service accounts, as users. */
+/** Returns the user names of service accounts, as suggestions. */
 function useAccounts(): readonly string[] {
   const [accounts, setAccounts] = useState<readonly string[]>([]);
   const isAllowed = may('list', { group: '', plural: 'serviceaccounts' }) && may('list', auditEntries);

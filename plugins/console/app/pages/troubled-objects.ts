@@ -33,7 +33,7 @@ export interface KindHealth {
 }
 
 interface FoundHealth {
-  /** undefined until they are read. */
+  /** undefined until the kinds are read. */
   readonly kinds: readonly KindHealth[] | undefined;
   /** The objects with a problem, the worst first. */
   readonly troubled: readonly Troubled[];
@@ -45,12 +45,12 @@ interface FoundHealth {
 /** The maximum number of objects that are read of each kind. */
 export const sample = 500;
 
-/** The time between two readings while controllers are at work. */
+/** The shortest time between two requests for a kind, while its controllers report runs. */
 const rereadMs = 5000;
 
 /**
- * The health of the objects of all kinds that plugins bring. A kind is read again after its controllers have reported
- * runs. The server finds the objects that have been stuck for a minute, among all objects.
+ * Returns the health of the objects of all kinds that plugins bring. A kind is read again after its controllers have
+ * reported runs. The server finds the objects that have been stuck for a minute, among all objects.
  */
 export function useHealth(list: readonly ControllerInfo[]): FoundHealth {
   const [byKind, setByKind] = useState<ReadonlyMap<string, KindHealth | undefined>>(new Map());
@@ -84,7 +84,7 @@ export function useHealth(list: readonly ControllerInfo[]): FoundHealth {
   };
 }
 
-/** Aborts when the page is closed. */
+/** Returns a signal that aborts when the page is closed. */
 function useEnd(): AbortSignal {
   const [end] = useState(() => new AbortController());
   useEffect(() => () => end.abort(), []);

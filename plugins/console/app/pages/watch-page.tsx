@@ -19,10 +19,10 @@ interface Line {
   readonly object: JsonObject;
 }
 
-/** Older lines are dropped, so that the page may stay open. */
+/** The maximum number of lines. Older lines are dropped, so that a page that stays open does not fill the memory. */
 const keptLines = 500;
 
-/** The raw stream of a kind. */
+/** The page that shows the watch events of a kind as the server sends them. */
 export function WatchPage() {
   const key = route.value.query.get('kind') ?? '';
   const resource = findKind(key);

@@ -68,7 +68,7 @@ export function Text({ value, length = 300 }: { readonly value: string; readonly
   );
 }
 
-/** Labels or annotations, a screenful at a time. */
+/** Shows the first 20 labels or annotations, with a button for more. */
 export function Chips({ entries }: { readonly entries: readonly (readonly [string, string])[] }) {
   const [count, setCount] = useState(20);
   if (entries.length === 0) return <span class="muted">none</span>;

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Plot } from './plot/create-plot.ts';
 
-/** Times in seconds since 1970, and one row of values for each line. */
+/** The first row has times, in seconds since 1970. Each further row has the values of one line of the chart. */
 export type Samples = readonly (readonly number[])[];
 
 /** The maximum number of samples that a chart keeps. */

@@ -5,9 +5,9 @@ import type { Editor } from './editor/create-editor.ts';
 interface Props {
   readonly value: string;
   readonly label: string;
-  /** Called for each change of the person; absent for a text that can only be read. */
+  /** Called for each change that the person makes; absent for a text that can only be read. */
   readonly onChange?: (text: string) => void;
-  /** The suggestions while typing, after the text before the cursor. */
+  /** Returns the suggestions for the text before the cursor, while the person types. */
   readonly complete?: (before: string) => Completion | undefined;
   /** Returns the mistakes in the text. Called again when the function is replaced. */
   readonly check?: (text: string) => readonly Mistake[];

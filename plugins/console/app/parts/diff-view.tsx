@@ -5,7 +5,7 @@ import { formatCount, shortText } from '../base/shown-text.ts';
 
 const shownDifferences = 200;
 
-/** Fields that differ, each with its value before and after. */
+/** Shows the fields that differ, each with its value before and after. */
 export function DiffView({ differences }: { readonly differences: readonly Difference[] }) {
   return (
     <div class="diff">

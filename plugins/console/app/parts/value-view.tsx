@@ -7,7 +7,7 @@ import { Age, Text } from './basics.tsx';
 /** The number of fields that are shown before a person asks for more. */
 const shownFields = 50;
 
-/** A value as nested fields, for reading. */
+/** Shows a value as nested fields, for reading only. */
 export function ValueView({ value, depth = 0 }: { readonly value: Json | undefined; readonly depth?: number }) {
   if (isArray(value) && value.every((each) => typeof each !== 'object' || each === null))
     return value.length === 0 ? <span class="muted">none</span> : <Scalars items={value} />;

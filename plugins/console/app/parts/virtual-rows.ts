@@ -4,15 +4,15 @@ import type { RefObject } from 'preact';
 export interface RowWindow {
   readonly start: number;
   readonly end: number;
-  /** Heights of the rows that are not rendered, in pixels. */
+  /** The total heights of the rows before and after the rendered ones, in pixels. */
   readonly before: number;
   readonly after: number;
 }
 
-/** Rows beyond the visible ones, so that fast scrolling shows no gap. */
+/** The number of rows that are rendered before and after the visible rows, so that fast scrolling shows no gap. */
 const spareRows = 8;
 
-/** The rows to render of a list with rows of one height. */
+/** Returns the range of rows to render, in a list whose rows all have the same height. */
 export function windowOf(list: {
   readonly count: number;
   readonly rowHeight: number;

@@ -104,10 +104,13 @@ function usePlugins(): void {
   }, [phases, sessionNumber.value]);
 }
 
-/** The interval at which a page without a watch looks for the server again. */
+/** The interval at which a page without a watch tries to reach the server again. */
 const probeMs = 2000;
 
-/** Notices that the server responds again, also for pages without a watch. */
+/**
+ * Sends requests while the connection is lost, so that even a page without a watch notices that the server responds
+ * again.
+ */
 function useHealing(): void {
   const isLost = !isReachable.value;
   useEffect(() => {

@@ -5,7 +5,7 @@ import type { FollowOptions, WatchParts } from '../api/watch-client.ts';
 import { isVisible } from './page-state.ts';
 import { api, sessionNumber } from './session.ts';
 
-/** Runs before the next frame; a page in the background has no frames. */
+/** Calls `run` before the next frame, or after 250 ms in the background, where a page has no frames. */
 function batch(run: () => void): void {
   if (document.hidden) browserClock.after(250, run);
   else requestAnimationFrame(run);

@@ -8,7 +8,7 @@ import { api } from './session.ts';
 /** The number of objects that are read from each end of the order, for suggestions. */
 const readAtEachEnd = 100;
 
-/** Longer values are too long to choose from. */
+/** The maximum length of a suggested value, in characters. */
 const maxLength = 80;
 
 /**

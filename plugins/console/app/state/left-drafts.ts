@@ -10,7 +10,7 @@ export interface LeftDraft {
   /** The text of the editor. */
   readonly text: string;
   readonly format: 'yaml' | 'json';
-  /** The mistake that keeps the text from being an object. */
+  /** The mistake because of which the text is not an object. */
   readonly mistake: Mistake | undefined;
   /** The stored state that the draft began with, or that was merged into it last. */
   readonly base: JsonObject;

@@ -41,7 +41,7 @@ export interface Notice {
 export const notices = signal<readonly Notice[]>([]);
 let lastId = 0;
 
-/** Shows a message for some seconds; a bad one stays longer. */
+/** Shows a message for some seconds; a message about a failure stays longer. */
 export function notify(tone: Notice['tone'], text: string): void {
   lastId += 1;
   const id = lastId;

@@ -62,7 +62,7 @@ export const contributions = signal<readonly Contribution[]>([]);
 
 const points: readonly Contribution['point'][] = ['pages', 'panels', 'columns', 'actions'];
 
-/** The contributions of plugins to one point for a kind. */
+/** Returns the contributions of plugins to one extension point of the console, for one kind. */
 export function addedTo(kind: string, wanted: Contribution['point']): readonly Contribution[] {
   return contributions.value.filter((each) => each.point === wanted && each.kind === kind);
 }

@@ -39,12 +39,12 @@ function controllerCells({ spec, status }: ControllerObject): readonly string[] 
   return [controller, reconciles.kind, ...counts, String(rates.runs), String(rates.errors), ...shown, printable(state)];
 }
 
-/** A shard has its number behind the name of its controller. */
+/** Returns the name of a controller; for a shard, followed by the number of the shard. */
 function nameOf({ controller, shard }: ControllerObject['spec']): string {
   return shard === undefined ? controller : `${controller}#${shard.index}`;
 }
 
-/** Returns a table of the keys of a controller, or of its shards, that were reported. */
+/** Returns a table of the keys that a controller, or its shards, have reported. */
 export function keysTable(controllers: readonly ControllerObject[], nowMs: number): string {
   const rows = controllers
     .flatMap(({ status }) => status?.keys ?? [])

@@ -45,7 +45,7 @@ export function describeObject(object: ServerObject, events: readonly DescribedE
   return `${lines.join('\n')}\n`;
 }
 
-/** The data of a Secret shows its sizes only, as in kubectl. */
+/** True for the data of a Secret, of which only the sizes are printed, as in kubectl. */
 function isSecret({ apiVersion, kind }: ServerObject, field: string): boolean {
   return apiVersion === 'v1' && kind === 'Secret' && field === 'data';
 }
@@ -71,7 +71,7 @@ function keyValues(value: unknown, separator: string): readonly string[] {
   return entries.map(([key, each]) => printable(`${key}${separator}${String(each)}`));
 }
 
-/** The lines of a field, indented by its depth; names are in words, as in `Observed Generation`. */
+/** Returns the lines of a field, indented by its depth, with the name in words, such as `Observed Generation`. */
 function fieldLines(name: string, value: unknown, indent: string): readonly string[] {
   const title = `${indent}${printable(words(name))}:`;
   if (Array.isArray(value)) return [title, ...value.flatMap((item) => itemLines(item, `${indent}  `))];
@@ -89,7 +89,7 @@ function itemLines(item: unknown, indent: string): readonly string[] {
   return [`${indent}${printable(String(item))}`];
 }
 
-/** A text of several lines is printed below its name. */
+/** Returns the lines of a text. A text of several lines is printed below its name. */
 function text(title: string, value: string, indent: string): readonly string[] {
   const lines = value.replace(/\n$/, '').split('\n').map(printable);
   return lines.length === 1 ? [`${title}  ${lines[0]}`] : [title, ...lines.map((line) => `${indent}  ${line}`)];

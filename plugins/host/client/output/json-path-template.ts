@@ -3,7 +3,7 @@ import type { JSONValue } from 'json-p3';
 import { CommandError } from '../command-error.ts';
 import type { ServerObject } from '../server-object.ts';
 
-/** Writes a part of a template for one value of `@`. */
+/** Returns the text of a part of a template, for one value of `@`. */
 type Part = (current: JSONValue) => string;
 
 /**
@@ -92,7 +92,7 @@ function joined(parts: readonly Part[]): Part {
   return (current) => parts.map((part) => part(current)).join('');
 }
 
-/** A quoted text, or a path, whose values are written with spaces between them. */
+/** Compiles a quoted text, or a path, whose values are written with spaces between them. */
 function expression(text: string): Part {
   const [, quoted] = /^(?:"((?:[^"\\]|\\.)*)"|'(?:[^'\\]|\\.)*')$/s.exec(text) ?? [];
   if (quoted !== undefined) {
@@ -114,12 +114,12 @@ function isJsonValue(value: unknown): value is JSONValue {
   return value === null || ['string', 'number', 'boolean', 'object'].includes(typeof value);
 }
 
-/** Prints texts unchanged, and all other values as JSON. */
+/** Returns a text unchanged, and any other value as JSON. */
 export function formatValue(value: JSONValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** kubectl's paths need no `$`, and escape dots in names by `\.`. */
+/** Compiles a path of kubectl, which needs no `$`, and has `\.` for a dot in a name. */
 function compile(path: string): ReturnType<typeof jsonpath.compile> {
   const trimmed = path.trim();
   const rooted = trimmed.startsWith('$')

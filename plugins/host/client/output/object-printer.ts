@@ -119,7 +119,7 @@ class ColumnsPrinter implements ObjectPrinter {
   readonly #widths: number[] = [];
   #lines: (readonly string[])[];
 
-  /** @throws CommandError unless it is `NAME:path,NAME:path` */
+  /** @throws CommandError unless the argument has the form `NAME:path,NAME:path` */
   constructor(argument: string, isList: boolean) {
     this.#columns = argument.split(',').map((column) => {
       const [, name, path] = /^([^:]+):(.+)$/.exec(column) ?? [];

@@ -2,7 +2,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { print, printable } from './print.ts';
 
-/** The media type of tables; PartialObjectMetadata of the objects comes with the rows. */
+/** The media type of tables. Each row also has the metadata of its object. */
 export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
 export interface TableOptions {
@@ -20,7 +20,7 @@ interface Column {
   readonly index: number;
 }
 
-/** Prints the tables that a server sends, page by page: columns get wider, and never narrower. */
+/** Prints the tables that a server sends, page by page; a later page can only make a column wider. */
 export class TablePrinter {
   readonly #options: TableOptions;
   readonly #widths: number[] = [];
@@ -35,7 +35,7 @@ export class TablePrinter {
     return this.#widths.length > 0;
   }
 
-  /** Prints a Table; the names of its columns come before its first row. */
+  /** Prints a Table. The names of the columns are printed before the first row. */
   async print(table: JsonObject): Promise<void> {
     const rows = listOf(table['rows']);
     if (rows.length === 0) return;

@@ -28,7 +28,7 @@ function patch(before: readonly string[], diff: string): readonly string[] {
 }
 
 describe('unifiedDiff', () => {
-  it('is empty for equal texts, and has all lines of a new or a deleted text', () => {
+  it('returns an empty text for equal texts, and all lines of a new or a deleted text', () => {
     expect(unifiedDiff('a\n', 'a\n')).to.equal('');
     expect(unifiedDiff('', 'a\nb\n')).to.equal('@@ -0,0 +1,2 @@\n+a\n+b\n');
     expect(unifiedDiff('a\nb\n', '')).to.equal('@@ -1,2 +0,0 @@\n-a\n-b\n');

@@ -7,12 +7,12 @@ interface Line {
 /** A line that both texts have, with its position in each. */
 type Pair = readonly [before: number, after: number];
 
-/** Unchanged lines shown around each change. */
+/** The number of unchanged lines that are shown before and after each change. */
 const contextLines = 3;
 
 /**
- * Beyond this many changed lines, the rest is shown as removed and added as a whole: finding the shortest difference
- * takes time and memory in proportion to the square of its length.
+ * The maximum number of changed lines that are compared. The rest is shown as removed and added as a whole, because
+ * finding the shortest difference takes time and memory in proportion to the square of its length.
  */
 const maxEdits = 1000;
 
@@ -79,8 +79,8 @@ function commonLines(before: readonly string[], after: readonly string[]): reado
 }
 
 /**
- * The common lines of the shortest edit, by the greedy algorithm of Myers ("An O(ND) Difference Algorithm and Its
- * Variations", 1986): `reached` has, for each diagonal, the furthest position in `before` after this many edits.
+ * Returns the common lines of the shortest edit, by the greedy algorithm of Myers ("An O(ND) Difference Algorithm and
+ * Its Variations", 1986): `reached` has, for each diagonal, the furthest position in `before` after this many edits.
  */
 function shortestEdit(before: readonly string[], after: readonly string[]): readonly Pair[] {
   const most = Math.min(before.length + after.length, maxEdits);
@@ -99,7 +99,7 @@ function shortestEdit(before: readonly string[], after: readonly string[]): read
   return [];
 }
 
-/** Returns the diagonal of the previous edit: the one above for an added line, the one below for a removed line. */
+/** Returns the diagonal of the previous edit: the diagonal above for an added line, and below for a removed line. */
 function comesFrom(reached: ReadonlyMap<number, number>, edits: number, diagonal: number): number {
   const [below, above] = [reached.get(diagonal - 1) ?? -1, reached.get(diagonal + 1) ?? -1];
   return diagonal === -edits || (diagonal !== edits && below < above) ? diagonal + 1 : diagonal - 1;

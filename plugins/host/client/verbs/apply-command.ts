@@ -61,7 +61,7 @@ function eachObject(objects: readonly FileObject[], work: (object: FileObject) =
   return eachItem(objects, work, ({ origin }) => origin);
 }
 
-/** Prints the differences, and resolves with true if there is one; undefined when an object is refused. */
+/** Prints the differences, and resolves with true if there is one; with undefined when the server refuses an object. */
 async function showDiffs(command: ClientCommand, objects: readonly FileObject[]): Promise<boolean | undefined> {
   let isChanged = false;
   const dryRun = { ...command, flags: { ...command.flags, 'dry-run': 'server' } };
@@ -89,8 +89,8 @@ async function applicationOf(
 }
 
 /**
- * Returns the kind of an object. If the server does not serve it yet, waits for the definitions that this command has
- * applied, which may declare it.
+ * Returns the kind of an object. If the server does not serve the kind yet, waits for the definitions that this command
+ * has applied, because one of them may declare the kind.
  */
 async function resourceOf(
   command: ClientCommand,

@@ -28,7 +28,7 @@ export async function deleteObjects(command: ClientCommand): Promise<number> {
       for (const item of objectsAt(items)) objects.push(targetOfItem(command, resource, item));
   }
   if (objects.length === 0) note('No resources found');
-  // An object that a selection has found may be deleted by another user before this command deletes it.
+  // Another user may delete an object between the selection and the deletion by this command.
   const mayBeGone = command.flags['ignore-not-found'] === true || targets.collections.length > 0;
   const leaving: Leaving[] = [];
   const code = await eachItem(objects, async (target) => {
@@ -41,7 +41,7 @@ export async function deleteObjects(command: ClientCommand): Promise<number> {
   return code;
 }
 
-/** Without this check, a mistake could delete all objects of a kind. */
+/** Refuses a command without names, a selection or `--all`: otherwise, a mistake could delete all objects of a kind. */
 function checkSelection({ flags }: ClientCommand, { collections }: Targets): void {
   const isSelected = flags['selector'] !== undefined || flags['field-selector'] !== undefined;
   if (collections.length > 0 && !isSelected && flags['all'] !== true)

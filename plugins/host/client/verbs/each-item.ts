@@ -3,9 +3,9 @@ import { ServerRefusal } from '../object-server.ts';
 import { note } from '../output/print.ts';
 
 /**
- * Does the work for each item, and prints each refusal, so that it does not stop the work for the other items. Resolves
- * with the exit code. Rejects with the refusal if there is only one item, or if all items would be refused in the same
- * way. `nameOf` returns the prefix of a printed refusal.
+ * Does the work for each item. A refusal is printed, and does not stop the work for the other items. Resolves with the
+ * exit code. Rejects with the refusal if there is only one item, or if all items would be refused in the same way.
+ * `nameOf` returns the prefix of a printed refusal.
  */
 export async function eachItem<Item>(
   items: readonly Item[],

@@ -17,8 +17,9 @@ const heading = `# Edit the object below. Lines that begin with # are ignored. T
 `;
 
 /**
- * `homeostat edit TYPE NAME`: opens an object in the editor of KUBE_EDITOR, VISUAL or EDITOR (else vi), and writes what
- * the editor saved, unless the object has changed meanwhile. When the write is refused, the text stays in a file.
+ * `homeostat edit TYPE NAME`: opens an object in the editor of KUBE_EDITOR, VISUAL or EDITOR (else vi), and writes the
+ * object that the editor saved, unless the stored object has changed meanwhile. When the write is refused, the text is
+ * kept in a file.
  */
 export async function editObject(command: ClientCommand): Promise<number> {
   const tell = writePrinter(command);
@@ -51,7 +52,7 @@ export async function editObject(command: ClientCommand): Promise<number> {
   }
 }
 
-/** The editor may be a command with arguments, as in `code --wait`; the shell reads it. */
+/** Runs the editor by a shell, because it may be a command with arguments, such as `code --wait`. */
 async function runEditor({ environment }: ClientCommand, file: string): Promise<void> {
   const editor =
     ['KUBE_EDITOR', 'VISUAL', 'EDITOR']

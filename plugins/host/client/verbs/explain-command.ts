@@ -117,7 +117,7 @@ class Explanation {
       if (!isJsonObject(field)) return [];
       const mark = Array.isArray(required) && required.includes(name) ? ' -required-' : '';
       const line = `${indent}${name}\t<${this.#typeOf(field)}>${mark}`;
-      // The schemas above this field are in `inside`, because a schema that contains itself would have no end.
+      // `inside` has the schemas that enclose this field. Without it, a schema that contains itself would have no end.
       if (this.#isRecursive)
         return [line, ...(inside.has(field) ? [] : this.#rows(field, `${indent}  `, new Set([...inside, field])))];
       return [line, `${indent}  ${this.#descriptionOf(this.#resolved(field)).replaceAll('\n', '\n  ')}`, ''];

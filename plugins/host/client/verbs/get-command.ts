@@ -25,7 +25,7 @@ export async function getObjects(command: ClientCommand): Promise<number> {
   return printer === undefined ? printTables(command, targets, output) : printObjects(command, targets, printer);
 }
 
-/** `homeostat watch`: `get -w`. */
+/** `homeostat watch`: the same as `homeostat get -w`. */
 export function watchObjects(command: ClientCommand): Promise<number> {
   return getObjects({ ...command, flags: { ...command.flags, watch: true } });
 }
@@ -133,7 +133,7 @@ function listQuery(command: ClientCommand): Query {
   return { ...selectorsOf(command), sort: textFlag(command.flags, 'sort') };
 }
 
-/** Resolves with undefined, and prints the refusal, when the object does not exist. */
+/** Resolves with the result of `read`; when the object does not exist, prints that, and resolves with undefined. */
 async function found<T>({ flags }: ClientCommand, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -148,7 +148,7 @@ function shown({ flags }: ClientCommand, object: ServerObject): ServerObject {
   return flags['show-managed-fields'] === true ? object : withoutManagedFields(object);
 }
 
-/** The objects of a list that is not a Table. They may lack apiVersion and kind, which the list has. */
+/** Returns the objects of a list that is not a Table. An object without apiVersion and kind gets those of the list. */
 function itemsOf({ items, apiVersion, kind }: Readonly<Record<string, unknown>>): readonly ServerObject[] {
   const ofList = { apiVersion, kind: String(kind).replace(/List$/, '') };
   return objectsAt(items)

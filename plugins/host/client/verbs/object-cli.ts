@@ -214,13 +214,16 @@ const commands: readonly ObjectCommand[] = [
   },
   {
     name: 'top',
-    description: 'Show controllers, their rates and what fails, live in a terminal; elsewhere once.',
+    description: 'Show controllers, their rates and failing keys, live in a terminal; elsewhere once.',
     options: [],
     load: async () => (await import('./top-command.ts')).showTop,
   },
 ];
 
-/** Adds the commands for objects, with the names and options of kubectl. `done` is called with the exit code of one that ran. */
+/**
+ * Adds the commands for objects, with the names and options of kubectl. `done` is called with the exit code of the
+ * command that ran.
+ */
 export function addObjectCommands(
   program: Command,
   environment: ClientSources['environment'],
@@ -246,7 +249,7 @@ export function addObjectCommands(
   }
 }
 
-/** Returns the values by the long names of the options. */
+/** Returns the values of the options, by their long names. */
 function flagsOf(command: Command): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     command.options.map((option) => [

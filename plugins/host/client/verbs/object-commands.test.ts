@@ -191,7 +191,7 @@ describe('Commands for objects [spec experience-commands]', () => {
       expect(await succeed('get', 'book', 'emma', '-o', 'json', '--show-managed-fields')).to.include('managedFields');
     });
 
-    it('reads all pages of a list', async () => {
+    it('prints the objects of all pages of a list', async () => {
       await succeed(
         'create',
         '-f',
@@ -207,7 +207,7 @@ describe('Commands for objects [spec experience-commands]', () => {
       expect(await succeed('get', 'books', '-A', '--field-selector', 'metadata.name=b-7')).to.match(/^NAMESPACE +NAME/);
     });
 
-    it('says what is missing, with the exit code 1 [spec experience-exit-codes]', async () => {
+    it('names an object or a kind that does not exist, with the exit code 1 [spec experience-exit-codes]', async () => {
       await expectFailure(
         ['get', 'book', 'nobody'],
         1,
@@ -237,7 +237,7 @@ describe('Commands for objects [spec experience-commands]', () => {
   });
 
   describe('apply', () => {
-    it('creates, then changes, then changes nothing, and keeps fields of other managers', async () => {
+    it('creates an object, then changes it, then changes nothing, and keeps fields of other managers', async () => {
       const more = await file('emma.yaml', books.split('---')[0]?.replace('474', '475') ?? '');
       await succeed(
         'patch',
@@ -318,7 +318,7 @@ metadata: { name: red }
       await succeed('delete', 'crd', 'pens.desk.example.com');
     });
 
-    it('changes fields that create, edit and patch of the same manager have set', async () => {
+    it('changes fields that create, edit and patch have set with the same manager', async () => {
       await succeed('patch', 'book', 'emma', '-p', 'spec: { pages: 500 }');
       expect(await succeed('apply', '-f', join(folder, 'books.yaml'))).to.include('emma configured');
       expect(await succeed('get', 'book', 'emma', '-o', 'jsonpath={.spec.pages}')).to.equal('474');

@@ -50,7 +50,7 @@ describe('Commands about controllers', () => {
     return runCommand([...args, '--server', server.url]);
   }
 
-  it('`why` says in sentences what fails, and what keeps a deleted object [spec experience-why]', async () => {
+  it('`why` says in sentences what fails, and what blocks the removal of a deleted object [spec experience-why]', async () => {
     const torn = await run('why', 'book', 'torn');
     expect(torn.code, torn.stderr).to.equal(0);
     expect(torn.stdout).to.match(

@@ -25,7 +25,7 @@ export async function showTop(command: ClientCommand): Promise<void> {
   const known = new Map(controllers.map((each) => [each.metadata.name, each]));
   const stop = new AbortController();
   const onKey = (key: Buffer): void => {
-    // Ctrl-C is a key here, because the terminal sends each key at once.
+    // Ctrl-C arrives as a key and not as a signal, because the terminal sends each key at once.
     if (['q', 'Q', '\u0003', '\u001b'].includes(key.toString())) stop.abort();
   };
   const draw = (): void => void stdout.write(frameOf([...known.values()], stdout));
@@ -57,8 +57,8 @@ interface Followed {
 }
 
 /**
- * A watch that the server ends, such as at its restart, is an error: otherwise the screen would get out of date
- * unnoticed.
+ * Follows the controllers. If the server ends the watch, such as at its restart, it rejects: otherwise the screen would
+ * become out of date without a message.
  */
 async function follow({ server }: ClientCommand, { known, resourceVersion, signal, draw }: Followed): Promise<void> {
   for await (const { type, object } of server.watch(controllersPath, { query: { resourceVersion }, signal })) {

@@ -37,9 +37,9 @@ export async function waitForObjects(command: ClientCommand): Promise<number> {
 
 interface Departure {
   readonly target: ObjectTarget;
-  /** The time limit; undefined for a wait without one. */
+  /** The time limit; undefined for a wait without a limit. */
   readonly timeoutMs: number | undefined;
-  /** The uid of the object that has to be gone. A new object with its name is not waited for. */
+  /** The uid of the object whose removal is awaited. A new object with the same name does not prolong the wait. */
   readonly isGone: string;
 }
 
@@ -89,13 +89,13 @@ async function isReached(
       if (goal(type === 'DELETED' ? undefined : objectOf(object, target))) return true;
     }
   } catch (error) {
-    // The history that the watch needs is gone: list again.
+    // The server no longer has the history that the watch needs, so the object is listed again.
     if (!(error instanceof ServerRefusal) || error.code !== 410) throw error;
   }
   return false;
 }
 
-/** The items of a list may lack apiVersion and kind. */
+/** Returns the item of a list as an object, because an item may lack apiVersion and kind. */
 function objectOf(item: JsonObject, { resource: { group, version, kind } }: ObjectTarget): ServerObject {
   const object = { apiVersion: group === '' ? version : `${group}/${version}`, kind, ...item };
   if (isServerObject(object)) return object;
@@ -138,7 +138,10 @@ function conditionGoal(argument: string): Goal {
   };
 }
 
-/** Returns the goal of a path such as `{.status.phase}=Running`; without a value, any value meets it. */
+/**
+ * Returns the goal of a path such as `{.status.phase}=Running`; without a value after `=`, the goal is met by any
+ * value.
+ */
 function pathGoal(argument: string): Goal {
   const [, path = '', value] = /^(\{.*\}|[^=]*)(?:=(.*))?$/s.exec(argument) ?? [];
   const read = jsonPathValues(path.replace(/^\{(.*)\}$/s, '$1'));

@@ -4,7 +4,10 @@ import { CommandError } from '../command-error.ts';
 
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Reads `--timeout`; undefined without the flag. The value is a time such as `30s`, `5m` or `1h30m`: 0 asks once, and a negative time is a week, as in kubectl. @throws CommandError */
+/**
+ * Reads `--timeout`; undefined without the flag. The value is a time such as `30s`, `5m` or `1h30m`: 0 means that the
+ * condition is checked once, and a negative time means a week, as in kubectl. @throws CommandError
+ */
 export function readTimeoutMs(flags: ClientCommand['flags']): number | undefined {
   const text = textFlag(flags, 'timeout');
   if (text === undefined) return undefined;

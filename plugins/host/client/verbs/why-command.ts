@@ -11,7 +11,7 @@ import { print, printable } from '../output/print.ts';
 import { ageOf, durationText, untilTime } from '../output/relative-time.ts';
 import { triggerText } from '../output/run-lines.ts';
 
-/** The number of runs that are shown. */
+/** The maximum number of runs that are shown. */
 const shownRuns = 5;
 
 /** `homeostat why`: explains the state of an object on one screen. */
@@ -29,7 +29,7 @@ function isExplanation(value: unknown): value is Explanation {
   return isJsonObject(value) && value['kind'] === 'Explanation';
 }
 
-/** Returns no runs when the user may not read them; the explanation then says so. */
+/** Resolves with the last runs of the object; with none when the user may not read runs, which the explanation says. */
 async function lastRuns({ server }: ClientCommand, { object }: Explanation): Promise<readonly Run[]> {
   const query = { fieldSelector: `object.uid=${object.uid ?? ''}`, sort: 'startTime,desc', size: String(shownRuns) };
   try {

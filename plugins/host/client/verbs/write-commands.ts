@@ -19,7 +19,10 @@ import { eachItem } from './each-item.ts';
 /** The manager of the fields that the command line writes, unless `--field-manager` names another one. */
 const defaultManager = 'homeostat';
 
-/** `homeostat create -f`: creates objects; one that exists already is an error, which does not stop the others. */
+/**
+ * `homeostat create -f`: creates objects. If an object exists already, that is an error, but the other objects are
+ * created.
+ */
 export async function createObjects(command: ClientCommand): Promise<number> {
   const files = filesOf(command);
   if (files.length === 0) throw new CommandError('-f is needed: the files with the objects to create', 2);
@@ -35,7 +38,7 @@ export async function createObjects(command: ClientCommand): Promise<number> {
   return eachItem(await readObjectFiles(files), create, ({ origin }) => origin);
 }
 
-/** The media types of `--type`. */
+/** The media type of the patch for each value of `--type`. */
 const patchTypes: ReadonlyMap<string, string> = new Map([
   ['merge', 'application/merge-patch+json'],
   ['json', 'application/json-patch+json'],
@@ -68,7 +71,7 @@ async function readPatch(flags: ClientCommand['flags']): Promise<unknown> {
   throw new CommandError(`${file ?? '-p'}: the patch must be an object or a list, in JSON or YAML`, 2);
 }
 
-/** The query of a write: its manager, and `dryRun`. @throws CommandError */
+/** Returns the query of a write: the field manager and `dryRun`. @throws CommandError */
 export function writeQuery({ flags }: Pick<ClientCommand, 'flags'>): Query {
   return {
     fieldManager: textFlag(flags, 'field-manager') ?? defaultManager,
@@ -77,7 +80,10 @@ export function writeQuery({ flags }: Pick<ClientCommand, 'flags'>): Query {
   };
 }
 
-/** `--dry-run=server` is the only kind of dry run: a client alone cannot know what the server would do. */
+/**
+ * Returns the query for `--dry-run=server`, the only kind of dry run: a client alone cannot know what the server would
+ * do.
+ */
 export function dryRunQuery(flags: ClientCommand['flags']): Query {
   const mode = flags['dry-run'];
   if (mode === undefined || mode === 'none') return {};

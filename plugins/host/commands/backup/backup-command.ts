@@ -12,7 +12,7 @@ import type { BackupPlan } from './backup-plan.ts';
 import { commandProgress } from '../command-progress.ts';
 import { runCopy } from '../run-copy.ts';
 
-/** A backup that failed is tried again after this time, or when the next one is due. */
+/** A failed backup is tried again after this time, or when the next backup is due, if that is earlier. */
 const retryMs = 60_000;
 
 /**
@@ -56,7 +56,7 @@ async function* counted(
   }
 }
 
-/** Resolves when the signal aborts. */
+/** Makes a backup at each interval; resolves when the signal aborts. */
 async function repeatBackup(plan: BackupPlan, everyMs: number, parts: BackupParts): Promise<void> {
   const { clock, signal } = parts;
   for (let waitMs = everyMs; ;) {
@@ -67,7 +67,7 @@ async function repeatBackup(plan: BackupPlan, everyMs: number, parts: BackupPart
       await takeBackup(plan, parts);
       waitMs = Math.max(0, everyMs - (clock.monotonicMs() - beganMs));
     } catch (error) {
-      // A backup that the signal interrupts leaves nothing behind.
+      // A backup that the signal interrupts leaves no file behind, and is not reported.
       if (signal.aborted) return;
       waitMs = Math.min(retryMs, everyMs);
       process.stderr.write(`no backup, next try in ${waitMs / 1000} s: ${errorText(error)}\n`);

@@ -27,7 +27,7 @@ export async function removeOldBackups(to: string, keep: number): Promise<void> 
   for (const name of [...whole.slice(0, -keep), ...parts]) await rm(join(folder, name), { force: true });
 }
 
-/** True for the names of {@link timedFile}. */
+/** True for a name that {@link timedFile} returns for `to`. */
 function isOf(to: string, name: string): boolean {
   const end = extname(to);
   const start = `${basename(to, end)}-`;

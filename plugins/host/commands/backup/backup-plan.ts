@@ -1,7 +1,7 @@
 import { ConfigError } from '../../serve/config-error.ts';
 import { textFlag } from '../../serve/text-flag.ts';
 
-/** The backups that `homeostat backup` has to make. */
+/** The backups that `homeostat backup` makes. */
 export interface BackupPlan {
   /** The path of the file. With `keep`, each backup has its time added to this name. */
   readonly to: string;
@@ -21,10 +21,10 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['d', 86_400_000],
 ]);
 
-/** The maximum is a week, since a timer of Node takes 24 days at most. */
+/** The maximum interval is a week, because a timer of Node can wait for at most 24 days. */
 const maxEveryMs = 7 * 86_400_000;
 
-/** @throws ConfigError for values that cannot be used */
+/** Reads the flags of the command. @throws ConfigError for values that cannot be used */
 export function readBackupPlan(flags: Readonly<Record<string, unknown>>): BackupPlan {
   const to = textFlag(flags, 'to');
   if (to === undefined || to === '')

@@ -16,7 +16,7 @@ import { SaveDialog } from './save-dialog.tsx';
 import { useDraft } from './use-draft.ts';
 import { useLiveCheck } from './use-live-check.ts';
 
-/** Creates an object. */
+/** The page that creates an object of a kind. */
 export function CreatePage({ resource }: { readonly resource: Resource }) {
   const schema = useSchema(resource);
   if (!may('create', resource))

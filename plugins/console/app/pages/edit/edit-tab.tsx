@@ -16,7 +16,7 @@ import { useDraft } from './use-draft.ts';
 import type { Draft } from './use-draft.ts';
 import { useLiveCheck } from './use-live-check.ts';
 
-/** The pause in typing after which others' changes are merged. */
+/** The pause in typing after which the changes of others are merged. */
 const pauseMs = 500;
 
 interface Props {
@@ -26,7 +26,7 @@ interface Props {
 
 interface Editing {
   readonly draft: Draft;
-  /** The newest state that is known. */
+  /** The newest known state of the object. */
   readonly object: ApiObject;
   readonly causes: readonly FieldCause[];
   readonly setRefused: (causes: readonly FieldCause[]) => void;
@@ -54,7 +54,7 @@ function useEditing({ place: { resource }, object: followed }: Props): Editing {
   return { draft, object, causes: refused.length > 0 ? refused : checked, setRefused, setSaved, merge };
 }
 
-/** Edits an object. Changes of others are merged into the draft meanwhile, and nothing that was typed is lost. */
+/** The tab in which a person edits an object. It merges changes of others into the draft, and no typed text is lost. */
 export function EditTab(props: Props) {
   const { resource, name } = props.place;
   const schema = useSchema(resource);
@@ -118,13 +118,13 @@ function useTyping(text: string): boolean {
   return isTyping;
 }
 
-/** The manager that wrote last. */
+/** Returns the field manager that wrote the object last. */
 function writerOf(object: ApiObject): string {
   const entries = managersOf(object).map(({ manager, time }) => [textOf(time), textOf(manager)] as const);
   return entries.sort(([a], [b]) => b.localeCompare(a))[0]?.[1] ?? 'another client';
 }
 
-/** Fields that both sides changed: the person chooses. */
+/** Lists the fields that both sides changed, so that the person can choose a value for each. */
 function Conflicts({ draft }: { readonly draft: Draft }) {
   const { conflicts, settle } = draft;
   if (conflicts.length === 0) return null;

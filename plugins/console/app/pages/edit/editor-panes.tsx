@@ -49,7 +49,7 @@ interface Props {
   readonly isNew: boolean;
 }
 
-/** Form and text side by side. */
+/** Shows a draft as a form and as a text, side by side. */
 export function EditorPanes({ draft, schema, causes, isNew }: Props) {
   const form: Form = { schema, value: draft.value, set: draft.setField, causes };
   const complete = (before: string): Completion | undefined => completionAfter(before, schema);
@@ -71,7 +71,7 @@ export function EditorPanes({ draft, schema, causes, isNew }: Props) {
   );
 }
 
-/** YAML or JSON; a text with a mistake must be corrected first. */
+/** The choice of YAML or JSON. A text with a mistake must be corrected before the format can change. */
 function FormatChoice({ draft }: { readonly draft: Draft }) {
   return (
     <select
@@ -86,7 +86,7 @@ function FormatChoice({ draft }: { readonly draft: Draft }) {
   );
 }
 
-/** The mistake in the text, and the server's messages about its fields. */
+/** Returns the mistake in the text, or the server's messages about its fields, with their lines. */
 function mistakesIn(text: string, causes: readonly FieldCause[]): readonly Mistake[] {
   const parsed = parseText(text);
   if ('mistake' in parsed) return [parsed.mistake];

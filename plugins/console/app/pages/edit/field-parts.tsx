@@ -8,7 +8,7 @@ import { problemsAt } from './field-problems.ts';
 export interface Form {
   readonly schema: KindSchema;
   readonly value: JsonObject;
-  /** Undefined removes the field. */
+  /** Sets the value of a field; undefined removes the field. */
   readonly set: (path: Path, value: Json | undefined) => void;
   readonly causes: readonly FieldCause[];
 }

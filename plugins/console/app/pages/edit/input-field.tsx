@@ -5,10 +5,10 @@ import { problemsAt } from './field-problems.ts';
 import { Description, Problems } from './field-parts.tsx';
 import type { FieldProps } from './field-parts.tsx';
 
-/** Texts from this length on get several lines. */
+/** A text of at least this length gets a field with several lines. */
 const longText = 200;
 
-/** A text, a number, a choice or a switch. */
+/** The field for a text, a number, a choice or a switch. */
 export function InputField(props: FieldProps) {
   const { form, schema, path, label, isRequired } = props;
   const id = `field-${formatPath(path)}`;
@@ -67,7 +67,7 @@ function Choice({ form, path, options, shared, isItem = false }: ControlProps & 
   );
 }
 
-/** The typed text stays in the field while it is not a number. */
+/** The field for a number. A typed text that is not a number stays in the field. */
 function NumberInput({ form, path, schema, shared, isItem = false }: ControlProps) {
   const value = valueAt(form.value, path);
   const [text, setText] = useState(shownAs(value));

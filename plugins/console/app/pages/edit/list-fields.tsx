@@ -13,10 +13,10 @@ interface Props extends FieldProps {
   readonly field: ComponentType<FieldProps>;
 }
 
-/** The items that a form shows; more are edited in the YAML. */
+/** The maximum number of items that a form shows; further items can be edited in the YAML. */
 const shownItems = 100;
 
-/** A list of values. */
+/** The fields of a list. */
 export function ArrayField({ form, schema, path, label, field: Item }: Props) {
   const value = valueAt(form.value, path);
   const items = isArray(value) ? value : [];
@@ -54,7 +54,7 @@ export function ArrayField({ form, schema, path, label, field: Item }: Props) {
   );
 }
 
-/** Values by names that people choose. */
+/** The fields of a map, whose names people choose. */
 export function MapField({ form, schema, path, label, field: Item }: Props) {
   const [name, setName] = useState('');
   const value = valueAt(form.value, path);

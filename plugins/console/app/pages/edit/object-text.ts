@@ -5,14 +5,14 @@ import type { Mistake } from '../../base/mistake.ts';
 
 export type TextFormat = 'yaml' | 'json';
 
-/** An object as the text of the editor. */
+/** Returns an object as text for the editor. */
 export function formatText(object: Json, format: TextFormat = 'yaml'): string {
   return format === 'json' ? `${JSON.stringify(object, null, 2)}\n` : dump(object, { lineWidth: 120, noRefs: true });
 }
 
 type ParsedText = { readonly object: JsonObject } | { readonly mistake: Mistake };
 
-/** Returns the object of a text, or its mistake. A text in JSON is also one in YAML. */
+/** Returns the object of a text, or its mistake. It reads JSON as YAML, because JSON is a part of YAML. */
 export function parseText(text: string): ParsedText {
   try {
     const object: unknown = load(text);

@@ -41,7 +41,9 @@ export async function saveObject({ resource, draft, stored, isDryRun }: SaveOpti
   return { object: answer.body, warnings: answer.warnings };
 }
 
-/** The draft with the fields that the server sets, and with the status of kinds that have no subresource for it. */
+/**
+ * Returns the draft with the fields that the server sets, and with the status if the kind has no status subresource.
+ */
 function replacement(draft: JsonObject, stored: ApiObject): JsonObject {
   const { uid, resourceVersion, creationTimestamp } = stored.metadata;
   const metadata = { ...(isObject(draft.metadata) ? draft.metadata : {}), uid, resourceVersion, creationTimestamp };

@@ -25,7 +25,7 @@ function ObjectFields({ form, schema, path }: Omit<FieldProps, 'label' | 'isRequ
   );
 }
 
-/** One field of any type. */
+/** The field for a value of any type. */
 export function Field(props: FieldProps) {
   const { schema, form, path } = props;
   const type = textOf(schema.type);

@@ -8,7 +8,7 @@ const fieldLine = /^(\s*(?:-\s+)*)"?([\w./-]+)"?\s*:(?:\s+|$)(.*)$/;
 const beginOfName = /^(\s*(?:-\s+)*)("?)([\w-]*)$/;
 const beginOfItem = /^(\s*(?:-\s+)+)("?)([\w-]*)$/;
 
-/** The names and values that the schema allows after a text. */
+/** Returns the names or values that the schema allows at the end of the text before the cursor. */
 export function completionAfter(before: string, schema: KindSchema): Completion | undefined {
   const lines = before.split('\n');
   const last = lines.pop() ?? '';
@@ -50,7 +50,7 @@ function ofValues(schema: JsonObject, { word, quote, isJson }: Typed): Completio
 const isAmbiguous = (value: Json): boolean =>
   typeof value === 'string' && (value === '' || /^(?:true|false|yes|no|on|off|null|~|[\d.+-].*)$/i.test(value));
 
-/** The names of the fields around a line, by the indentation. */
+/** Returns the names of the fields that enclose a line with this indentation. */
 function parents(lines: readonly string[], indent: number): readonly string[] {
   const names: string[] = [];
   let least = indent;
@@ -78,7 +78,9 @@ function elementOf(found: JsonObject, { resolve }: KindSchema): JsonObject {
   return isObject(found.items) ? elementOf(resolve(found.items), { root: found, resolve }) : found;
 }
 
-/** The line of a field in a text, from 1; if the text lacks the field, the line of the nearest field around it. */
+/**
+ * Returns the line of a field in a text, from 1; if the text lacks the field, the line of the nearest field around it.
+ */
 export function lineOfField(text: string, path: Path): number {
   const lines = text.split('\n').map((line) => {
     const [, start = '', name = ''] = fieldLine.exec(line) ?? [];
@@ -124,7 +126,7 @@ function isChild(
   return inner > outer && lines[index]?.indent === inner && between.every(({ indent }) => indent >= inner);
 }
 
-/** The line of an item of a list; its dash may be as far left as the name of the list. */
+/** Returns the line of an item of a list. The dash of the item may be as far left as the name of the list. */
 function itemAfter(
   lines: readonly Line[],
   { from, outer, index }: { readonly from: number; readonly outer: number; readonly index: number },

@@ -30,7 +30,7 @@ export function useDraft(initial: JsonObject, key = ''): Draft {
   const [state, setState] = useState(() => leftDraft(key) ?? unchanged(initial, 'yaml'));
   const isChanged = state.mistake !== undefined || !isEqual(state.value, state.base);
   const keep = (draft: LeftDraft | undefined): void => (key === '' ? undefined : keepDraft(key, draft));
-  // This runs at once, because the person may leave the page before the next frame.
+  // A layout effect runs at once: the person may leave the page before the next frame.
   useLayoutEffect(() => keep(isChanged ? state : undefined), [key, state]);
   return {
     ...state,

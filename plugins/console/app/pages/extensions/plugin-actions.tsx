@@ -12,9 +12,12 @@ import { api, may } from '../../state/session.ts';
 /** The context that an action of a plugin gets. */
 interface ActionContext {
   readonly object: ApiObject;
-  /** A GET of a path of the server, with the user's rights. Rejects with an Error. */
+  /** Sends a GET to a path of the server, with the user's rights. Rejects with an Error when that fails. */
   readonly get: (path: string) => Promise<unknown>;
-  /** A write to a path of the server, with the user's rights; a PATCH is a merge patch. Rejects with an Error. */
+  /**
+   * Sends a write to a path of the server, with the user's rights; a PATCH is a merge patch. Rejects with an Error when
+   * that fails.
+   */
   readonly send: (method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object) => Promise<unknown>;
 }
 

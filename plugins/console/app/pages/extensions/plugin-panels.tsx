@@ -13,7 +13,7 @@ import type { Place } from '../../state/place.ts';
 interface PanelContext {
   /** The object of a panel; undefined for a page. */
   readonly object: ApiObject | undefined;
-  /** A GET of a path of the server, with the user's rights. Rejects with an Error. */
+  /** Sends a GET to a path of the server, with the user's rights. Rejects with an Error when that fails. */
   readonly get: (path: string) => Promise<unknown>;
   /** Aborts when the panel is closed, or the object has changed and the panel is mounted again. */
   readonly signal: AbortSignal;

@@ -23,7 +23,7 @@ interface RunOptions {
   readonly signal: AbortSignal;
 }
 
-/** Requests under way at one time. */
+/** The maximum number of requests in progress at one time. */
 const concurrency = 4;
 
 /** Sends a request for each row until the signal aborts. A dry run only asks the server what would happen. */
@@ -62,7 +62,10 @@ interface Bulk {
   readonly confirm: () => Promise<void>;
 }
 
-/** Tries the action on all rows when the dialog opens. The person decides when the results are known. */
+/**
+ * Tries the action on all rows by a dry run when the dialog opens. The person can confirm the action once the results
+ * are known.
+ */
 function useBulk({ resource, action, rows, onClose }: Props): Bulk {
   const [results, setResults] = useState<readonly Result[]>([]);
   const [step, setStep] = useState<Step>('trying');

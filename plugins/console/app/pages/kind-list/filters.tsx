@@ -96,7 +96,7 @@ interface FilterProps {
   readonly suggestions?: readonly string[];
   /** The text in the field, before it is applied. */
   readonly typed?: string;
-  /** Called at each key. */
+  /** Called with the text after each key press. */
   readonly onTyped?: (text: string) => void;
 }
 

@@ -1,11 +1,11 @@
 import type { Order } from './row-table.ts';
 
-/** The parts of the URL about a list, so that a link shows the same list. */
+/** The settings of a list. They are in the URL, so that a link shows the same list. */
 export interface ListView {
   readonly namespace: string;
   readonly labels: string;
   readonly fields: string;
-  /** Texts of rows, filtered in the browser. */
+  /** The text that the browser searches in the rows. */
   readonly text: string;
   readonly order: Order;
   readonly hidden: ReadonlySet<string>;
@@ -27,7 +27,7 @@ export function readView(query: URLSearchParams): ListView {
   };
 }
 
-/** A column's name may have a comma, a direction has none. */
+/** Splits a sort at its last comma: the name of a column may have a comma, but a direction has none. */
 function splitSort(sort: string): readonly [string, string] {
   const at = sort.lastIndexOf(',');
   return at < 0 ? [sort, 'asc'] : [sort.slice(0, at), sort.slice(at + 1)];
@@ -46,5 +46,5 @@ function namesIn(value: string | null): ReadonlySet<string> {
   return new Set((value ?? '').split('|').filter((each) => each !== ''));
 }
 
-/** True for an order that the server makes; columns are sorted in the browser. */
+/** True for an order by which the server sorts; the browser sorts by columns. */
 export const isServerOrder = ({ field }: Order): boolean => !field.startsWith('column:');

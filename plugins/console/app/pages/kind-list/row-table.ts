@@ -6,7 +6,7 @@ export interface Column {
   readonly name: string;
   readonly type: string;
   readonly description: string;
-  /** The priority: columns above 0 are hidden until the user chooses them. */
+  /** The priority of the column: a column above 0 is hidden until the user chooses it. */
   readonly priority: number;
 }
 
@@ -41,7 +41,7 @@ const markMs = 3000;
 /** The maximum number of rows that change before they are loaded; beyond it, the list has to be read again. */
 const mostUnloaded = 20_000;
 
-/** The columns that a table declares. */
+/** Returns the columns that a table declares. */
 export function columnsOf(table: JsonObject): readonly Column[] {
   const definitions = isArray(table.columnDefinitions) ? table.columnDefinitions.filter(isObject) : [];
   return definitions.map(({ name, type, description, priority }) => ({
@@ -82,7 +82,7 @@ function compareTexts(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-/** Rows without a value come last. */
+/** Returns the text by which a cell is sorted; a row without a value comes last. */
 const sortText = (cell: Json | undefined): string => shownAs(cell ?? '\uffff');
 
 function compareCells(left: Json | undefined, right: Json | undefined): number {
@@ -138,12 +138,12 @@ export class RowTable {
     if (compare !== undefined && this.isComplete) this.#order.sort(compare);
   }
 
-  /** The rows of a part of the list. */
+  /** Returns the rows of a response, which is a part of the list. */
   read(list: JsonObject): readonly Row[] {
     return rowsOf(list, this.#paths);
   }
 
-  /** True when all rows of the list are here. */
+  /** True when all rows of the list are loaded. */
   get isComplete(): boolean {
     return !this.hasMore && !this.isLater;
   }
@@ -237,7 +237,7 @@ export class RowTable {
     this.#placeMoved();
     const compare = this.#compare;
     const at = compare === undefined ? 0 : placeOf(this.#order, row, compare);
-    // A later part begins after rows that it does not show.
+    // A later part of the list does not show the rows before it.
     if (this.isLater && compare !== undefined && at === 0) return;
     const isBeyond = compare === undefined ? row.mark !== 'new' : at > 0 && at === this.#order.length;
     if (this.hasMore && isBeyond) {

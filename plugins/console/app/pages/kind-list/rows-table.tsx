@@ -21,7 +21,7 @@ interface Props {
   readonly isComplete: boolean;
   readonly selected: ReadonlySet<string>;
   readonly setSelected: (selected: ReadonlySet<string>) => void;
-  /** Called when the end of the rows is near. */
+  /** Called when the visible rows are near the end of the loaded rows. */
   readonly onEnd: () => void;
 }
 
@@ -30,7 +30,7 @@ export function isShown({ name, priority }: Column, { hidden, shown }: ListView)
   return priority > 0 ? shown.has(name) : !hidden.has(name);
 }
 
-/** The visible rows of a list of any length. */
+/** A table of a list of any length, which renders only the visible rows. */
 export function RowsTable(props: Props) {
   const { visible, columns, view, resource, onEnd } = props;
   const scroller = useRef<HTMLDivElement>(null);
@@ -101,7 +101,10 @@ function scrollTo(element: HTMLElement | null, index: number): void {
     element.scrollTop = top + 3 * rowHeight - element.clientHeight;
 }
 
-/** Selects a row; with Shift, all rows from the last one that was selected. */
+/**
+ * Returns a function that selects a row; with `isRange` (Shift), it selects all rows from the last selected row to this
+ * one.
+ */
 function useSelection({ visible, selected, setSelected }: Props): (index: number, isRange: boolean) => void {
   const last = useRef(0);
   return (index, isRange) => {

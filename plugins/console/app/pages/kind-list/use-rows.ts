@@ -21,7 +21,10 @@ import type { Column } from './row-table.ts';
 
 /** The maximum number of objects in a chunk. */
 const chunkSize = 500;
-/** The maximum number of rows on a page, which limits its memory; the next part replaces them. */
+/**
+ * The maximum number of loaded rows, which limits the memory of the page. The next part of the list replaces these
+ * rows.
+ */
 export const mostRows = 20_000;
 
 export interface Rows {
@@ -125,7 +128,7 @@ const columnOf = ({ title, path, plugin }: Contribution): Column => ({
   priority: 0,
 });
 
-/** The rows of a list that is read chunk by chunk. */
+/** Reads the rows of a list chunk by chunk. */
 class Chunks {
   readonly table: RowTable;
   /** The token of the next chunk; empty after the last one. */

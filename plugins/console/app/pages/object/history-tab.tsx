@@ -85,7 +85,7 @@ async function readHistory(place: Place, from: string): Promise<History> {
   };
 }
 
-/** The state of the object at a revision. */
+/** Reads the state of the object at a revision. */
 async function readRevision(place: Place, resourceVersion: string): Promise<ApiObject> {
   const found = await api.get(pathTo(place), { resourceVersion, resourceVersionMatch: 'Exact' });
   if (!isApiObject(found)) throw new ApiFailure('the server sent no object', { status: 0, reason: 'Failed' });
@@ -179,7 +179,7 @@ interface RestoreProps {
   readonly onClose: () => void;
 }
 
-/** Writes a former state again, as an ordinary change. */
+/** The dialog that restores a former state: it writes this state as an ordinary change. */
 function Restore({ place, old, object, onClose }: RestoreProps) {
   const draft = useDraft(editableOf(old));
   return (

@@ -109,7 +109,7 @@ function Head({ place, object, isGone }: TabProps & { readonly isGone: boolean }
   );
 }
 
-/** Shows no health for an object that has no status and is not being deleted. */
+/** Shows the health of the object, or nothing for an object that has no status and is not being deleted. */
 function State({ object, isGone }: { readonly object: ApiObject; readonly isGone: boolean }) {
   if (isGone) return <Badge tone="quiet">Deleted</Badge>;
   const health = healthOf(object);

@@ -84,7 +84,7 @@ function isOf(run: ApiObject, { resource, namespace, name }: Place): boolean {
   return isKind && object.name === name && textOf(object.namespace) === namespace;
 }
 
-/** Buttons that set annotations: controllers then run now, or do not reconcile the object. */
+/** Buttons that set annotations, so that controllers reconcile the object now, or no longer reconcile it. */
 function Actions({ place, object }: Props) {
   const { resource, namespace, name } = place;
   if (!may('patch', resource, name)) return null;
@@ -190,7 +190,7 @@ function RunDetails({ run, writes }: { readonly run: ApiObject; readonly writes:
   );
 }
 
-/** The time at which the run after this one is due, or was due. */
+/** Shows when the next run is due, or was due. */
 function NextRun({ time }: { readonly time: string }) {
   if (time === '') return null;
   if (Date.parse(time) >= now.value)

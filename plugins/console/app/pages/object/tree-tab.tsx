@@ -21,11 +21,11 @@ interface Family {
   /** Owned objects by the uid of their owner. */
   readonly owned: ReadonlyMap<string, readonly ApiObject[]>;
   readonly count: number;
-  /** False when the object owns more. */
+  /** False when the object owns more objects than these. */
   readonly isComplete: boolean;
 }
 
-/** The shortest time between two readings while controllers write. */
+/** The shortest time between two requests for the tree, while controllers write. */
 const rereadMs = 3000;
 
 /** The owners of an object, and the objects that it owns, with their health. */
@@ -132,8 +132,8 @@ async function readFamily({ resource, namespace, name }: Place, object: ApiObjec
 }
 
 /**
- * Returns the items by their owner. Each item appears only once, below the first of its owners; otherwise the tree of
- * objects that own each other would have no end.
+ * Returns the items, grouped by the uid of their owner. Each item appears only once, below the first of its owners;
+ * otherwise the tree of objects that own each other would have no end.
  */
 function treeOf(root: string, items: readonly ApiObject[]): Family['owned'] {
   const owned = new Map<string, ApiObject[]>();

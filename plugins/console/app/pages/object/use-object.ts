@@ -9,7 +9,7 @@ import { objectsOf } from '../../state/plugins.ts';
 import { api } from '../../state/session.ts';
 
 export interface LiveObject {
-  /** The last known state; undefined before it is read, or when there never was one. */
+  /** The last known state; undefined before the object is read, or when it does not exist. */
   readonly object: ApiObject | undefined;
   readonly isGone: boolean;
   /** True for a user who may get the object, but not follow it. */
@@ -19,7 +19,7 @@ export interface LiveObject {
 
 const nothing: LiveObject = { object: undefined, isGone: false, isFixed: false, state: { kind: 'listing' } };
 
-/** One object, live. */
+/** Returns the state of one object, and renders the component again after each change. */
 export function useObject({ resource, namespace, name }: Place): LiveObject {
   const [live, setLive] = useState(nothing);
   const path = pathOf(resource, namespace);

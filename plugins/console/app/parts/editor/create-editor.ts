@@ -22,7 +22,7 @@ export interface EditorOptions {
 export interface Editor {
   /** Replaces the text, unless it is the same. Does not call `onChange`. */
   setText(text: string): void;
-  /** Shows mistakes that were found without a change of the text. */
+  /** Checks the text again, because its mistakes may differ although the text has not changed. */
   recheck(): void;
   destroy(): void;
 }
