@@ -59,6 +59,8 @@ async function bundle(dist, entries) {
     tsconfig: false,
     // Code stays as it is: the bundler takes a call of decodeURIComponent whose value nobody uses for needless, though it may throw.
     treeshake: false,
+    // Whether the bundler was slow depends on the machine; all other warnings are mistakes.
+    checks: { bundlerTimings: false },
     optimization: { inlineConst: false },
     external: (id) => !id.startsWith('.') && !isAbsolute(id),
     plugins: [compiledModules(dist, entries, parseSync)],
