@@ -44,7 +44,7 @@ describe('The first administrator [slow]', () => {
   }
 
   function start(args: readonly string[]): ChildProcess {
-    // The child process gets the options of V8 that this process has.
+    // The child process gets the same V8 options as this process.
     const command = [...process.execArgv, script, ...args];
     const child = spawn(process.execPath, command, { cwd: folder, env: { PATH: process.env['PATH'] } });
     running.push(child);
@@ -76,7 +76,7 @@ describe('The first administrator [slow]', () => {
   const file = (): string => join(folder, 'data', 'admin.kubeconfig');
   const access = (): ReturnType<typeof findServer> => findServer({ HOMEOSTAT_KUBECONFIG: file() });
 
-  it('has a kubeconfig that only its owner can read, which commands and clients find', async () => {
+  it('has a kubeconfig that only its owner can read, and that commands and clients use', async () => {
     const { log } = await serve();
     expect(statSync(file()).mode & 0o777).to.equal(0o600);
     const { url, token = '' } = access();
@@ -99,7 +99,7 @@ describe('The first administrator [slow]', () => {
     expect((await createClient(found, credentials).list(namespaces)).items).to.have.length(1);
   });
 
-  it('keeps its token over restarts, over TLS as well', async () => {
+  it('has the same token after a restart with TLS', async () => {
     await end((await serve()).child);
     const { token } = access();
     await serve('--tls');
@@ -111,7 +111,7 @@ describe('The first administrator [slow]', () => {
     expect(listed, listed.output).to.include({ code: 0 });
   });
 
-  it('sends the token only to the server of the kubeconfig', async () => {
+  it('has a token that commands send only to the server of the kubeconfig', async () => {
     const first = await serve();
     const other = await serve('--database', 'sqlite:other/h.db');
     expect(readFileSync(join(folder, 'other', 'admin.kubeconfig'), 'utf8')).to.not.equal(readFileSync(file(), 'utf8'));
@@ -123,7 +123,7 @@ describe('The first administrator [slow]', () => {
     await end(first.child);
   });
 
-  it('is refused in a file that others can read', async () => {
+  it('has a kubeconfig that the server refuses when other users can read it', async () => {
     await end((await serve()).child);
     const { token = '' } = access();
     chmodSync(file(), 0o644);

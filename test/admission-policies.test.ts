@@ -12,7 +12,7 @@ const maps = '/api/v1/namespaces/default/configmaps';
 
 const rule = { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] };
 
-/** A policy about ConfigMaps; `changes` replace fields of its spec. */
+/** Returns a policy about ConfigMaps; `changes` replace fields of its spec. */
 function policy(changes: object): object {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
@@ -67,12 +67,12 @@ describe('admission policies [compat policies]', () => {
     expect([patched.status, patched.body.reason]).to.deep.equal([403, 'Forbidden']);
   });
 
-  it('have no effect as long as there is no binding', async () => {
+  it('have no effect without a binding', async () => {
     await server.create(policies, policy({ validations: [{ expression: 'false' }] }));
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });
 
-  it('cannot refuse their own removal', async () => {
+  it('cannot refuse the deletion of a policy', async () => {
     const all = { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] };
     await establish({ matchConstraints: { resourceRules: [all] }, validations: [{ expression: 'false' }] });
     expect((await refusal(map('a')))[0]).to.equal(422);
@@ -92,7 +92,7 @@ describe('admission policies [compat policies]', () => {
     ['object.data.all(k, v, k.size() == 1 && v != "")', true],
     ['object.data.x == "2"', false],
   ];
-  it('see the write, its namespace, and what its user may do [spec operators-policy-variables]', async () => {
+  it('have variables for the request, the namespace and the permissions of the user [spec operators-policy-variables]', async () => {
     for (const [expression, isAllowed] of verdicts) {
       await establish({ validations: [{ expression }] });
       const [status, message] = await refusal(map('a', { x: '1' }));
@@ -103,7 +103,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('name an error of an expression, or ignore it [spec operators-policy-failures]', async () => {
+  it('report an error of an expression, or ignore it if failurePolicy is Ignore [spec operators-policy-failures]', async () => {
     await establish({ validations: [{ expression: 'object.data.missing == "1"' }] });
     const error = `expression 'object.data.missing == "1"' resulted in error: no such key: missing`;
     expect(await refusal(map('a'))).to.deep.equal([422, denied(error)]);
@@ -111,7 +111,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });
 
-  it('have conditions and variables [spec operators-policy-match]', async () => {
+  it('evaluate matchConditions and variables [spec operators-policy-match]', async () => {
     await establish({
       matchConditions: [{ name: 'named', expression: 'object.metadata.name != "free"' }],
       variables: [
@@ -127,7 +127,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a', { x: '1', y: '2' }))).to.deep.equal([422, denied('2 keys')]);
   });
 
-  it('select by namespaces, labels, names and exceptions [spec operators-policy-match]', async () => {
+  it('select objects by namespace, labels and names, and exclude exceptions [spec operators-policy-match]', async () => {
     await server.create('/api/v1/namespaces', {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -152,7 +152,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('b', {}, checked), strict)).to.deep.equal([422, denied('no', 'b')]);
   });
 
-  it('read parameters [spec operators-policy-params]', async () => {
+  it('read parameters from the object that the binding names [spec operators-policy-params]', async () => {
     await server.create(maps, map('params', { max: '1' }));
     const paramRef = { name: 'params', namespace: 'default', parameterNotFoundAction: 'Deny' };
     await establish(
@@ -171,7 +171,7 @@ describe('admission policies [compat policies]', () => {
     expect(await refusal(map('a'))).to.deep.equal([201, '']);
   });
 
-  it('warn instead of refusing [spec operators-policy-actions]', async () => {
+  it('warn instead of refusing when the binding has the action Warn [spec operators-policy-actions]', async () => {
     await establish(
       { validations: [{ expression: 'false', message: 'not so' }] },
       { validationActions: ['Warn', 'Audit'] },
@@ -183,7 +183,7 @@ describe('admission policies [compat policies]', () => {
     );
   });
 
-  it('note failures and their own annotations in the audit log, where the binding says so [spec operators-policy-actions]', async () => {
+  it('write failures and audit annotations to the audit log when the binding has the action Audit [spec operators-policy-actions]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-policies-'));
     const logFile = join(folder, 'audit.log');
     const audited = await TestServer.start({ audit: { logFile } });
@@ -213,7 +213,7 @@ describe('admission policies [compat policies]', () => {
     ]);
   });
 
-  it('have a status with the mistakes of their expressions for the kinds that they name [spec operators-policy-types]', async () => {
+  it('report type errors of expressions in status, for each kind in their rules [spec operators-policy-types]', async () => {
     const rules = [
       { apiGroups: [''], apiVersions: ['v1'], operations: ['*'], resources: ['configmaps', 'secrets'] },
       { apiGroups: ['*'], apiVersions: ['*'], operations: ['*'], resources: ['*'] },
@@ -243,7 +243,7 @@ describe('admission policies [compat policies]', () => {
     expect((await statusOf())?.typeChecking).to.deep.equal({});
   });
 
-  it('have a status with the mistakes of their expressions for the kind of their parameters', async () => {
+  it('report type errors of expressions in status, for the kind of their parameters', async () => {
     const paramKind = { apiVersion: 'v1', kind: 'ConfigMap' };
     const validations = [
       { expression: 'params.data.size() > 0 && params.metadata.name != "" && object.data == params.data' },
@@ -264,7 +264,7 @@ describe('admission policies [compat policies]', () => {
     ]);
   });
 
-  it('refuse an expression that costs too much, and let the others run', async () => {
+  it('refuse a write when an expression exceeds its cost limit', async () => {
     const keys = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`k${index}`, 'v']));
     await establish({ validations: [{ expression: 'object.data.all(a, object.data.all(b, a != b || true))' }] });
     const [status, message] = await refusal(map('a', keys));
@@ -290,17 +290,17 @@ describe('admission policies [compat policies]', () => {
       'spec.validations[0].expression: Invalid value: "object.x > ": compilation failed: ERROR: <input>:1:12: Syntax error',
     ],
     [
-      'an expression that is no condition',
+      'an expression whose result is not a boolean',
       { validations: [{ expression: '"a"' }] },
       'spec.validations[0].expression: Invalid value: "\\"a\\"": must evaluate to bool',
     ],
     [
-      'parameters that are not declared',
+      'the use of parameters without paramKind',
       { validations: [{ expression: 'params.x' }] },
       "undeclared reference to 'params' (in container '')",
     ],
     [
-      'a variable that comes later',
+      'the use of a variable that is defined later',
       {
         variables: [
           { name: 'a', expression: 'variables.b' },
@@ -314,9 +314,13 @@ describe('admission policies [compat policies]', () => {
       { variables: [{ name: 'a b', expression: '1' }] },
       'spec.variables[0].name: Invalid value: "a b": name is not a valid CEL identifier',
     ],
-    ['a field of the request', { validations: [{ expression: 'request.other == 1' }] }, "undefined field 'other'"],
+    [
+      'an unknown field of the request',
+      { validations: [{ expression: 'request.other == 1' }] },
+      "undefined field 'other'",
+    ],
   ];
-  it('with a mistake are refused when they are written [spec operators-policy-mistakes]', async () => {
+  it('with a mistake are refused with 422 when a client writes them [spec operators-policy-mistakes]', async () => {
     for (const [what, spec, message] of mistakes) {
       const { status, body } = await server.post(policies, policy(spec));
       expect([what, status]).to.deep.equal([what, 422]);
@@ -324,7 +328,7 @@ describe('admission policies [compat policies]', () => {
     }
   });
 
-  it('with several mistakes are refused with all of them, in the order of Kubernetes [spec operators-policy-mistakes]', async () => {
+  it('with several mistakes are refused with a list of all mistakes in the order of Kubernetes [spec operators-policy-mistakes]', async () => {
     const spec = {
       failurePolicy: 'Odd',
       matchConditions: [{ name: 'a', expression: 'object.x >' }],
@@ -352,7 +356,7 @@ describe('admission policies [compat policies]', () => {
     ]);
   });
 
-  it('have bindings whose mistakes are refused', async () => {
+  it('have bindings that are refused with 422 when they have a mistake', async () => {
     const wrong: readonly (readonly [changes: object, message: string])[] = [
       [{ validationActions: [] }, 'spec.validationActions: Required value: at least one validation action is required'],
       [{ validationActions: ['Deny', 'Warn'] }, 'must not contain both Deny and Warn'],

@@ -54,7 +54,7 @@ describe('admission of a kind in several versions', () => {
     await server.delete(gadgetsV2);
   });
 
-  it('shows hooks every object in the version of their model, whatever version is written', async () => {
+  it('passes objects to hooks in the version of their model, for writes in every version', async () => {
     const seen: unknown[] = [];
     hooks = {
       onCreate: ({ object }) => void seen.push([object.apiVersion, object.spec?.extent]),
@@ -73,7 +73,7 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
-  it('converts the objects that hooks return to the version that is written', async () => {
+  it('converts the objects that hooks return to the version of the write', async () => {
     hooks.onCreate = ({ object }) => {
       object.spec = { ...object.spec, extent: '7 km' };
     };
@@ -84,7 +84,7 @@ describe('admission of a kind in several versions', () => {
     ]);
   });
 
-  it('calls the hooks in turn, each in its own version', async () => {
+  it('calls the hooks one after the other, each with the object in its own version', async () => {
     hooks.onCreate = ({ object }) => {
       object.spec = { ...object.spec, extent: '7 km' };
     };
@@ -103,13 +103,13 @@ describe('admission of a kind in several versions', () => {
     expect(patched.body.spec).to.deep.equal({ extent: '15 km', colour: 'blue' });
   });
 
-  it('leaves an object that no hook changes as it was sent, including fields that the version of the hook lacks', async () => {
+  it('keeps an object that no hook changes as it was sent, with fields that the version of the hook does not have', async () => {
     hooks.onCreate = () => undefined;
     const created = await server.create(gadgetsV2, newGadgetV2('a'));
     expect(created.metadata).not.to.have.property('annotations');
   });
 
-  it('names the version of the fields of a violation', async () => {
+  it('names the version of a hook in the violations that the hook returns', async () => {
     hooks.onCreate = () => {
       throw invalid({ field: 'spec.extent', message: 'is too far' });
     };
@@ -121,12 +121,12 @@ describe('admission of a kind in several versions', () => {
     expectRefusal(await server.post(gadgetsV1, newGadgetV1('a')), { reason: 'Invalid', message: /is too far$/ });
   });
 
-  it('refuses an object that cannot be converted for a hook, as it refuses one that cannot be converted for the store', async () => {
+  it('refuses an object when its conversion to the version of a hook fails', async () => {
     const answer = await server.post(gadgetsV2, newGadgetV2('a', { code: 'odd' }));
     expectRefusal(answer, { reason: 'Invalid', message: 'odd ones have no extent' });
   });
 
-  it('lets the schema refuse an invalid object that cannot be converted', async () => {
+  it('reports the violations of the schema when an invalid object also cannot be converted', async () => {
     const answer = await server.post(gadgetsV2, { ...newGadgetV2('a'), spec: { size: 'x', code: 'odd' } });
     expectRefusal(answer, { reason: 'Invalid', causes: ['FieldValueTypeInvalid spec.size'] });
   });

@@ -99,8 +99,8 @@ describe('admission by plugins', () => {
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   const read = async (name: string): Promise<any> => (await server.get(`${orders}/${name}`)).body;
 
-  describe('of the result of a hook', () => {
-    it('a creation stores and returns the fields that the hook filled in, required ones too, with the defaults of the schema', async () => {
+  describe('of a write with a hook', () => {
+    it('stores and returns the fields that the hook set at a creation, also required ones, with the defaults of the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: `slug-of-${object.spec?.title}`, tags: ['new'] };
       };
@@ -109,7 +109,7 @@ describe('admission by plugins', () => {
       expect(await read('a')).to.deep.equal(created);
     });
 
-    it('an object that the hook returns replaces the one that it received', async () => {
+    it('uses the object that the hook returns in place of the object that it received', async () => {
       hooks.onCreate = async ({ object }) => ({
         ...object,
         metadata: { ...object.metadata, labels: { 'orders.example.com/kind': 'new' } },
@@ -120,7 +120,7 @@ describe('admission by plugins', () => {
       expect(stored).to.deep.equal({ title: 'other', slug: 'other', size: 1 });
     });
 
-    it('the schema is checked after the hook', async () => {
+    it('validates the object by the schema after the hook', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, size: 0, tags: [7] as never };
       };
@@ -131,13 +131,13 @@ describe('admission by plugins', () => {
       });
     });
 
-    it('unknown fields are removed without a warning to a client that did not send them', async () => {
+    it('removes unknown fields of a hook without a warning to the client', async () => {
       hooks.onCreate = ({ object }) => Object.assign(object, { extra: 1 });
       const answer = await server.post(`${orders}?fieldValidation=Strict`, newOrder('a'));
       expect([answer.status, answer.headers['warning'], answer.body.extra]).to.deep.equal([201, undefined, undefined]);
     });
 
-    it('metadata of the server stay unchanged', async () => {
+    it('ignores changes of the hook to metadata that the server sets', async () => {
       hooks.onCreate = ({ object }) => {
         Object.assign(object.metadata, { version: 7, generation: 7, creationTimestamp: 'never', managedFields: [] });
       };
@@ -147,7 +147,7 @@ describe('admission by plugins', () => {
       expect(metadata.managedFields).to.have.length(1);
     });
 
-    it('the main path never changes status when status has its own path, and that path changes nothing else', async () => {
+    it("ignores a hook's changes to status in a write of the object, and its other changes in a write of status", async () => {
       hooks.onCreate = ({ object }) => {
         object.status = { phase: 'made up' };
       };
@@ -163,14 +163,14 @@ describe('admission by plugins', () => {
       expect([main.spec.title, main.status.seen]).to.deep.equal(['changed', 'status']);
     });
 
-    it('a result that equals the stored object is no change', async () => {
+    it('does not write an object when the result of the hook equals the stored object', async () => {
       const created = await server.create(orders, newOrder('a'));
       hooks.onUpdate = ({ old }) => old;
       const { status: code, body } = await server.patch(`${orders}/a`, { spec: { title: 'b' } });
       expect([code, body]).to.deep.equal([200, created]);
     });
 
-    it('a change that the hook makes after it has returned has no effect', async () => {
+    it('ignores a change that the hook makes after it has returned', async () => {
       let kept: { title?: string } | undefined;
       hooks.onCreate = ({ object }) => {
         kept = object.spec;
@@ -184,8 +184,8 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('is asked', () => {
-    it('by every verb that writes, with what is stored and which path is written', async () => {
+  describe('calls the hooks', () => {
+    it('for every verb that writes, with the stored object and the subresource', async () => {
       const calls: string[] = [];
       hooks = {
         onCreate: ({ object }) => void calls.push(`create ${object.metadata.name}`),
@@ -213,7 +213,7 @@ describe('admission by plugins', () => {
       ]);
     });
 
-    it('of a deletion when it is requested; the end of the last finalizer is an update', async () => {
+    it('for a deletion when it is requested; the removal of the last finalizer is an update', async () => {
       const calls: string[] = [];
       await server.create(orders, newOrder('a', {}, { finalizers: ['orders.example.com/hold'] }));
       hooks = {
@@ -227,7 +227,7 @@ describe('admission by plugins', () => {
       expect((await server.get(`${orders}/a`)).status).to.equal(404);
     });
 
-    it('of a dry run as well, with dryRun set', async () => {
+    it('for a dry run, with dryRun true', async () => {
       const calls: boolean[] = [];
       hooks = {
         onCreate: ({ object, dryRun }) => {
@@ -245,7 +245,7 @@ describe('admission by plugins', () => {
       expect((await server.get(`${orders}/a`)).status).to.equal(200);
     });
 
-    it('one write of an object after the other, each with the result of the previous one', async () => {
+    it('for one write of an object after the other, each with the result of the previous write', async () => {
       await server.create(orders, newOrder('a', { tags: [] }));
       hooks.onUpdate = async ({ object, old }) => {
         await Promise.resolve();
@@ -257,8 +257,8 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('refuses', () => {
-    it('with all violations at once, at their fields', async () => {
+  describe('refuses a write', () => {
+    it('with all violations of the hook, each with its field', async () => {
       hooks.onCreate = () => {
         throw invalid(
           { field: 'spec.title', message: 'is rude' },
@@ -276,7 +276,7 @@ describe('admission by plugins', () => {
       expect(errors).to.deep.equal([]);
     });
 
-    it('a deletion with a reason of its own, and everything stays', async () => {
+    it('that is a deletion, with the reason of the hook; the object stays', async () => {
       const created = await server.create(orders, newOrder('a'));
       hooks.onDelete = () => {
         throw new ApiError('Forbidden', 'it has been paid');
@@ -290,7 +290,7 @@ describe('admission by plugins', () => {
       expect(await read('a')).to.deep.equal(created);
     });
 
-    it('one object of a collection, and the others are deleted', async () => {
+    it('for one object of a deleted collection; the other objects are deleted', async () => {
       for (const name of ['a', 'b', 'c']) await server.create(orders, newOrder(name));
       hooks.onDelete = ({ object }) => {
         if (object.metadata.name === 'a') throw new ApiError('Forbidden', 'it has been paid');
@@ -300,7 +300,7 @@ describe('admission by plugins', () => {
       expect(body.items.map((item: ApiObject) => item.metadata.name)).to.deep.equal(['a']);
     });
 
-    it('nothing, but warns: the response has its warnings', async () => {
+    it('only if the hook throws; warnings of a hook are in the response', async () => {
       hooks.onCreate = ({ warn }) => warn('titles are out of fashion');
       const answer = await server.post(orders, newOrder('a'));
       expect([answer.status, answer.headers['warning']]).to.deep.equal([201, '299 - "titles are out of fashion"']);
@@ -310,7 +310,7 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('that fails', () => {
+  describe('by a hook that fails', () => {
     const failures: Readonly<Record<string, AdmissionHooks<Order>['onCreate']>> = {
       'by a throw': () => {
         throw new Error('secret');
@@ -318,11 +318,11 @@ describe('admission by plugins', () => {
       'by a rejection': async () => {
         throw new Error('secret');
       },
-      'by a throw of what is no error': () => {
-        // Plugins may be plain JavaScript.
+      'by a throw of a value that is not an Error': () => {
+        // Plugins may be plain JavaScript, which may throw any value.
         throw 'secret';
       },
-      'by what it asked for itself': async ({ client }) => void (await client.get(order, 'secret')),
+      'by an error of its own request': async ({ client }) => void (await client.get(order, 'secret')),
       'by a result that is not an object': () => 7 as never,
       'by another name': ({ object }) => void Object.assign(object.metadata, { name: 'secret' }),
       'by another kind': ({ object }) => void Object.assign(object, { kind: 'Secret' }),
@@ -347,7 +347,7 @@ describe('admission by plugins', () => {
       });
     }
 
-    it('for an object that the schema refuses gets the errors of the schema', async () => {
+    it('for an object that breaks the schema: the response has the violations of the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: object.spec?.title?.toLowerCase() ?? '' };
       };
@@ -356,7 +356,7 @@ describe('admission by plugins', () => {
       expect(errors).to.deep.equal([]);
     });
 
-    it('to end is given up at its deadline; its signal aborts, and the object can be written again', async () => {
+    it('to end within 10 s: its signal aborts, and the object can be written again', async () => {
       await server.create(orders, newOrder('a'));
       let signal: AbortSignal | undefined;
       hooks.onUpdate = async (call) => {
@@ -378,7 +378,7 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('and fields', () => {
+  describe('and the owners of fields', () => {
     const managers = async (name: string): Promise<Record<string, unknown>> => {
       const { metadata } = await read(name);
       return Object.fromEntries(
@@ -391,7 +391,7 @@ describe('admission by plugins', () => {
       );
     };
 
-    it('that a hook changes belong to the manager of the write', async () => {
+    it('give fields that a hook changes to the manager of the write', async () => {
       await server.post(`${orders}?fieldManager=maker`, newOrder('a'));
       hooks.onUpdate = ({ object }) => {
         object.spec = { ...object.spec, slug: 'other' };
@@ -403,7 +403,7 @@ describe('admission by plugins', () => {
       });
     });
 
-    it('that are applied stay the applier’s when a hook gives them another form, and can be applied again', async () => {
+    it('keep applied fields that a hook changes with the applier, who can apply them again', async () => {
       const normalize = ({ object }: CreateAdmission<Order>): void => {
         object.spec = { ...object.spec, title: object.spec?.title?.toLowerCase() ?? '' };
       };
@@ -418,7 +418,7 @@ describe('admission by plugins', () => {
       expect(owned['me Apply']).to.deep.equal(['f:slug', 'f:title']);
     });
 
-    it('that a hook adds to what is applied outlive the next apply', async () => {
+    it('keep fields that a hook adds to an apply at the next apply', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, tags: ['added'] };
       };
@@ -433,7 +433,7 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('of what the server itself deletes', () => {
+  describe('of deletions by the server itself', () => {
     const paid = (): never => {
       throw new ApiError('Forbidden', 'it has been paid');
     };
@@ -457,7 +457,7 @@ describe('admission by plugins', () => {
       await eventually(async () => (await server.get(`${orders}/owned`)).status === 404);
     });
 
-    it('keeps the object whose deletion the hook refuses when the namespace is deleted, and no other object', async () => {
+    it('keeps only the object whose deletion the hook refuses when its namespace is deleted', async () => {
       await server.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
       const create = async (name: string): Promise<unknown> =>
         server.create(parcels, { apiVersion: 'orders.example.com/v1', kind: 'Parcel', metadata: { name } });

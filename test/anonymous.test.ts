@@ -35,7 +35,7 @@ describe('a server that accepts requests without a credential', () => {
   const withdraw = async (): Promise<unknown> =>
     server.request('DELETE', `${rbac}/clusterrolebindings/open-data`, { headers });
 
-  it('lets them do what roles allow the user system:anonymous or its group, and nothing else', async () => {
+  it('allows such requests only what roles allow the user system:anonymous or its group', async () => {
     expect((await server.get('/version')).status).to.equal(200);
     const { status, body } = await server.get(namespaces);
     expect(status).to.equal(403);
@@ -50,7 +50,7 @@ describe('a server that accepts requests without a credential', () => {
     expect((await server.get(namespaces)).status).to.equal(403);
   });
 
-  it('refuses a wrong credential even where none would be enough', async () => {
+  it('refuses a wrong credential, even for a request that needs no credential', async () => {
     await grant();
     const wrong: Readonly<Record<string, Record<string, string>>> = {
       token: { authorization: 'Bearer wrong-wrong-wrong-wrong' },
@@ -64,14 +64,14 @@ describe('a server that accepts requests without a credential', () => {
     await withdraw();
   });
 
-  it('shows a person in a browser the login page instead of a refusal', async () => {
+  it('responds to a refused browser with the login page', async () => {
     const page = await server.get('/docs', { accept: 'text/html,*/*;q=0.8' });
     expect([page.status, page.headers['content-type']]).to.deep.equal([401, 'text/html; charset=utf-8']);
     expect(page.text).to.include('value="/docs"');
     expect((await server.get('/docs')).status).to.equal(403);
   });
 
-  it('does not tell them why a health check fails', async () => {
+  it('shows the reason of a failed health check only to users with a credential', async () => {
     isHealthy = false;
     const [stranger, administrator] = [await server.get('/readyz'), await server.get('/readyz', headers)];
     isHealthy = true;

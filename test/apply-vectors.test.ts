@@ -5,8 +5,8 @@ import { demoPerson, demoPersons, demoVersion } from './support/models/applied-p
 import { TestServer } from './support/servers/test-server.ts';
 import type { Answer } from './support/servers/test-server.ts';
 
-// Intended differences from Kubernetes' responses, by sequence and step (from 0). A step listed here that does not
-// differ fails.
+// Intended differences from Kubernetes' responses, by the name of the sequence and the number of the step (from 0). The
+// test also fails when a step in this list does not differ.
 const deviations: Readonly<Record<string, string>> = {
   'set list duplicate in applied 0': 'a list with a duplicate is a 422 that names the field, not a 500',
   'map list (conditions via status) 5':
@@ -41,8 +41,8 @@ describe('server-side apply, as recorded from Kubernetes', () => {
   let server: TestServer;
 
   before(async () => {
-    // The clock stands still, because each sequence was recorded within a second, and entries of the same time are in
-    // the order of their managers.
+    // The clock does not advance. Each sequence was recorded within a second, and entries with the same time are sorted
+    // by manager.
     server = await TestServer.start({ clock: new FakeClock() });
     server.api.schemeManager.register(demoPerson);
     await server.api.whenReady(demoPerson);
@@ -99,12 +99,12 @@ describe('server-side apply, as recorded from Kubernetes', () => {
   });
 });
 
-/** The recording's objects have other names. */
+/** Replaces the names of the recorded objects with the name of this test's object. */
 function namedHere(recorded: object, name: string): object {
   return JSON.parse(JSON.stringify(recorded).replace(/\bssa\d+\b/g, name)) as object;
 }
 
-/** A response in the form of the recording. */
+/** Returns a response in the form of the recording. */
 function summaryOf({ status, body }: Answer): Readonly<Record<string, unknown>> {
   if (status >= 400) {
     const { reason, message, details } = body;

@@ -50,7 +50,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
   }
 
   describe('request', () => {
-    it('takes YAML and JSON, and creates what is absent', async () => {
+    it('may be YAML or JSON, and creates an absent object', async () => {
       const yaml = `apiVersion: ${demoVersion}\nkind: Person\nmetadata: {name: ann}\nspec: {name: Ann}\n`;
       expect((await server.patch(`${ann}?fieldManager=a`, yaml, { type })).status).to.equal(201);
       expect((await apply('a', { spec: { name: 'Ann', age: 3 } })).status).to.equal(200);
@@ -59,7 +59,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expect((await server.patch(`${ann}?fieldManager=a`, flow, { type })).body.spec).to.not.have.property('age');
     });
 
-    it('needs a field manager, and may use force, which other patches may not', async () => {
+    it('needs a field manager, and may have force, which other patches must not have', async () => {
       expectRefusal(await server.patch(ann, object({ spec: { name: 'Ann' } }), { type }), {
         reason: 'Invalid',
         message: 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
@@ -69,7 +69,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       for (const bad of ['x'.repeat(129), 'a%07']) expectRefusal(await apply(bad, {}), { reason: 'Invalid' });
     });
 
-    it('is refused with 400 when its body is malformed, or is another object', async () => {
+    it('is refused with 400 when its body is malformed, or names another object', async () => {
       const refused: readonly (readonly [unknown, string])[] = [
         ['{', ''],
         ['[]', ''],
@@ -86,7 +86,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expect((await server.get(ann)).status).to.equal(404);
     });
 
-    it('takes a resourceVersion, a version and a uid for locks (409)', async () => {
+    it('is refused with 409 when its resourceVersion, version or uid differs from the stored one', async () => {
       await apply('a', { spec: { name: 'Ann' } });
       for (const lock of [{ resourceVersion: '1' }, { version: 7 }, { uid: 'other' }]) {
         const answer = await server.patch(`${ann}?fieldManager=a`, object({ spec: { name: 'B' } }, lock), { type });
@@ -97,7 +97,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expectRefusal(await server.patch(path, absent, { type }), { reason: 'Conflict', message: 'uid mismatch' });
     });
 
-    it('removes unknown fields with a warning, owns none of them, and refuses them with fieldValidation Strict', async () => {
+    it('drops unknown fields with a warning, or is refused with fieldValidation Strict', async () => {
       const strict = await apply('a', { spec: { name: 'Ann', bogus: 1 } }, '&fieldValidation=Strict');
       expectRefusal(strict, { reason: 'BadRequest', message: 'unknown field "spec.bogus"' });
       const answer = await apply('a', { spec: { name: 'Ann', bogus: 1 } });
@@ -105,7 +105,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expect(entriesOf(answer)[0]?.fieldsV1).to.deep.equal({ 'f:spec': { 'f:name': {} } });
     });
 
-    it('refuses a duplicate in a set and in a map, and names the field', async () => {
+    it('is refused for a duplicate item in a set or a map, with the name of the field', async () => {
       const ports = [{ port: 1 }, { port: 1, protocol: 'TCP' }];
       for (const spec of [{ tags: ['x', 'x'] }, { ports }]) {
         const field = Object.keys(spec)[0] as string;
@@ -114,7 +114,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       }
     });
 
-    it('stores nothing as a dry run, and leaves no trace of a conflict', async () => {
+    it('stores nothing when it is a dry run or a conflict', async () => {
       expect((await apply('a', { spec: { name: 'Ann' } }, '&dryRun=All')).status).to.equal(201);
       expect((await server.get(ann)).status).to.equal(404);
       await apply('a', { spec: { name: 'Ann' } });
@@ -122,7 +122,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
       expectRefusal(answer, { reason: 'Conflict', causes: ['FieldManagerConflict .spec.name'] });
     });
 
-    it('of a status needs the object (404), and writes only status', async () => {
+    it('of a status needs an existing object (else 404), and writes only status', async () => {
       const status = { status: { phase: 'Up' }, spec: { name: 'Mallory' } };
       const send = (): Promise<Answer> => server.patch(`${ann}/status?fieldManager=c`, object(status), { type });
       expectRefusal(await send(), { reason: 'NotFound' });
@@ -134,7 +134,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     });
   });
 
-  it('writes nothing the second time: no version, no event', async () => {
+  it('writes nothing the second time: no new version, and no event of a watch', async () => {
     const fields = { spec: { name: 'Ann', tags: ['x'], ports: [{ port: 1 }], limits: { cpu: { max: 1 } } } };
     const first = await apply('a', fields);
     await clock.advance(60_000);
@@ -142,7 +142,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('writes nothing the second time to an object whose fields have no owner', async () => {
+  it('writes nothing the second time when it has no fields to own', async () => {
     const send = (): Promise<Answer> => server.patch(`${machines}/bare?fieldManager=a`, newMachine('bare'), { type });
     const first = await send();
     expect([first.status, entriesOf(first)]).to.deep.equal([201, []]);
@@ -150,7 +150,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('identifies items by their keys, and uses the default of an absent key', async () => {
+  it('identifies items of a list by their keys, with the default value of an absent key', async () => {
     await apply('a', { spec: { name: 'Ann', ports: [{ port: 1, name: 'one' }] } });
     const answer = await apply('b', {
       spec: {
@@ -171,11 +171,11 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     });
   });
 
-  it('renews the time of a manager that changed something, and no other', async () => {
+  it('updates the time only of a manager that changes fields', async () => {
     await apply('a', { spec: { name: 'Ann' } });
     await clock.advance(60_000);
     const shared = await apply('b', { spec: { name: 'Ann' } });
-    // Kubernetes' order: entries without a time first.
+    // As in Kubernetes, entries without a time come first.
     expect(entriesOf(shared).map(({ manager, time }) => [manager, time])).to.deep.equal([
       ['b', undefined],
       ['a', '2030-01-01T00:01:00Z'],
@@ -184,7 +184,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(entriesOf(changed).find(({ manager }) => manager === 'b')).to.include({ time: '2030-01-01T00:02:00Z' });
   });
 
-  it('takes over the fields of a client-side apply of kubectl, and keeps the annotation of kubectl correct', async () => {
+  it("takes over the fields of kubectl's client-side apply, and updates kubectl's annotation", async () => {
     const config = { ...object({ spec: { name: 'Ann', age: 1 } }) };
     const annotations = { [lastApplied]: `${JSON.stringify(config)}\n` };
     await server.post(`${demoPersons}?fieldManager=kubectl-client-side-apply`, {
@@ -221,7 +221,7 @@ describe('managedFields of other writes', () => {
     return body.metadata.managedFields as readonly Entry[] | undefined;
   }
 
-  it('name the creator by fieldManager, otherwise by User-Agent, otherwise as unknown', async () => {
+  it('name the creator: the fieldManager, else the User-Agent, else unknown', async () => {
     const answers = [
       await server.post(`${persons}?fieldManager=me`, person('a')),
       await server.post(persons, person('b'), { headers: { 'user-agent': 'kubectl/v1.32.5 (linux)' } }),
@@ -240,7 +240,7 @@ describe('managedFields of other writes', () => {
     ]);
   });
 
-  it('follow what an update changes and removes, and stay when it changes nothing', async () => {
+  it('have the fields that an update changes, and stay equal when an update changes nothing', async () => {
     await server.post(`${persons}?fieldManager=a`, person('bob', { age: 1 }, { labels: { l: '1' } }));
     await clock.advance(1000);
     const changed = await server.put(`${bob}?fieldManager=b`, person('bob', { age: 2 }));
@@ -265,7 +265,7 @@ describe('managedFields of other writes', () => {
     ]);
   });
 
-  it('are edited by an update and a JSON patch, and cleared by a list of one empty entry', async () => {
+  it('can be edited by an update or a JSON patch, and cleared by a list of one empty entry', async () => {
     await server.post(`${persons}?fieldManager=a`, person('bob'));
     const fieldsV1 = { 'f:spec': { 'f:name': {} } };
     const entry = { manager: 'x', operation: 'Apply', apiVersion: 'people.example.com/v1alpha1', fieldsV1 };
@@ -281,7 +281,7 @@ describe('managedFields of other writes', () => {
     expect(managedFields(await server.patch(bob, { spec: { age: 4 } }))).to.equal(undefined);
   });
 
-  it('begin with the first apply, where there were none', async () => {
+  it('begin with the first apply of an object without managedFields', async () => {
     await server.post(persons, person('bob', { age: 1 }));
     await server.patch(bob, { metadata: { managedFields: [{}] } });
     const conflict = await server.patch(`${bob}?fieldManager=a`, person('bob', { age: 2 }), { type });
@@ -291,7 +291,7 @@ describe('managedFields of other writes', () => {
     });
   });
 
-  it('are refused when they are malformed, each mistake by its field', async () => {
+  it('are refused when they are malformed, with the field of each mistake', async () => {
     await server.post(persons, person('bob'));
     const good = { manager: 'x', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: {} };
     const bad: readonly (readonly [object, string])[] = [
@@ -312,7 +312,7 @@ describe('managedFields of other writes', () => {
     }
   });
 
-  it('of a deletion that waits for finalizers stay as they were', async () => {
+  it('do not change when a deletion waits for finalizers', async () => {
     const created = await server.post(persons, person('bob', {}, { finalizers: ['example.com/f'] }));
     const marked = await server.delete(bob);
     expect(managedFields(marked)).to.deep.equal(managedFields(created));

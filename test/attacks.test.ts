@@ -14,7 +14,7 @@ const eve = { authorization: `Bearer ${eveToken}` };
 const secrets = '/api/v1/namespaces/default/secrets';
 const base = '/apis/demo.example.com/v1';
 const hidden = 'hidden-answer';
-/** The values of the Secrets; responses have them in base64. */
+/** The values of the Secrets in base64, as in responses. */
 const [allowedValue, otherValue] = ['value-of-allowed', 'value-of-other'].map((text) =>
   Buffer.from(text).toString('base64'),
 );
@@ -89,7 +89,7 @@ describe('a user with few permissions', () => {
     expect(text, `${method} ${path}`).not.to.include(hidden).and.not.include(otherValue);
   }
 
-  it('reaches no endpoint or page of others by writing its path in another way', async () => {
+  it('cannot reach a forbidden endpoint or page by another spelling of its path', async () => {
     for (const path of [
       `${base}/hello`,
       `${base}/public/../hello`,
@@ -128,13 +128,13 @@ describe('a user with few permissions', () => {
       '/export/x/%2e%2e/decrypted',
     ])
       await expectRefused('GET', path);
-    // An encoded slash is a part of the name, and the handler of `public` has it.
+    // An encoded slash is a part of the path segment, so the handler of `public` gets the request.
     const { status, text } = await server.get(`${base}/public/..%2fhello`, eve);
     expect([status, text]).to.deep.equal([200, 'public']);
     expect((await server.get(`${base}/persons/ad%61/greeting`, eve)).text).to.equal(hidden);
   });
 
-  it('reads no other Secret by writing its path in another way', async () => {
+  it('cannot read a forbidden Secret by another spelling of its path', async () => {
     expect((await server.get(`${secrets}/allowed`, eve)).text).to.include(allowedValue);
     for (const path of [
       `${secrets}/other`,
@@ -161,7 +161,7 @@ describe('a user with few permissions', () => {
     }
   });
 
-  it('lists, watches and deletes, by a rule with names, only the objects that the rule names', async () => {
+  it('can list, watch and delete only the objects that a rule with resourceNames names', async () => {
     const other = 'fieldSelector=metadata.name%3Dother';
     const allowed = 'fieldSelector=metadata.name%3Dallowed';
     for (const query of [
@@ -187,7 +187,7 @@ describe('a user with few permissions', () => {
     }
   });
 
-  it('watches, by a rule with names, only the objects that the rule names', async () => {
+  it('receives only events of the objects that a rule with resourceNames names', async () => {
     const path = `${secrets}?watch=true&fieldSelector=metadata.name%3Dallowed`;
     const watch = await server.watch(path, eve);
     for (const name of ['other', 'allowed']) {
@@ -209,7 +209,7 @@ describe('a user with few permissions', () => {
     watch.close();
   });
 
-  it('creates nothing by a rule with names', async () => {
+  it('cannot create objects by a rule with resourceNames', async () => {
     for (const metadata of [{ name: 'allowed' }, { name: 'allowed2' }, { generateName: 'allowed' }]) {
       expect((await server.post(secrets, { metadata }, { headers: eve })).status).to.equal(403);
     }
@@ -217,7 +217,7 @@ describe('a user with few permissions', () => {
     expect(named.status).to.be.oneOf([403, 405]);
   });
 
-  it('has only the method and path of the request line', async () => {
+  it('is authorized by the method and path of the request line, not by headers', async () => {
     for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PROPFIND', 'POST', 'DELETE', 'PURGE']) {
       for (const path of [`${base}/hello`, `${secrets}/other`, '/metrics']) await expectRefused(method, path);
     }
@@ -235,7 +235,7 @@ describe('a user with few permissions', () => {
     }
   });
 
-  it('cannot act as another user: a service account is not a user, and no group is added', async () => {
+  it('cannot impersonate a user, a group or a service account', async () => {
     for (const headers of [
       { 'Impersonate-User': 'admin' },
       { 'Impersonate-Group': 'system:masters' },
@@ -246,7 +246,7 @@ describe('a user with few permissions', () => {
       await expectRefused('GET', `${base}/public/x`, headers);
   });
 
-  it('sees nothing of the deleted objects in the response without the right to list them', async () => {
+  it('gets no data of the objects that it deletes, without the permission to list them', async () => {
     await grant('cleaner', [{ apiGroups: [''], resources: ['secrets'], verbs: ['deletecollection'] }]);
     const headers = { authorization, 'Impersonate-User': 'cleaner' };
     const { status, body, text } = await server.delete(`${secrets}?dryRun=All`, { headers });

@@ -24,7 +24,7 @@ interface DataObject extends ApiObject {
   readonly stringData?: Readonly<Record<string, string>>;
 }
 
-/** A kind of the server, as a client names it. */
+/** Returns a descriptor by which a client names a core kind of the server. */
 function coreKind(kind: string, plural: string): ModelDescriptor<DataObject> {
   const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
   return defineModel({ group: '', version: 'v1', kind, plural, scope: 'Namespaced', schema });
@@ -38,7 +38,7 @@ const permits: PluginPermits = {
   cureOf: () => 'add it to the manifest',
 };
 
-describe('the audit log of clients in the process of the server', () => {
+describe("the audit log of clients inside the server's process", () => {
   let folder: string;
   let logFile: string;
   let server: TestServer;
@@ -62,7 +62,7 @@ describe('the audit log of clients in the process of the server', () => {
     server = await TestServer.start({ audit });
   }
 
-  /** Returns the entries of a user's writes, once there are this many. */
+  /** Waits until there are `count` entries of a user's writes, and returns them. */
   function entriesOf(username: string, count: number): Promise<readonly Entry[]> {
     return eventually(async () => {
       const lines = (await readFile(logFile, 'utf8')).split('\n').filter((line) => line !== '');
@@ -118,7 +118,7 @@ describe('the audit log of clients in the process of the server', () => {
     expect(new Set(found.map(({ auditID }) => auditID)).size).to.equal(found.length);
   });
 
-  it('has the writes that a plugin was refused, and the reason', async () => {
+  it('has an entry for each refused write of a plugin, with the reason', async () => {
     await start();
     const client = server.api.createPluginClient('shop', permits);
     const namespace = 'default';
@@ -135,7 +135,7 @@ describe('the audit log of clients in the process of the server', () => {
     expect(remove?.responseStatus).to.include({ code: 404, reason: 'NotFound' });
   });
 
-  it('has the writes of the program that runs the server', async () => {
+  it('has entries of the writes of the program that runs the server', async () => {
     await start();
     await server.api.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
     const [create] = await entriesOf('system:apiserver', 1);
@@ -145,7 +145,7 @@ describe('the audit log of clients in the process of the server', () => {
     });
   });
 
-  it('has bodies as the policy requests, none of Secrets and external effects, and nothing that the policy leaves out', async () => {
+  it('has the bodies and entries that the policy requests, but no bodies of Secrets and external effects', async () => {
     await start({ rules: 'rules: [{level: None, users: [system:plugin:quiet]}, {level: RequestResponse}]' });
     const ann = { metadata: { name: 'ann' }, spec: { name: 'Ann' } };
     await server.api.createPluginClient('quiet').create(Person, ann);
@@ -168,7 +168,7 @@ describe('the audit log of clients in the process of the server', () => {
     expect(text).not.to.include('system:plugin:quiet');
   });
 
-  it('refuses a write whose entry cannot be written, where entries are required', async () => {
+  it('refuses a write when its entry cannot be written and entries are required', async () => {
     logFile = '/dev/full';
     await start({ required: true });
     const client = server.api.createPluginClient('shop');
@@ -180,7 +180,7 @@ describe('the audit log of clients in the process of the server', () => {
     expect((await client.list(Person)).items).to.have.length(0);
   });
 
-  it('has the entry of a required write before the write is made, with the same id', async () => {
+  it('has an entry before the write and one after it with the same id, when entries are required', async () => {
     await start({ required: true });
     await server.api.createPluginClient('shop').create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
     const found = await entriesOf('system:plugin:shop', 2);
@@ -188,7 +188,7 @@ describe('the audit log of clients in the process of the server', () => {
     expect(found[0]?.auditID).to.equal(found[1]?.auditID);
   });
 
-  it('has writes that controllers of the process make while the server drains', async () => {
+  it('has entries of writes that controllers in the process make while the server drains', async () => {
     await start();
     await server.api.drain();
     await server.api.createPluginClient('shop').create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });

@@ -63,7 +63,7 @@ describe('the audit log', () => {
       .map((line) => JSON.parse(line) as Entry);
   }
 
-  /** Returns the entries once the last one of them has arrived. */
+  /** Waits until there are `count` entries, and returns them. */
   function logged(count: number): Promise<readonly Entry[]> {
     return eventually(async () => {
       const found = await entries();
@@ -111,7 +111,7 @@ describe('the audit log', () => {
     expect(entry?.annotations).to.include({ 'authorization.k8s.io/decision': 'forbid' });
   });
 
-  it('has the requests of a user who impersonates a user whom the policy leaves out', async () => {
+  it('has entries of a user who impersonates another user, even if the policy excludes the other user', async () => {
     await start({ policyFile: await policy('rules: [{level: None, users: [quiet]}, {level: Metadata}]') });
     await server?.get(persons, { authorization, 'impersonate-user': 'quiet' });
     const [entry] = await logged(1);
@@ -119,7 +119,7 @@ describe('the audit log', () => {
     expect(entry?.impersonatedUser?.username).to.equal('quiet');
   });
 
-  it('has requests without a valid credential, and neither the credential nor a body', async () => {
+  it('has entries of requests without a valid credential, but neither the credential nor a body', async () => {
     await start();
     await server?.post(persons, person('ann'), { headers: { authorization: 'Bearer wrong-horse-battery-staple' } });
     const [entry] = await logged(1);
@@ -128,7 +128,7 @@ describe('the audit log', () => {
     expect(await readFile(logFile, 'utf8')).to.not.include('wrong-horse');
   });
 
-  it('has bodies where the policy wants them: the first rule that matches decides', async () => {
+  it('has bodies when the first matching rule of the policy requests them', async () => {
     const policyFile = await policy(`
 omitStages: [RequestReceived]
 rules:
@@ -152,7 +152,7 @@ rules:
     expect(found[0]?.responseObject?.metadata).to.include({ name: 'ann' }).and.not.have.property('managedFields');
   });
 
-  it('never has the bodies of tokens, whatever the policy', async () => {
+  it('never has the bodies of requests about tokens, even if the policy requests bodies', async () => {
     const policyFile = await policy('rules: [{ level: RequestResponse }]\n');
     await start({ policyFile });
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
@@ -167,7 +167,7 @@ rules:
     expect(text).to.not.include(token).and.not.include('c2VjcmV0');
   });
 
-  it('has the beginning and the end of a watch', async () => {
+  it('has entries of the start and the end of a watch', async () => {
     await start();
     const watch = await server?.watch(`${persons}?watch=true`, { authorization });
     await logged(1);
@@ -179,7 +179,7 @@ rules:
     ]);
   });
 
-  it('refuses to start with a policy that has a mistake, and names its line', async () => {
+  it('refuses to start with an invalid policy, and names the line of the mistake', async () => {
     const policyFile = await policy('rules:\n  - level: Metadata\n    user: [ann]\n');
     const problem = await start({ policyFile }).then(
       () => '',
@@ -188,8 +188,8 @@ rules:
     expect(problem).to.include(`${policyFile}:5: rules[0].user: is not known here`);
   });
 
-  it('refuses a write whose entry cannot be written, where entries are required', async () => {
-    // A device that is always full.
+  it('refuses a write when its entry cannot be written and entries are required', async () => {
+    // Writes to this device fail, because it is always full.
     logFile = '/dev/full';
     await start({ required: true });
     const headers = { authorization };
@@ -201,7 +201,7 @@ rules:
     expect((await server?.get('/metrics', headers))?.text).to.match(/apiserver_audit_requests_rejected_total 1\n/);
   });
 
-  it('allows writes where entries are not required, and counts lost entries', async () => {
+  it('allows a write when its entry cannot be written and entries are not required, and counts lost entries', async () => {
     logFile = '/dev/full';
     await start();
     const headers = { authorization };
@@ -212,7 +212,7 @@ rules:
     });
   });
 
-  it('has an entry of a required write before the write is made', async () => {
+  it('has an entry before the write and one after it, when entries are required', async () => {
     await start({ required: true });
     await server?.post(persons, person('ann'), { headers: { authorization } });
     const found = await logged(2);
@@ -233,8 +233,9 @@ rules:
     }
   });
 
-  it('has logins and logouts: who tried, from where, with which code, and never a password [slow]', async () => {
-    // The clock stands still, because checking five wrong passwords may take longer than the delay of the sixth login.
+  it('has logins and logouts with user, address and status code, but never a password [slow]', async () => {
+    // The clock does not advance: with a real clock, checking five passwords may take longer than the delay of the
+    // sixth login.
     const clock = new FakeClock();
     await start({}, { clock });
     const headers = { authorization };
@@ -273,7 +274,7 @@ rules:
     for (const secret of [password, 'guessed', cookie.split('=')[1] ?? '']) expect(text).not.to.include(secret);
   });
 
-  it('has failed logins, whatever name they claim, unless the policy leaves out all users', async () => {
+  it('has failed logins, even with the name of a user whom the policy excludes', async () => {
     const policyFile = await policy('rules:\n- level: None\n  users: [ada]\n- level: RequestResponse\n');
     await start({ policyFile });
     const body = JSON.stringify({ user: 'ada', password: 'guessed' });

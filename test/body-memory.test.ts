@@ -9,12 +9,12 @@ import { TestServer } from './support/servers/test-server.ts';
 
 const MiB = 1024 * 1024;
 
-/** This many bodies of 3 MiB exceed the memory of all bodies. */
+/** The number of bodies of 3 MiB that together exceed the memory limit of all bodies. */
 const tooMany = 22;
 
 const endpoint = '/apis/api.example.com/v1/bodies';
 
-describe('bodies of requests under way', () => {
+describe('bodies of requests in progress', () => {
   let server: TestServer;
   let sockets: Socket[];
 
@@ -45,7 +45,7 @@ describe('bodies of requests under way', () => {
     await eventually(async () => (await inFlight()) === 0);
   });
 
-  /** Each client address has its own share. */
+  /** Opens a request from one of three client addresses, because a single address may use only half of the memory. */
   function open(path: string, headers: string, body: string | Buffer = ''): Socket {
     return openFrom(`10.0.0.${sockets.length % 3}`, path, headers, body);
   }
@@ -68,7 +68,7 @@ describe('bodies of requests under way', () => {
     return person(name, { tags: ['x'.repeat(1_200_000)] });
   }
 
-  /** Other large bodies are refused until the connections are gone; small ones never are. */
+  /** Expects that large bodies are refused until the connections are closed, and that small bodies are accepted. */
   async function expectFull(): Promise<void> {
     const refused = await server.post(persons, large('late'));
     expectRefusal(refused, { reason: 'ServiceUnavailable', message: 'too much memory' });
@@ -86,13 +86,13 @@ describe('bodies of requests under way', () => {
   }
 
   for (const path of [persons, endpoint])
-    it(`share a limit by their Content-Length: beyond it, requests get 503 with Retry-After (${path})`, async () => {
+    it(`share a memory limit by their Content-Length: beyond it, requests get 503 with Retry-After (${path})`, async () => {
       for (let index = 0; index < tooMany; index += 1) open(path, `Content-Length: ${3 * MiB}`);
       await eventually(async () => (await inFlight()) === tooMany - 1);
       await expectFull();
     });
 
-  it('of one client address take at most half of the limit', async () => {
+  it('of one client address use at most half of the memory limit', async () => {
     const refused: string[] = [];
     const address = '10.0.0.1';
     for (let index = 0; index < tooMany; index += 1) {
@@ -113,10 +113,10 @@ describe('bodies of requests under way', () => {
   });
 
   for (const [what, path] of [
-    ['where no length is known', persons],
-    ['where they are read line by line', '/apis/api.example.com/v1/lines'],
+    ['when they have no Content-Length', persons],
+    ['when they are read line by line', '/apis/api.example.com/v1/lines'],
   ] as const)
-    it(`count as they grow ${what}`, async () => {
+    it(`count with the bytes received so far ${what}`, async () => {
       const refused: string[] = [];
       const chunk = `${(2.5 * MiB).toString(16)}\r\n${' '.repeat(2.5 * MiB)}\r\n`;
       for (let index = 0; index < 2 * tooMany; index += 1)
@@ -126,14 +126,14 @@ describe('bodies of requests under way', () => {
       await expectFreed();
     });
 
-  it('in chunks of one byte need no more memory than their bytes [slow]', async () => {
+  it('in chunks of one byte use no more memory than other bodies [slow]', async () => {
     const body = JSON.stringify(person('bytewise')).padEnd(100_000);
     const chunks = body.replaceAll(/./g, '1\r\n$&\r\n');
     const request = `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`;
     expect(await server.raw(`${request}${chunks}0\r\n\r\n`)).to.match(/^HTTP\/1\.1 201 /);
   });
 
-  it('are counted while they are inflated, and not afterwards [slow]', async () => {
+  it('count during decompression, and no longer afterwards [slow]', async () => {
     const body = gzipSync(JSON.stringify(large('inflated')));
     for (let index = 0; index < 3 * tooMany; index += 1) {
       const answer = await server.post(endpoint, body, { headers: { 'content-encoding': 'gzip' } });
@@ -141,7 +141,7 @@ describe('bodies of requests under way', () => {
     }
   });
 
-  it('are released when they have a response, are refused or cut off [slow]', async () => {
+  it('no longer count after the response, a refusal or a closed connection [slow]', async () => {
     const bodies = [JSON.stringify(person('ok')).padEnd(3 * MiB), '{'.padEnd(3 * MiB), ' '.repeat(3 * MiB + 1)];
     for (let index = 0; index < tooMany; index += 1)
       expect((await server.post(persons, bodies[index % 3])).status).to.be.oneOf([201, 409, 400, 413]);
@@ -154,7 +154,7 @@ describe('bodies of requests under way', () => {
     expect((await server.post(persons, large('after'))).status).to.equal(201);
   });
 
-  it('that are refused get a response even when the client asks to close the connection', async () => {
+  it('that are refused get a response, even when the client sends Connection: close', async () => {
     for (let index = 0; index < tooMany; index += 1) open(persons, `Content-Length: ${3 * MiB}`);
     await eventually(async () => (await inFlight()) === tooMany - 1);
     const headers = `Host: localhost\r\nConnection: close\r\nContent-Length: ${2 * MiB}`;

@@ -11,11 +11,11 @@ import type { PagePlan } from './book/steps.ts';
 import { skipWithoutKubectl } from './support/commands/kubectl.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** Paths below docs/. The API reports are generated, and are not pages of the book. */
+/** The paths of pages below docs/. The API reports are generated, and are not pages of the book. */
 const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter(
   (path) => path.endsWith('.md') && !path.startsWith('api/'),
 );
-/** `BOOK_PAGES=operating` runs the pages whose path matches this pattern. */
+/** Selects the pages to run: `BOOK_PAGES=operating` runs only pages whose path matches this pattern. */
 const chosen = new RegExp(process.env['BOOK_PAGES'] ?? '');
 const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${path}`)].map((path) => {
   const text = readFileSync(join(root, path), 'utf8');
@@ -24,11 +24,11 @@ const pages = ['README.md', 'CONTRIBUTING.md', ...docs.map((path) => `docs/${pat
 const withFences = pages.filter(({ hasFences, path }) => hasFences && chosen.test(path));
 
 describe('The book, run page by page [slow] [spec experience-book]', () => {
-  /** The problems of each page. */
+  /** The problems of each page, by its name. */
   const faults = new Map<string, readonly string[]>();
   let book: BookFolder;
 
-  // Pages wait for processes most of the time, so two are under way at once.
+  // Pages wait for processes most of the time, so two pages run at once.
   before(async () => {
     book = await BookFolder.make();
     for (const { name, plan } of withFences) await book.addPage(name, plan);
@@ -71,18 +71,21 @@ describe('The book, run page by page [slow] [spec experience-book]', () => {
 });
 
 describe('The book', () => {
-  it('has no broken link', () => {
+  it('has no broken links', () => {
     const broken = pages.flatMap(({ path }) => brokenLinks(join(root, path)).map((target) => `${path}: ${target}`));
     expect(broken).to.deep.equal([]);
   });
 
-  it('has each of its pages in its table of contents', () => {
+  it('lists each of its pages in a table of contents', () => {
     const missing = docs.filter((path) => path !== 'README.md' && !isListed(path));
     expect(missing).to.deep.equal([]);
   });
 });
 
-/** The README.md of a page's folder lists it; docs/README.md lists the README.md of each folder. */
+/**
+ * Returns true when a page is in the table of contents: the README.md of its folder lists it, and docs/README.md lists
+ * the README.md of each folder.
+ */
 function isListed(path: string): boolean {
   const folder = basename(path) === 'README.md' ? dirname(dirname(path)) : dirname(path);
   const contents = readFileSync(join(root, 'docs', folder, 'README.md'), 'utf8');

@@ -24,7 +24,7 @@ describe('the built-in kinds', () => {
 
   after(() => server.stop());
 
-  it('are there from the start, with schemas for explain', async () => {
+  it('are served from the start, with schemas for kubectl explain', async () => {
     const { body } = await server.get('/openapi/v3/api/v1');
     const kinds = Object.values(body.components.schemas as Record<string, Record<string, readonly { kind: string }[]>>)
       .flatMap((schema) => schema['x-kubernetes-group-version-kind'] ?? [])
@@ -36,7 +36,7 @@ describe('the built-in kinds', () => {
     );
   });
 
-  it('an APIService shows each version that is served, and cannot be written [compat discovery] [spec operators-apiservices]', async () => {
+  it('have an APIService for each served version, which cannot be written [compat discovery] [spec operators-apiservices]', async () => {
     const path = '/apis/apiregistration.k8s.io/v1/apiservices';
     const { body } = await server.get(path);
     const names = body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
@@ -49,7 +49,7 @@ describe('the built-in kinds', () => {
     expectRefusal(await server.get(`${path}?watch=true`), { reason: 'MethodNotAllowed' });
   });
 
-  it('services can be read, are always an empty list, and cannot be written', async () => {
+  it('include services, which are always an empty list, and cannot be written', async () => {
     const services = '/api/v1/namespaces/kube-system/services';
     expect((await server.get(`${services}?labelSelector=kubernetes.io/cluster-service%3Dtrue`)).body.items).to.be.empty;
     expectRefusal(await server.get(`${services}/a`), { reason: 'NotFound' });
@@ -66,7 +66,7 @@ describe('the built-in kinds', () => {
     expect(Object.keys(paths[services.replace('kube-system', '{namespace}')])).to.deep.equal(['parameters', 'get']);
   });
 
-  it('events are found by what they are about, absent fields by the empty text [compat events]', async () => {
+  it('include events, which field selectors find by the object that they are about; an empty value selects absent fields [compat events]', async () => {
     await server.create(events, newEvent('ann.1'));
     await server.create(events, newEvent('bob.1', { involvedObject: { name: 'bob', namespace: 'default' } }));
     const select = async (selector: string): Promise<readonly string[]> => {
@@ -82,7 +82,7 @@ describe('the built-in kinds', () => {
     expect(await select('involvedObject.kind=Machine')).to.deep.equal([]);
   });
 
-  it('events appear in tables as Kubernetes shows them [compat events] [spec operators-columns]', async () => {
+  it('show events in tables as Kubernetes does [compat events] [spec operators-columns]', async () => {
     const times = { firstTimestamp: '2025-12-31T23:00:00Z', lastTimestamp: '2025-12-31T23:58:00Z' };
     await server.create(
       events,
@@ -145,7 +145,7 @@ describe('the built-in kinds', () => {
     ]);
   });
 
-  it('leases have one holder: a late candidate gets 409, as the leader election of clients expects [compat leases]', async () => {
+  it('allow one holder of a Lease: a later candidate gets 409, as the leader election of clients expects [compat leases]', async () => {
     const renewTime = '2026-01-01T00:00:00.000000Z';
     const lease = (holder: string, metadata: object): object => ({
       apiVersion: 'coordination.k8s.io/v1',

@@ -62,7 +62,7 @@ describe('client certificates', () => {
     return answerOf(response);
   }
 
-  it('that the authority of the server has issued name a user and groups', async () => {
+  it("name a user and groups, if the server's own authority has issued them", async () => {
     const answer = await ask(await issue('ann', ['system:masters', 'staff']));
     expect(answer.status, answer.text).to.equal(201);
     expect(answer.body.status.userInfo).to.deep.equal({
@@ -88,7 +88,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('take precedence over a token, and a token counts without a certificate', async () => {
+  it('take precedence over a token; without a certificate, the token is used', async () => {
     const bearer = { authorization: `Bearer ${admin}` };
     const { body } = await ask(await issue('ann', ['system:masters']), bearer);
     expect(body.status.userInfo.username).to.equal('ann');
@@ -96,7 +96,7 @@ describe('client certificates', () => {
     expect((await ask({})).status).to.equal(401);
   });
 
-  it('that cannot be verified are ignored: 401, unless there is a token', async () => {
+  it('that cannot be verified are ignored: the request gets 401, unless it has a token', async () => {
     const other = join(folder, 'other');
     await (await startApiServer({ database: 'memory:', port: 0, tls: { directory: other } })).stop();
     const expired = (): Promise<Pair> => {
@@ -127,7 +127,7 @@ describe('client certificates', () => {
     }
   });
 
-  it('are recognized again when a client resumes its session', async () => {
+  it('identify the user again when a client resumes its TLS session', async () => {
     const pair = await issue('ann', ['system:masters']);
     let session: Buffer | undefined;
     const visit = async (): Promise<{ readonly reused: boolean; readonly text: string }> => {
@@ -152,7 +152,7 @@ describe('client certificates', () => {
     for (const { text } of [first, second]) expect(text).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('of another authority are accepted when --client-ca names it, and then no others', async () => {
+  it('are accepted only from the authority that --client-ca names', async () => {
     const other = join(folder, 'clients');
     await (await startApiServer({ database: 'memory:', port: 0, tls: { directory: other } })).stop();
     const options = { token: admin, tls: { directory }, clientCa: join(other, 'ca.crt') };
@@ -163,7 +163,7 @@ describe('client certificates', () => {
     await second.stop();
   });
 
-  it('need TLS, and a certificate of an authority', async () => {
+  it('need TLS, and a CA certificate in the file of clientCa', async () => {
     const failure = (options: object): Promise<string> =>
       startApiServer({ database: 'memory:', port: 0, ...options }).then(
         async (started) => started.stop().then(() => 'none'),
@@ -179,7 +179,7 @@ describe('client certificates', () => {
     expect(await failure({ tls: { directory }, clientCa: file })).to.include(`${file}: holds no certificate in PEM`);
   });
 
-  it('are issued by a command, which writes both files for their owner alone', async () => {
+  it('are issued by a command, which writes certificate and key readable only by their owner', async () => {
     const [cert, key] = [join(folder, 'ada.crt'), join(folder, 'ada.key')];
     const args = ['certificate', '--user', 'ada', '--group', 'a', '--group', 'b', '--tls-dir', directory];
     const files = ['--cert-output', cert, '--key-output', key];
@@ -211,7 +211,7 @@ describe('client certificates', () => {
     await chmod(join(directory, 'authority.pem'), 0o600);
   });
 
-  it('are read from a kubeconfig, and used by clients and commands', async () => {
+  it('in a kubeconfig are used by clients and commands', async () => {
     const output = join(folder, 'ada.kubeconfig');
     const args = [
       'kubeconfig',
@@ -246,7 +246,7 @@ describe('client certificates', () => {
     expect(() => createClient(url, { ...access, key: 'none' })).to.throw('key: holds no private key in PEM');
   });
 
-  it('are written into kubeconfigs, and so are tokens of service accounts', async () => {
+  it('are written into kubeconfigs by a command, as are tokens of service accounts', async () => {
     const environment = { HOMEOSTAT_TOKEN: admin };
     const access = ['kubeconfig', '--tls-dir', directory, '--server', server.api.url];
     const userOf = (text: string): Record<string, string> =>

@@ -3,7 +3,7 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { createClient } from '@homeostat/controller-runtime';
 import { createFaultInjectingFetch } from '@homeostat/controller-runtime/testing';
 
-// The contracts are part of the package but not of its public entries, so they are imported by their compiled paths.
+// The contract tests are in the package, but not among its exports, so they are imported by their compiled paths.
 type ClientContract = typeof import('../controller-runtime/client/client.contract.ts');
 type PreconditionsContract = typeof import('../controller-runtime/client/client-preconditions.contract.ts');
 type InformerContract = typeof import('../controller-runtime/cache/informer.contract.ts');
@@ -36,7 +36,7 @@ const overHttp: Open = async (models) => {
   const faults = createFaultInjectingFetch();
   return {
     ...kinds,
-    // The shortest of all jittered delays.
+    // With this random value, all delays with jitter are as short as possible.
     client: createClient(server.url, { fetch: faults.fetch, random: () => 0 }),
     interrupt: () => void faults.cutAll(),
     close: () => server.stop(),

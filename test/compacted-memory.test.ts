@@ -5,7 +5,7 @@ import { TestServer } from './support/servers/test-server.ts';
 
 const count = 300;
 
-/** A note of 4 KB that differs by object and by round. */
+/** Returns a note of 4 KB that is different for each object and each round. */
 function noteOf(number: number, round: number): string {
   return `${number} ${round} `.repeat(4096).slice(0, 4096);
 }
@@ -19,9 +19,9 @@ function person(number: number, round: number): Person {
   });
 }
 
-describe('memory that is compacted', () => {
-  it('has the last state of each object', async () => {
-    // History is short, so the server compacts memory many times.
+describe('compacted memory', () => {
+  it('has the last state of each object after many rounds of writes', async () => {
+    // The history is short, so that the server compacts its memory many times.
     const server = await TestServer.start({ retention: { minAgeMs: 0, minChanges: 0, maxBytes: 512 * 1024 } });
     const { client } = server.api;
     const numbers = Array.from({ length: count }, (_, number) => number);

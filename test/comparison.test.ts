@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const root = new URL('../../', import.meta.url);
 const examples = ['06-memcached', '07-web-page', '08-composition', '09-volume-claim', '10-cron-job'] as const;
 
-/** Lines with code: neither empty nor comments alone. */
+/** Returns the number of lines with code, without empty lines and lines that have only a comment. */
 function linesOfCode(text: string): number {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter((line) => line !== '' && !/^(\/\/|\/\*|\*)/.test(line)).length;
@@ -32,7 +32,7 @@ async function countsOf(example: string): Promise<string> {
 
 describe('docs/comparison.md', () => {
   for (const example of examples) {
-    it(`has the numbers of ${example}`, async () => {
+    it(`has the right numbers of lines and files for ${example}`, async () => {
       const page = await readFile(fileURLToPath(new URL('docs/comparison.md', root)), 'utf8');
       const row = page.split('\n').find((line) => line.startsWith(`| [${example}]`)) ?? '';
       const cells = row.split('|').map((cell) => cell.trim());

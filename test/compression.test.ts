@@ -17,7 +17,7 @@ describe('compression [compat compression]', () => {
   const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
   before(async () => {
-    // Ages in tables are the same in each response.
+    // With a fake clock, ages in tables are equal in all responses.
     server = await TestServer.start({ clock: new FakeClock(Date.now()) });
     const note = 'n'.repeat(20_000);
     for (let i = 0; i < 10; i += 1) await server.create(persons, person(`p${i}`, {}, { annotations: { note } }));
@@ -45,7 +45,7 @@ describe('compression [compat compression]', () => {
     ['a list in YAML', persons, { accept: 'application/yaml' }],
     ['a table', `${persons}?includeObject=Object`, { accept: table }],
   ] as const) {
-    it(`of ${what} from 128 KiB on is gzip for clients that accept it, and plain for all others`, async () => {
+    it(`compresses ${what} of 128 KiB or more with gzip for clients that accept it, and for no others`, async () => {
       const plain = await ask(path, headers);
       const small = await ask(path, { ...headers, ...gzip });
       expect(plain.bytes.length).to.be.above(128 * 1024);
@@ -73,13 +73,13 @@ describe('compression [compat compression]', () => {
     }
   });
 
-  it('does not compress watches, however much they send', async () => {
+  it('does not compress watches, even when they send more than 128 KiB', async () => {
     const watch = await server.watch(`${persons}?watch=true`, gzip);
     await watch.count(10);
     expect(watch.headers).not.to.have.property('content-encoding');
   });
 
-  it('responds with 304 to the ETag of a compressed response, so that clients can keep it', async () => {
+  it('responds with 304 to the ETag of a compressed response', async () => {
     const path = '/docs/swagger-ui-bundle.js';
     const { headers } = await ask(path, gzip);
     expect(headers['content-encoding']).to.equal('gzip');

@@ -34,7 +34,7 @@ const Badge = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { text } } } } as const,
 });
 
-/** The part of a Lease that these tests need. */
+/** A model of the fields of a Lease that these tests need. */
 const Lease = defineModel({
   gvk: 'coordination.k8s.io/v1/Lease',
   plural: 'leases',
@@ -42,7 +42,7 @@ const Lease = defineModel({
   schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
 });
 
-/** Each line as `<level> <message>: <error>`. */
+/** Returns a logger that adds each line to `lines` as `<level> <message>: <error>`. */
 function recordingLogger(lines: string[]): Logger {
   const at = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) =>
     void lines.push(`${level} ${message}: ${fields['err'] instanceof Error ? String(fields['err']) : ''}`);
@@ -83,7 +83,10 @@ for (const way of ['in process', 'over HTTP']) {
       await server.stop();
     });
 
-    /** Deletes an object, and creates another one of the same name: with the same fields, unless a spec is given. */
+    /**
+     * Deletes an object, and creates another one with the same name. The new one has the same fields, or the given
+     * spec.
+     */
     const replace = async (model: Model, name: string, spec?: object): Promise<void> => {
       const former = await server.client.get(model, name);
       await server.client.delete(model, name);
@@ -94,7 +97,7 @@ for (const way of ['in process', 'over HTTP']) {
       await server.client.create(model, { ...fields, metadata: { name, ownerReferences } });
     };
 
-    it('never writes its status to a new object of the same name: the write is a conflict, logs no error and uses no retry', async () => {
+    it('never writes its status to a new object of the same name: the write is a conflict, which is not logged as an error and does not count as a retry', async () => {
       const outcomes: unknown[] = [];
       run(
         controller(Person, {
@@ -115,7 +118,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('finds a new object with the name of a former dependent, or of an object that it finalizes, without an error', async () => {
+    it('handles a new object with the name of a former dependent or of an object that it finalizes without an error', async () => {
       let runs = 0;
       run(
         controller(Person, {
@@ -144,7 +147,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('loses no event when a mapping fails once, and starts even if another one never returns', async () => {
+    it('loses no event when a mapping fails once, and starts even if another mapping never returns', async () => {
       let calls = 0;
       const runs: string[] = [];
       run(
@@ -168,7 +171,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines[0]).to.contain('mapping an event to keys failed; it is tried again: ApiError: in a moment');
     });
 
-    it('has a cache for each version of a kind: mappings and ensure get their own', async () => {
+    it('has a cache for each version of a kind: mappings and ensure get objects in their own version', async () => {
       server.schemeManager.register(gadget);
       await server.whenReady(gadget);
       const mapped: unknown[] = [];
@@ -207,7 +210,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('gets an error from the compiler, and at run time, when it writes the status of a model that has none', async () => {
+    it('gets an error from the compiler, and another at run time, when it writes the status of a model without status', async () => {
       run(
         controller(Badge, {
           async reconcile({ status }) {
@@ -224,7 +227,7 @@ for (const way of ['in process', 'over HTTP']) {
 }
 
 describe('A runnable that needs leadership', () => {
-  it('is given a client whose writes are refused once another leads', async () => {
+  it('gets a client whose writes are refused once another process leads', async () => {
     const server = await startApiServer({ database: 'memory:', port: 0 });
     server.schemeManager.register(Person);
     await server.whenReady(Person);

@@ -13,7 +13,8 @@ const failureOf = async (options: ConvergenceOptions): Promise<ConvergenceError>
 };
 
 /**
- * The scenario of docs/testing.md: users wait once, and then change an object again before the controllers could react.
+ * The scenario of docs/testing.md: it waits once for the controllers, and then changes an object again before they can
+ * react.
  */
 const comeAndGo = async ({ client, settle }: ScenarioContext): Promise<void> => {
   const rename = (name: string) => client.patch(Guest, 'ada', { type: 'merge', patch: { spec: { name } } });
@@ -29,8 +30,8 @@ const arrive = async ({ client }: Pick<ScenarioContext, 'client'>): Promise<void
   await client.create(Guest, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
 };
 
-describe('checkConvergence, without drawn faults [slow]', () => {
-  it('finds nothing in a controller without mistakes', async () => {
+describe('checkConvergence, without random faults [slow]', () => {
+  it('finds no difference for a controller without mistakes', async () => {
     const { runs, faults } = await check({ controllers: [host], scenario: comeAndGo });
     expect(faults).to.equal(runs - 1);
   });
@@ -42,7 +43,7 @@ describe('checkConvergence, without drawn faults [slow]', () => {
     });
   }
 
-  it('names the write that a missing await left under way', async () => {
+  it('names the write that still ran at the end of a run because of a missing await', async () => {
     const planted = bugs['a missing await at the last write'];
     const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
     expect(error.message).to.equal(
@@ -51,7 +52,7 @@ describe('checkConvergence, without drawn faults [slow]', () => {
     );
   });
 
-  it('names the request that a run made after its end, when the missing await is at a read', async () => {
+  it('names the request that a run sent after its end because of a missing await at a read', async () => {
     const planted = bugs['a missing await at a read that a write follows'];
     const error = await failureOf({ controllers: [planted], scenario: comeAndGo });
     expect(error.message).to.equal(
@@ -59,7 +60,7 @@ describe('checkConvergence, without drawn faults [slow]', () => {
     );
   });
 
-  it('does not report writes that a failed run leaves behind as forgotten', async () => {
+  it('does not report a missing await for writes that still run when a run has failed', async () => {
     const both = controller(Guest, {
       async reconcile({ object, client, status }) {
         const { name } = object.metadata;
@@ -85,11 +86,11 @@ describe('checkConvergence, for controllers that fail permanently even without f
     expect(error.message).to.match(
       /^the run without faults ended with permanent failures\nstill failing:\n {2}guest "ada", \d+ failures: no cards left$/,
     );
-    // The cause is the thrown error with its stack, which test runners print.
+    // The cause is the thrown error, because test runners print its stack.
     expect(error.cause).to.have.property('message', 'no cards left');
   });
 
-  it('rejects even if the object is deleted later, which hides the failure', async () => {
+  it('rejects even if a later deletion of the object hides the failure', async () => {
     const error = await failureOf({
       controllers: [failing(() => new Error('no cards left'))],
       async scenario({ client, settle }) {
@@ -103,7 +104,7 @@ describe('checkConvergence, for controllers that fail permanently even without f
     );
   });
 
-  it('accepts a failure that a user repairs [slow]', async () => {
+  it('accepts a failure that ends when a user changes the object [slow]', async () => {
     const picky = controller(Guest, {
       async reconcile({ object, status }) {
         if (object.spec.name === '') throw terminal('no name');
@@ -122,12 +123,12 @@ describe('checkConvergence, for controllers that fail permanently even without f
     });
   });
 
-  it('refuses an error that is not tried again', async () => {
+  it('refuses a terminal error, after which the run is not repeated', async () => {
     const error = await failureOf({ controllers: [failing(() => terminal('no such guest'))], scenario: arrive });
     expect(error.message).to.match(/\n {2}guest "ada", 1 failure: no such guest$/);
   });
 
-  it('refuses a mapping that fails, and a source', async () => {
+  it('refuses a mapping or a source that fails', async () => {
     const [watches, sources] = [
       [on(Card, () => Promise.reject(new Error('no such guest')))],
       [poll('doorbell', '10s', () => Promise.reject(new Error('no doorbell')))],
@@ -174,7 +175,7 @@ describe('checkConvergence, for controllers that fail permanently even without f
   });
 });
 
-describe('checkConvergence, of requests that no run makes', () => {
+describe('checkConvergence, for requests outside of runs', () => {
   const cardOf = controller(Guest, {
     async reconcile({ object, client, status }) {
       const card = await client.get(Card, object.metadata.name).catch(undefinedIfAbsent);
@@ -190,7 +191,7 @@ describe('checkConvergence, of requests that no run makes', () => {
     await context.clock.advance(600_000);
   };
 
-  it('refuses those of mappings [slow]', async () => {
+  it('injects faults into requests of mappings [slow]', async () => {
     const careless = controller(Guest, {
       watches: [
         on(Card, async ({ metadata }, { client }) => {
@@ -207,7 +208,7 @@ describe('checkConvergence, of requests that no run makes', () => {
     ]);
   });
 
-  it('waits until a mapping that failed has been called again [slow]', async () => {
+  it('waits until a failed mapping has been called again [slow]', async () => {
     const careful = controller(Guest, {
       watches: [
         on(Card, async ({ metadata }, { client }) => {
@@ -220,7 +221,7 @@ describe('checkConvergence, of requests that no run makes', () => {
     await check({ controllers: [careful], scenario: cardComesLater });
   });
 
-  it('refuses those of sources, and waits until the source has begun again [slow]', async () => {
+  it('injects faults into requests of sources, and waits until a failed source has started again [slow]', async () => {
     const polling = (isCareless: boolean) =>
       controller(Guest, {
         sources: [
@@ -237,7 +238,7 @@ describe('checkConvergence, of requests that no run makes', () => {
     expect(error.faults.join()).to.match(/^no connection at read \d+, list Card$/);
   });
 
-  it('gives faults to those of runnables, their writes included [slow]', async () => {
+  it('injects faults into requests of runnables, including their writes [slow]', async () => {
     const invitations =
       (isCareful: boolean) =>
       ({ client, clock }: RunnableParts) => [
@@ -263,8 +264,8 @@ describe('checkConvergence, of requests that no run makes', () => {
   });
 });
 
-describe('checkConvergence, of state that runs share', () => {
-  /** A register outside of the API: it numbers guests in the order of their first arrival. */
+describe('checkConvergence, for state that runs share outside of the API', () => {
+  /** State outside of the API: the numbers of guests, in the order of their first arrival. */
   const numbers = new Map<string, number>();
   const registering = controller(Guest, {
     concurrency: 1,
@@ -275,7 +276,7 @@ describe('checkConvergence, of state that runs share', () => {
     },
   });
 
-  it('resets it before each run by a hook [slow]', async () => {
+  it('calls a hook before each run, which can reset the state [slow]', async () => {
     let resets = 0;
     const beforeRun: ConvergenceOptions['beforeRun'] = async ({ clock }) => {
       expect(clock.monotonicMs()).to.equal(0);
@@ -287,7 +288,7 @@ describe('checkConvergence, of state that runs share', () => {
     expect(resets).to.equal(runs);
   });
 
-  it('reports a difference that needs no fault', async () => {
+  it('reports a difference between two runs without faults', async () => {
     numbers.clear();
     let coming = 0;
     const scenario = async ({ client }: ScenarioContext) => {
@@ -320,8 +321,8 @@ describe('the report of checkConvergence', () => {
     await check({ controllers, scenario: comeAndGo, seeds: 3 });
   });
 
-  it('names only the faults that the failure needs, each as simple as it may be [slow]', async () => {
-    // Each of these seeds draws two or three faults, with late failures and caches that lag.
+  it('names only the faults that are needed for the failure, each in its simplest form [slow]', async () => {
+    // Each of these seeds gives two or three faults, with late failures and stale caches.
     for (const seed of [5, 34, 37]) {
       const { faults } = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: [seed] });
       expect(faults, `seed ${seed}`).to.have.length(1);
@@ -329,7 +330,7 @@ describe('the report of checkConvergence', () => {
     }
   });
 
-  it('names the seed, which repeats the same run [slow]', async () => {
+  it('names the seed that repeats the run [slow]', async () => {
     const error = await failureOf({ ...greetsTheYoung(), scenario: comeAndGo, seeds: 40 });
     const { seed = NaN, faults } = error;
     expect(error.message.split('\n')).to.include.members([
@@ -344,7 +345,10 @@ describe('the report of checkConvergence', () => {
   });
 });
 
-/** Greets no guest older than 15 s: a mistake that only shows after a pause without work. */
+/**
+ * Returns a controller that does not greet guests older than 15 s. This mistake appears only after a pause without
+ * work.
+ */
 function greetsTheYoung(): Pick<ConvergenceOptions, 'controllers' | 'beforeRun'> {
   let now = (): number => 0;
   return {

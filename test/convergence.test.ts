@@ -44,7 +44,7 @@ const awayAndBack = async ({ client, settle }: ScenarioContext): Promise<void> =
 };
 
 describe('checkConvergence', () => {
-  it('finds what a crash between two writes leaves half done [slow]', async () => {
+  it('finds a controller that does not complete its work after a crash between two writes [slow]', async () => {
     const error = await failureOf({ controllers: [halfDone], scenario: comeAndGo });
     expect(error.faults).to.deep.equal(['crash after write 1, create Badge ada']);
     expect(error.differences).to.deep.equal([
@@ -53,27 +53,28 @@ describe('checkConvergence', () => {
     await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: 40 });
   });
 
-  it('finds writes that are based on an old state [slow]', async () => {
+  it('finds a controller that writes on the basis of an old state [slow]', async () => {
     const error = await failureOf({ controllers: [trustsItsCache], scenario: awayAndBack });
     expect(error.faults.join()).to.match(/caches \d changes behind/);
     expect(error.differences.map(({ object, path }) => `${object} ${path}`)).to.include('Badge ada spec.engraving');
     await check({ controllers: [asksFirst], scenario: awayAndBack, seeds: 40 });
   });
 
-  it('finds the changes that a replica missed while it was away [slow]', async () => {
+  it('finds a controller that misses changes while its process does not run [slow]', async () => {
     const error = await failureOf({ controllers: [waitsToBeTold], scenario: comeAndGo });
     expect(error.faults.join()).to.match(/crash|another leader/);
     expect(error.message).to.include('Badge bob: should not exist');
     await check({ controllers: [saysWhose], scenario: comeAndGo, seeds: 40 });
   });
 
-  it('injects each fault at each write, except a conflict at a create, and refuses each read, for any seeds [slow]', async () => {
-    // Two creates, each with a crash before it, three after it, a lost response and a refusal; and two reads.
+  it('injects each fault at each write (but no conflict at a create), and refuses each read, even without seeds [slow]', async () => {
+    // There are two creates, and each has a crash before it, three crashes after it, a lost response and a refusal.
+    // Each of two reads has a refusal.
     const { runs, faults } = await check({ controllers: [wholeOrAgain], scenario: comeAndGo, seeds: [] });
     expect({ runs, faults }).to.deep.equal({ runs: 15, faults: 14 });
   });
 
-  it('refuses reconcilers that write nothing, since that would prove nothing', async () => {
+  it('refuses reconcilers that write nothing, because the check would prove nothing', async () => {
     const idle = controller(Person, { reconcile: () => {} });
     const error: unknown = await check({ controllers: [idle], scenario: comeAndGo }).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(TypeError).with.property('message').that.includes('wrote nothing');
@@ -93,7 +94,7 @@ describe('checkConvergence', () => {
     expect(error.message).to.match(/still failing:\n {2}person "ada", \d+ failures: once is enough/);
   });
 
-  it('fails with what the scenario throws', async () => {
+  it('fails with the error of the scenario', async () => {
     const scenario = async () => {
       throw new Error('no such scenario');
     };
@@ -118,7 +119,7 @@ describe('checkConvergence', () => {
       await check({ controllers: [wholeOrAgain], scenario: comeAndGo, invariants, seeds: 10 });
     });
 
-    it('are checked while the controllers meet faults, too [slow]', async () => {
+    it('are also checked in runs with faults [slow]', async () => {
       const invariants = {
         'an engraved person has a badge': async (client: Client) => {
           const { items } = await client.list(Person, { labelSelector: 'engraved=yes' });
@@ -159,14 +160,14 @@ describe('checkConvergence', () => {
       };
     };
 
-    it('treats points in time, revisions and uids as equal, and nothing else [slow]', async () => {
+    it('ignores differences in times, revisions and uids, but no others [slow]', async () => {
       const time = (process: number) => new Date(process * 1000).toISOString();
       await check({ controllers: stamped(time), scenario: comeAndGo, seeds: 5 });
       const error = await failureOf({ controllers: stamped(String), scenario: comeAndGo, seeds: 5 });
       expect(error.differences.map(({ path }) => path)).to.deep.equal(['spec.text']);
     });
 
-    it('leaves out what normalise removes [slow]', async () => {
+    it('ignores fields that normalise removes [slow]', async () => {
       const normalise: ConvergenceOptions['normalise'] = (object) => ({ ...object, spec: {} });
       await check({ controllers: stamped(String), scenario: comeAndGo, normalise, seeds: 5 });
     });
@@ -193,7 +194,7 @@ describe('checkConvergence', () => {
     });
   });
 
-  it('makes new controllers for each process when they are a function, so that a crash loses their memory [slow]', async () => {
+  it('makes new controllers for each process when `controllers` is a function, so that a crash clears their memory [slow]', async () => {
     const remembers = () => {
       const known = new Set<string>();
       return [
@@ -222,7 +223,7 @@ describe('checkConvergence', () => {
     expect(error.message).to.include('Badge bob: should not exist');
   });
 
-  it('gives controllers verbs that are methods of other verbs, such as condition.summary', async () => {
+  it('gives controllers methods of methods, such as condition.summary', async () => {
     const kinds = new Set<string>();
     const asks = controller(Person, {
       owns: [Badge],

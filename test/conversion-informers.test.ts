@@ -15,7 +15,7 @@ interface BetaWidget extends ApiObject {
   readonly spec: { readonly name: string };
 }
 
-describe('an informer in process, of a version that a webhook converts to', () => {
+describe('an in-process informer of a version to which a webhook converts', () => {
   let folder: string;
   let hooks: WebhookServer;
   let server: TestServer;
@@ -69,14 +69,14 @@ describe('an informer in process, of a version that a webhook converts to', () =
   const modelOf = (version: string): ModelDescriptor | undefined =>
     server.api.schemeManager.lookup({ group: 'shop.example.com', version, kind: 'Widget' })?.descriptor;
 
-  /** True when objects are stored in this version. */
+  /** True when the given version is the storage version. */
   const isStorage = (version: string): boolean => modelOf(version)?.versions !== undefined;
 
   const start = (): void => {
     running = informer.run(stop.signal);
   };
 
-  /** Waits until handlers have received these events, and no others. */
+  /** Waits until the handlers have received these events, and expects no others. */
   const hears = async (...events: readonly string[]): Promise<void> => {
     await eventually(() => seen.length >= events.length, { describe: () => seen.join(', ') });
     expect(seen.splice(0)).to.deep.equal(events);
@@ -102,7 +102,7 @@ describe('an informer in process, of a version that a webhook converts to', () =
     expect(informer.list().map(({ spec }) => spec.name)).to.deep.equal(['Bob Ray']);
   });
 
-  it('ends when it is stopped in the turn in which it starts', async () => {
+  it('ends when it is stopped in the same turn of the event loop in which it starts', async () => {
     start();
     stop.abort();
     await running;
@@ -119,7 +119,7 @@ describe('an informer in process, of a version that a webhook converts to', () =
     expect(informer.hasSynced()).to.equal(true);
   });
 
-  it('keeps its objects, and delivers none twice, when the stored version becomes its own or another one', async () => {
+  it('keeps its objects, and delivers none twice, when the storage version changes to its version or from it', async () => {
     start();
     await hears('+ Ann Lee');
     await server.patch(widgetDefinitionPath, convertedDefinition({ storage: 'v1beta1', clientConfig }));
@@ -149,7 +149,7 @@ describe('an informer in process, of a version that a webhook converts to', () =
     await eventually(() => isConverted() === true);
     await eventually(async () => (await server.patch(`${widgets}/a`, { spec: { last: 'May' } })).status === 200);
     await eventually(() => seen.length > 0);
-    // The informer may have seen the object converted before its change.
+    // The informer may have received the converted object before its change.
     expect(seen.join()).to.match(/^(undefined|Ann Lee) > Ann May$/);
   });
 });

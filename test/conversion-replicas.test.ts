@@ -23,7 +23,10 @@ describeTwoServers('two replicas, while one still stores objects in the former s
   let folder: string;
   let hooks: WebhookServer;
   let ca: string;
-  /** The replica that stores in the new version, and the one that has not read the change yet. */
+  /**
+   * `ahead` is the replica that stores objects in the new version; `behind` has not read the change of the storage
+   * version yet.
+   */
   let ahead: TestServer;
   let behind: TestServer;
   let catchUp: (() => void) | undefined;
@@ -33,8 +36,8 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     convertedDefinition({ storage, clientConfig: clientConfig('/convert') });
 
   /**
-   * The definition of another kind. A replica handles one definition after the other; a webhook that does not respond
-   * for this kind delays the definition of Widget.
+   * Returns the definition of a second kind. A replica handles one definition after the other, so a webhook that does
+   * not respond for this kind delays the definition of Widget.
    */
   function gadgetDefinition(storage: 'v1' | 'v1beta1'): object {
     const { spec, ...rest } = convertedDefinition({ storage, clientConfig: clientConfig('/gadgets') });
@@ -60,7 +63,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     if (first === undefined) throw new Error('there is no server');
     await establish(first, widgetDefinition('v1'));
     await establish(first, gadgetDefinition('v1'));
-    // One replica may have established a kind that the other one does not serve yet.
+    // A kind that one replica has established may not be served by the other one yet.
     for (const server of servers) for (const path of [widgets, gadgets]) await eventuallyAnswers(server, path, 200);
     await first.create(gadgets, { ...newV1Widget('g', 'a', 'b'), kind: 'Gadget' });
     for (const server of servers) await eventuallyAnswers(server, `${gadgets}/g`, 200);
@@ -81,7 +84,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     hooks.reset();
   });
 
-  /** Makes both replicas request the conversion of the gadget, and lets only one of them get it. */
+  /** Makes both replicas request the conversion of the gadget, and lets the webhook respond to only one of them. */
   async function holdOneBack(first: TestServer): Promise<void> {
     const held: (() => void)[] = [];
     hooks.on('/gadgets', async (request) => {
@@ -97,13 +100,13 @@ describeTwoServers('two replicas, while one still stores objects in the former s
         if ((await server.get(`${gadgets.replace('v1', 'v1beta1')}/g`)).status === 200) found = server;
       return found !== undefined;
     });
-    if (found === undefined) throw new Error('no replica has gone on');
+    if (found === undefined) throw new Error('no replica has changed the storage version');
     ahead = found;
     behind = servers.find((each) => each !== found) ?? found;
     catchUp = () => held[1]?.();
   }
 
-  /** Waits until both replicas show an object of this name in both versions, and returns what they show. */
+  /** Waits until both replicas return the object in both versions with the given names. */
   async function expectShown(name: string, first: string, last: string): Promise<void> {
     for (const server of servers) {
       const paths = [`${widgets}/${name}`, `${betaWidgets}/${name}`];
@@ -115,7 +118,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     }
   }
 
-  it('both show what each of them writes, in both versions, also in watches [slow]', async () => {
+  it('both return the writes of each other in both versions, also in watches [slow]', async () => {
     const watches = await Promise.all(
       servers.map(async (server) => server.watch(`${betaWidgets}?watch=true&resourceVersion=0`)),
     );
@@ -137,7 +140,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
     await expectShown('b', 'Bob', 'Fox');
   });
 
-  it('do not serve the kind at the other replica as long as the webhook does not convert what was written [slow]', async () => {
+  it('do not serve the kind at the replica that is ahead while the webhook cannot convert a write of the other replica [slow]', async () => {
     await behind.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await expectShown('a', 'Ann', 'Lee');
     hooks.on('/convert', () => ({ result: { status: 'Failed', message: 'out of order' } }));
@@ -154,7 +157,7 @@ describeTwoServers('two replicas, while one still stores objects in the former s
   });
 });
 
-/** Waits until the server responds to a path with this status. */
+/** Waits until the server responds to a path with the given status. */
 async function eventuallyAnswers(server: TestServer, path: string, status: number): Promise<void> {
   await eventually(async () => (await server.get(path)).status === status);
 }

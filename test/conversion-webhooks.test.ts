@@ -81,7 +81,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect((await server.delete(`${betaWidgets}/a`)).status).to.equal(200);
   });
 
-  it('a list is converted in batches, and what was converted once is not asked for again [slow] [spec operators-conversion-batches]', async () => {
+  it('a list is converted in batches, and an object that was converted once is not sent again [slow] [spec operators-conversion-batches]', async () => {
     for (let i = 0; i < 150; i += 1) await server.create(widgets, newV1Widget(`w${i}`, `a${i}`, 'b'));
     expect(hooks.asked).to.have.length(0);
     const { body } = await server.get(betaWidgets);
@@ -92,7 +92,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect(hooks.asked).to.have.length(2);
   });
 
-  it('a webhook may change labels and annotations; it may not change name, uid and the rest of metadata [spec operators-conversion-results]', async () => {
+  it('a webhook may change labels and annotations, but not name, uid and other metadata [spec operators-conversion-results]', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     const changed = (metadata: object): void =>
       hooks.on('/convert', (request) => ({
@@ -145,7 +145,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     ['ends the connection', (_request, response) => void response.destroy(), /: EOF$/],
   ];
   for (const [what, answer, message] of useless) {
-    it(`when a webhook ${what}, reads and writes in the other version fail, and nothing else [spec operators-conversion-failures]`, async () => {
+    it(`when a webhook ${what}, only reads and writes in the other version fail [spec operators-conversion-failures]`, async () => {
       await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
       hooks.on('/convert', typeof answer === 'function' ? (answer as Webhook) : () => answer);
       expectRefusal(await server.get(`${betaWidgets}/a`), { reason: 'InternalError', message });
@@ -157,7 +157,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     });
   }
 
-  it('a manager that names its fields in the other version does not stop writes while the webhook fails [spec operators-conversion-failures]', async () => {
+  it('writes succeed while the webhook fails, even if a manager has applied fields in the other version [spec operators-conversion-failures]', async () => {
     const options = { type: 'application/apply-patch+yaml' };
     await server.patch(`${betaWidgets}/a?fieldManager=ann`, newBetaWidget('a', 'Ann Lee'), options);
     hooks.on('/convert', (_request, response) => void response.destroy());
@@ -180,7 +180,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect(managers).not.to.include('ann');
   });
 
-  it('labels of another type are refused, in reads and writes', async () => {
+  it('converted objects whose labels have a wrong type are refused in reads and writes', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     hooks.on('/convert', (request: Parameters<typeof convertWidgets>[0]) => {
       const [object] = request.objects as readonly [ConvertedWidget];
@@ -196,7 +196,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect((await server.get(`${widgets}/b`)).status).to.equal(404);
   });
 
-  it('a dead webhook, and one with the certificate of another authority, fail with the reason', async () => {
+  it('conversions fail with the reason when the webhook does not run, or has a certificate of another authority', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     const dead = await freePort();
     const clientConfigs: readonly (readonly [clientConfig: object, message: RegExp])[] = [
@@ -207,7 +207,8 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     for (const [clientConfig, message] of clientConfigs) {
       const changed = await server.patch(widgetDefinitionPath, { spec: { conversion: { webhook: { clientConfig } } } });
       expect(changed.status, changed.text).to.equal(200);
-      // The definition is served soon after its write. An object that was converted before that is not converted again.
+      // The change of the definition takes effect soon after its write. An object that was converted before is not
+      // converted again.
       await eventually(async () => {
         last += 1;
         await server.patch(`${widgets}/a`, { spec: { last: `L${last}` } });
@@ -217,13 +218,13 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     }
   });
 
-  it('a new address of the webhook counts for later conversions', async () => {
+  it('a new address of the webhook is used for later conversions', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     hooks.on('/other', convertWidgets);
     await server.patch(widgetDefinitionPath, { spec: definition('v1', '/other').spec });
     let last = 0;
-    // The definition is served soon after its write. Only objects that were not converted yet are sent to the
-    // webhook.
+    // The change of the definition takes effect soon after its write. Only objects that were not converted yet are sent
+    // to the webhook.
     await eventually(async () => {
       last += 1;
       await server.patch(`${widgets}/a`, { spec: { last: `L${last}` } });
@@ -232,11 +233,11 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     });
   });
 
-  it('objects that are stored in a former storage version are converted when the kind opens', async () => {
+  it('objects in a former storage version are converted when the kind is opened', async () => {
     await server.create(widgets, newV1Widget('a', 'Ann', 'Lee'));
     await server.patch(widgetDefinitionPath, { spec: definition('v1beta1').spec });
     await eventually(async () => (await server.get(`${betaWidgets}/a`)).body?.spec?.name === 'Ann Lee');
-    // While the kind opens again, its responses are 503.
+    // While the kind is being opened again, its responses are 503.
     const read = await eventually(async () => {
       const answer = await server.get(`${widgets}/a`);
       return answer.status !== 503 && answer;
@@ -244,7 +245,7 @@ describe('conversion webhooks of definitions [compat versions]', () => {
     expect([read.status, read.body.spec]).to.deep.equal([200, { first: 'Ann', last: 'Lee' }]);
   });
 
-  it('objects of a former storage version are not converted again when their encryption key changes [slow]', async () => {
+  it('objects in a former storage version are not converted again when their encryption key changes [slow]', async () => {
     const start = async (...keys: readonly string[]): Promise<TestServer> => {
       const path = join(folder, `${keys.join('-')}.yaml`);
       const encryptionConfig = await writeEncryptionConfig(path, keys, ['widgets.shop.example.com']);

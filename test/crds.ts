@@ -1,4 +1,5 @@
-// `npm run crds -- <folder>`: gives the CustomResourceDefinitions of a folder to a server, and prints a line for each.
+// `npm run crds -- <folder>`: creates the CustomResourceDefinitions in a folder on a server, and prints a line for
+// each.
 import { HostileProcess } from './hostile/hostile-process.ts';
 import { isDefinition, lineOf, reportDefinitions } from './definitions/definition-folder.ts';
 import { readDocuments } from './definitions/read-documents.ts';

@@ -21,10 +21,10 @@ function expectUnavailable(answer: Answer): void {
   expect(answer.body).to.include({ kind: 'Status', reason: 'ServiceUnavailable' });
 }
 
-describe('an API server whose PostgreSQL is in trouble', () => {
+describe('an API server whose PostgreSQL has problems', () => {
   let database: TestDatabase;
   let server: TestServer;
-  /** Another session in the server's database, with all privileges. */
+  /** A second session in the server's database, with all privileges. */
   let admin: Client;
   let written = 0;
 
@@ -43,7 +43,10 @@ describe('an API server whose PostgreSQL is in trouble', () => {
   const write = (): Promise<Answer> => server.post(path, person(`p-${(written += 1)}`));
   const ready = async (): Promise<string> => (await server.get('/readyz')).text;
 
-  /** Checks that the server responds without a restart, and has every acknowledged write and no other. */
+  /**
+   * Expects that the server accepts writes again without a restart, and that it has all acknowledged writes and no
+   * others.
+   */
   async function expectRecovery(acknowledged: number): Promise<void> {
     await eventually(async () => (await write()).status === 201, { timeoutMs: 15_000 });
     await eventually(async () => (await ready()) === 'ok');
@@ -58,14 +61,14 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     return (await server.get(path)).body.total as number;
   }
 
-  it('reports that it accepts no writes for a while, and continues with reads [slow]', async () => {
+  it('responds with 503 to writes while PostgreSQL is read-only, and continues with reads [slow]', async () => {
     await write();
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
     await admin.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
     try {
       await endSessions();
-      // A write whose session ended gets its 504 only after a while.
+      // The first write gets a 504 after a time, because its session has ended.
       await eventually(async () => (await write()).status === 503, { timeoutMs: 15_000 });
       expectUnavailable(await write());
       expect(await ready()).to.include('[-]database failed: cannot write');
@@ -91,11 +94,11 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('waits for PostgreSQL when it refuses all connections, and finds it again [slow]', async () => {
+  it('responds with 503 while PostgreSQL refuses all connections, and then recovers [slow]', async () => {
     const before = await count();
     const name = new URL(database.url).pathname.slice(1);
-    // Simulates a state in which all connections are taken, which the superuser of a test cannot cause in another
-    // way.
+    // Simulates a database that has no free connections. A test cannot use them all up, because a superuser always gets
+    // one.
     const elsewhere = new Client({ connectionString: new URL('/postgres', database.url).href });
     await elsewhere.connect();
     await elsewhere.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
@@ -113,7 +116,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
     await expectRecovery(before);
   });
 
-  it('fails writes after a while when another session locks the counter, and recovers [slow]', async () => {
+  it('fails writes after a timeout while another session locks the counter, and then recovers [slow]', async () => {
     const before = await count();
     await admin.query('BEGIN');
     await admin.query('SELECT revision FROM homeostat_counter FOR UPDATE');
@@ -132,7 +135,7 @@ describe('an API server whose PostgreSQL is in trouble', () => {
   }
 });
 
-describe('an API server whose etcd is in trouble [slow]', () => {
+describe('an API server whose etcd has problems [slow]', () => {
   let cluster: EtcdCluster;
   let member: EtcdMember;
   let server: TestServer;
@@ -154,7 +157,10 @@ describe('an API server whose etcd is in trouble [slow]', () => {
   const count = async (): Promise<number> => (await server.get(`${path}?resourceVersion=0`)).body.total as number;
   const ready = async (): Promise<string> => (await server.get('/readyz')).text;
 
-  /** Checks that the server responds without a restart, and has every acknowledged write and no other. */
+  /**
+   * Expects that the server accepts writes again without a restart, and that it has all acknowledged writes and no
+   * others.
+   */
   async function expectRecovery(acknowledged: number): Promise<void> {
     await eventually(async () => (await write()).status === 201, { timeoutMs: 15_000 });
     await eventually(async () => (await ready()) === 'ok');
@@ -163,7 +169,7 @@ describe('an API server whose etcd is in trouble [slow]', () => {
     expect([await count(), stored]).to.deep.equal([acknowledged + 1, acknowledged + 1]);
   }
 
-  it('refuses writes without its member, continues with reads, and finds the member again', async () => {
+  it('refuses writes while its etcd member does not run, continues with reads, and then recovers', async () => {
     expect((await write()).status).to.equal(201);
     const before = await count();
     await cluster.kill(member);
@@ -177,7 +183,7 @@ describe('an API server whose etcd is in trouble [slow]', () => {
     await expectRecovery(before);
   });
 
-  it('explains how to repair a used-up quota, continues with reads, and with writes once there is room', async () => {
+  it('explains how to repair an exceeded quota, continues with reads, and with writes once there is space', async () => {
     let acknowledged = await count();
     let answer = await write(200_000);
     for (; answer.status === 201; answer = await write(200_000)) acknowledged += 1;

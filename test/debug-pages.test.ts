@@ -30,7 +30,7 @@ describe('/debug/controllers', () => {
     return { status: response.status, body: method === 'HEAD' ? undefined : await response.json() };
   }
 
-  /** The name of a person decides how its run ends. */
+  /** A controller whose result depends on the name of the person. */
   const persons: ControllerDefinition = controller(Person, {
     concurrency: 4,
     async reconcile({ object, signal }) {
@@ -49,7 +49,7 @@ describe('/debug/controllers', () => {
 
   const letters: ControllerDefinition = controller(letter, { reconcile() {} });
 
-  it('names every controller, with the sizes of its queue', async () => {
+  it('lists every controller with the sizes of its queue', async () => {
     server = await startTestServer({
       plugins: [
         definePlugin({
@@ -76,7 +76,7 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers', 'HEAD')).status).to.equal(200);
   });
 
-  it('names a controller that has no worker left because its runs have outlasted their timeout', async () => {
+  it('names a controller without a free worker, because its runs have not ended after their timeout', async () => {
     const hangs = controller(Person, {
       concurrency: 1,
       timeoutMs: 10,
@@ -163,7 +163,7 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers/test/person?limit=1')).body.lastRuns).to.have.length(1);
   });
 
-  it('shows nothing of a Secret to which the server refuses a controller access', async () => {
+  it('shows no content of a Secret that a controller may not read', async () => {
     const planted = 'open-sesame-of-a-controller';
     const schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } as const;
     const secret = defineModel({ gvk: 'v1/Secret', plural: 'secrets', scope: 'Namespaced', schema });
@@ -190,7 +190,7 @@ describe('/debug/controllers', () => {
     expect(logged.join('\n')).to.include('refused').and.not.include(planted);
   });
 
-  it('shows 500 keys, or as many as ?limit says, and how many there are', async () => {
+  it('shows 500 keys, or the number in ?limit, and the total number of keys', async () => {
     server = await startTestServer({
       models: [machine],
       controllers: [controller(machine, { reconcile: () => ({ after: '1h' }) })],
@@ -214,7 +214,7 @@ describe('/debug/controllers', () => {
     }
   });
 
-  it('asks for the plugin when two plugins have a controller of the same name', async () => {
+  it('requires the name of the plugin when two plugins have a controller of the same name', async () => {
     const person = controller(Person, { name: 'same', reconcile() {} });
     const other = controller(machine, { name: 'same', reconcile() {} });
     server = await startTestServer({
@@ -259,7 +259,7 @@ describe('/debug/controllers', () => {
 });
 
 describe('/debug/extensions', () => {
-  it('names each extension point, and the plugin of each contribution', async () => {
+  it('lists each extension point with the plugin of each contribution', async () => {
     const point = defineExtensionPoint<object>('plugin-1/parts');
     const server = await startTestServer({
       token: 'x'.repeat(20),

@@ -32,7 +32,7 @@ describe('The ServiceAccount "default"', () => {
     expect(body).to.not.have.nested.property('metadata.labels');
   });
 
-  it('is created in each namespace, and again when it is deleted, as another account', async () => {
+  it('is created in each namespace, and created again with a new uid when it is deleted', async () => {
     await createNamespace('team', server);
     const first = await uidIn('team', server);
     expect((await server.delete(`${accountsOf('team')}/default`)).status).to.equal(200);
@@ -55,13 +55,13 @@ describe('The ServiceAccount "default"', () => {
 });
 
 describe('The ServiceAccount "default" of two replicas', () => {
-  itOnShared('is created once, and is the same after a restart', async (database) => {
+  itOnShared('is created only once, and keeps its uid after a restart', async (database) => {
     const start = async (): Promise<TestServer> => TestServer.start({ database });
     let running: readonly TestServer[] = [];
     try {
       running = await Promise.all([start(), start()]);
       const [one, two] = running;
-      if (one === undefined || two === undefined) throw new Error('there are no two servers');
+      if (one === undefined || two === undefined) throw new Error('two servers are not running');
       const names = Array.from({ length: 10 }, (_each, index) => `n${index}`);
       await Promise.all(names.map(async (name, index) => createNamespace(name, index % 2 === 0 ? one : two)));
       const uids = await Promise.all(names.map(async (name) => uidIn(name, one)));

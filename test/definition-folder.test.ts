@@ -13,7 +13,7 @@ import { readDocuments } from './definitions/read-documents.ts';
 /** The maximum time for which a definition may block the event loop. */
 const maxStallMs = 50;
 
-/** Definitions that are not part of the repository, such as those of known projects. */
+/** A folder of definitions outside of the repository, for example those of known projects. */
 const given = process.env['HOMEOSTAT_TEST_CRDS'];
 
 async function reportsOf(folder: string): Promise<readonly DefinitionReport[]> {
@@ -37,7 +37,7 @@ function expectServed(report: DefinitionReport): void {
 }
 
 describe('a folder of definitions [slow]', () => {
-  it('of this repository: each is established, takes its objects and a sample, and refuses a wrong one [spec operators-definitions]', async () => {
+  it('of this repository is served: each kind accepts its objects and a sample, and refuses a wrong object [spec operators-definitions]', async () => {
     const reports = await reportsOf(fileURLToPath(new URL('../crds', import.meta.url)));
     expect(reports.length).to.be.at.least(4);
     for (const report of reports) {
@@ -46,7 +46,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('with thirty kinds in one file, a definition of 1.2 MB, one that is refused, and one with a merge key', async () => {
+  it('is reported with thirty kinds in a file, a definition of 1.2 MB, one that is refused, and one with a YAML merge key', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       const kinds = Array.from({ length: 30 }, (_, at) => kindOf(`Part${at}`));
@@ -67,7 +67,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('with a List, objects that share a name, a stored version that is not served, and a file that cannot be read', async () => {
+  it('is reported with a List, two objects of one name, a storage version that is not served, and an unreadable file', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       const object = {
@@ -94,7 +94,7 @@ describe('a folder of definitions [slow]', () => {
     }
   });
 
-  it('with octal numbers, as kubectl reads them [spec operators-definitions]', async () => {
+  it('is read with octal numbers as kubectl reads them [spec operators-definitions]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-crds-'));
     try {
       await writeFile(
@@ -110,7 +110,7 @@ describe('a folder of definitions [slow]', () => {
   });
 
   if (given !== undefined) {
-    it(`${given} (HOMEOSTAT_TEST_CRDS): each is established`, async () => {
+    it(`${given} (HOMEOSTAT_TEST_CRDS): each definition is established`, async () => {
       for (const report of await reportsOf(given)) {
         console.log(lineOf(report));
         expectServed(report);
@@ -119,10 +119,7 @@ describe('a folder of definitions [slow]', () => {
   }
 });
 
-/**
- * A definition whose objects are stored in a version that is not served. It is so large that only its kind shows when
- * it is served.
- */
+/** A definition whose storage version is not served. It is so large that the test waits for its kind to be served. */
 const withOldStorage = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',

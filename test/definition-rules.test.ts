@@ -14,7 +14,7 @@ interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** A definition of Widget with rules about its spec; `fields` are further properties of the spec. */
+/** Returns a definition of Widget with rules about its spec. `fields` are further properties of the spec. */
 function withRules(rules: readonly object[], fields: Schema = {}): object {
   const spec = {
     type: 'object',
@@ -42,7 +42,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
 
   afterEach(() => server.stop());
 
-  it('below allOf, anyOf, oneOf and not are refused, in the words of kube-apiserver', async () => {
+  it('below allOf, anyOf, oneOf and not are refused with the message of kube-apiserver', async () => {
     const rules = [{ rule: 'true' }];
     const branches: readonly (readonly [place: string, branch: Schema])[] = [
       ['anyOf[0]', { anyOf: [{ 'x-kubernetes-validations': rules }] }],
@@ -104,7 +104,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     expect(
       (await server.put(`${definitions}/widgets.shop.example.com`, { ...body, spec: changed.spec })).status,
     ).to.equal(200);
-    // The changed schema takes effect a moment later.
+    // The changed schema takes effect soon after the write.
     let writes = 0;
     await eventually(async () => {
       writes += 1;
@@ -115,7 +115,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     expect((await server.patch(`${widgets}/a`, { spec: { least: 1 } })).status).to.equal(422);
   });
 
-  it('are not checked on an object whose types are wrong', async () => {
+  it('are not checked for an object with values of the wrong type', async () => {
     await establish(server, withRules([{ rule: 'self.size > 1' }]));
     const answer = await server.post(widgets, newWidget('a', { size: 'large' }));
     expect(messages(answer.body)).to.deep.equal([
@@ -136,14 +136,14 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
       `${rule}.rule: Invalid value: ${shown('self.sise > 1')}: compilation failed: ERROR: <input>:1:5: undefined field 'sise'\n | self.sise > 1\n | ....^`,
     ],
     [
-      'a value that is no condition',
+      'a rule whose result is not a boolean',
       { rule: 'self.size' },
       {},
       `${rule}.rule: Invalid value: ${shown('self.size')}: cel expression must evaluate to a bool`,
     ],
     ['an empty rule', { rule: ' ' }, {}, `${rule}.rule: Required value: rule is not specified`],
     [
-      'a message of two lines',
+      'a message with a line break',
       { rule: 'true', message: 'a\nb' },
       {},
       `${rule}.message: Invalid value: "a\\nb": must not contain line breaks`,
@@ -155,7 +155,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
       `${rule}.reason: Unsupported value: "Other": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"`,
     ],
     [
-      'a path to no field',
+      'a path of a field that does not exist',
       { rule: 'true', fieldPath: '.other' },
       {},
       `${rule}.fieldPath: Invalid value: ".other": must be a valid path`,
@@ -173,14 +173,14 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
       `${rule}.rule: Forbidden: estimated rule cost exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`,
     ],
   ];
-  it('with a mistake refuse the definition, and name the rule and the place [spec operators-rule-checked]', async () => {
+  it('with a mistake make the server refuse the definition, with the path of the rule [spec operators-rule-checked]', async () => {
     for (const [what, broken, fields, message] of refusals) {
       const { status, body } = await server.post(definitions, withRules([broken], fields));
       expect([what, status, messages(body)[0]]).to.deep.equal([what, 422, message]);
     }
   });
 
-  it('cannot use oldSelf for items that cannot be matched with the former ones [spec operators-rule-checked]', async () => {
+  it('cannot use oldSelf for items of a list that have no identity between two states [spec operators-rule-checked]', async () => {
     const items = { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self > oldSelf' }] };
     const { body } = await server.post(definitions, withRules([], { list: { type: 'array', maxItems: 10, items } }));
     expect(messages(body)).to.deep.equal([
@@ -188,7 +188,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     ]);
   });
 
-  it('cost at most what the limit of a definition allows [spec operators-estimate]', async () => {
+  it('are refused when their estimated cost exceeds the limit of a definition [spec operators-estimate]', async () => {
     const fields = Object.fromEntries(
       Array.from({ length: 15 }, (_, index) => [
         `t${index}`,

@@ -37,7 +37,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
     server.post(`${widgets}${query}`, { ...newWidget('a'), spec });
   const causeOf = ({ body }: Answer): { readonly field?: string; readonly message: string } => body.details.causes[0];
 
-  it('keep unknown fields of the items of a list that preserves them, through every write', async () => {
+  it('keep unknown fields of list items at every write when the list preserves unknown fields', async () => {
     const items = { type: 'object', properties: { a: text } };
     const list = { type: 'array', 'x-kubernetes-preserve-unknown-fields': true, items };
     await serve(definitionOf({ type: 'object', properties: { list, pruned: { type: 'array', items } } }));
@@ -49,7 +49,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
   });
 
   describe('defaults below list items', () => {
-    it('are filled in up to the size that an object may have, and no further', async () => {
+    it('are filled in only up to the maximum size of an object', async () => {
       const fields = Object.fromEntries(times(60, (at) => [`d${at}`, { ...text, default: 'x'.repeat(20) }]));
       const items = { type: 'object', properties: fields };
       await serve(definitionOf({ type: 'object', properties: { list: { type: 'array', items } } }));
@@ -61,7 +61,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(many.body.message).to.contain('the defaults that the schema fills in are more than 1572864 bytes');
     });
 
-    it('that unfold into more than 10,000 values are refused with their place [slow]', async () => {
+    it('that expand to more than 10,000 values are refused with their path [slow]', async () => {
       const refused = await server.post(definitions, definitionOf(unfoldingDefaults(14)));
       expect(refused.status).to.equal(422);
       expect(causeOf(refused).field).to.equal(`${place}.default`);
@@ -69,7 +69,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
     });
   });
 
-  describe('are Established, and take writes,', () => {
+  describe('are Established and accept writes', () => {
     it('with five times as many schemas as the largest known definition [slow]', async () => {
       await serve(largeDefinition(5 * 10_505 + 100, 0));
       expect((await post({ f0: { f0: { f5: 'text' } } })).status).to.equal(201);
@@ -86,7 +86,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       });
     }
 
-    it('with an enum of 100,000 values, and find each of 50,000 items in it [slow]', async () => {
+    it('with an enum of 100,000 values, and a list of 50,000 items of it [slow]', async () => {
       const values = times(100_000, (at) => `v${at}`);
       await serve(
         definitionOf({ type: 'object', properties: { list: { type: 'array', items: { ...text, enum: values } } } }),
@@ -98,7 +98,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(causeOf(refused).message).to.contain('"v99" and 99900 more');
     });
 
-    it('with hundreds of patterns, which are all met by the first object [slow]', async () => {
+    it('with hundreds of patterns, all of which the first object matches [slow]', async () => {
       const pattern = (at: number): string => `^[a-z]([-a-z0-9]{0,61}[a-z0-9])?-${at}$`;
       await serve(definitionOf(withProperties(300, (at) => ({ ...text, pattern: pattern(at) }))));
       const all = Object.fromEntries(times(300, (at) => [`p${at}`, `name-${at}`]));
@@ -108,7 +108,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       );
     });
 
-    it('with nested branches, and refuse an object that matches none', async () => {
+    it('with nested branches of oneOf, and refuse an object that matches none', async () => {
       let branch: Schema = { required: ['x'] };
       for (let level = 0; level < 15; level += 1)
         branch = { oneOf: [branch, { required: [`y${level}`] }, { not: { required: ['z'] } }] };
@@ -120,7 +120,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(causeOf(refused).message).to.contain('must validate one and only one schema (oneOf). Found none valid');
     });
 
-    it('and refuse an object that would take too long to judge [slow]', async () => {
+    it('but refuse an object whose validation would take too long [slow]', async () => {
       const oneOf = times(1900, (at) => ({ required: [`a${at}`] }));
       const items = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, oneOf };
       const name = { ...text, pattern: '^(a|b)*a(a|b){900}$' };
@@ -134,7 +134,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
     });
   });
 
-  describe('are refused with the place that costs too much:', () => {
+  describe('are refused with the path that exceeds a limit:', () => {
     const pattern = (value: string): Schema => ({ type: 'object', properties: { a: { ...text, pattern: value } } });
     const refusals: readonly (readonly [name: string, schema: Schema, field: string, message: string])[] = [
       ['a pattern of 6,000 states', pattern('(abc){1200}'), '.properties[a].pattern', 'more than 5000 states'],
@@ -173,19 +173,19 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       });
     }
 
-    it('a body of 10 MB, which is not even read', async () => {
+    it('a body of 10 MB (413)', async () => {
       const refused = await server.post(definitions, largeDefinition(10_505, 900));
       expect(refused.status).to.equal(413);
     });
 
-    it('a reference, which definitions do not have', async () => {
+    it('a $ref, which definitions must not have', async () => {
       const schema = { type: 'object', properties: { a: { $ref: '#/properties/spec' } } };
       const refused = await server.post(definitions, definitionOf(schema));
       expect(causeOf(refused)).to.include({ field: `${place}.properties[a].$ref` });
     });
   });
 
-  it('are compiled again when they change, and judge the next object', async () => {
+  it('are compiled again when they change, and validate the next object', async () => {
     await serve(definitionOf({ type: 'object', properties: { a: { ...text, pattern: '^a' } } }));
     expect((await post({ a: 'abc' })).status).to.equal(201);
     const next = definitionOf({ type: 'object', properties: { a: { ...text, pattern: '^b' } } });

@@ -25,12 +25,12 @@ const maxStallMs = 50;
 const text = { type: 'string' };
 
 /**
- * A pattern that reaches another set of states at each letter of a text that does not repeat, so a cache of states does
- * not help.
+ * A pattern whose matching reaches a new set of states at each letter of a text that does not repeat, so that a cache
+ * of states does not help.
  */
 const endless = '^(a|b)*a(a|b){900}$';
 
-/** Letters a and b in an order that does not repeat, equal in each run. */
+/** Returns letters a and b in an order that does not repeat, but is equal in each run. */
 function letters(count: number, seed = 1): string {
   const random = seededRandom(seed);
   return times(count, () => (random() < 0.5 ? 'a' : 'b')).join('');
@@ -47,7 +47,7 @@ function listOf(items: Schema): Schema {
 const free = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const values = times(90_000, (at) => `v${at}`);
 
-/** Definitions that are refused, and others with a spec for their first object. */
+/** Large and costly definitions. Those without `spec` are refused; the others have the spec of their first object. */
 const hostile: readonly (readonly [name: string, definition: object, spec?: Schema])[] = [
   ['1.2 MB and 10,505 schemas', largeDefinition(10_505, 72), { f0: { f0: { f5: 'text', f6: 1 } } }],
   ['55,000 schemas', largeDefinition(55_000, 0), { f0: { f0: { f5: 'text', f6: 1 } } }],
@@ -73,22 +73,22 @@ const hostile: readonly (readonly [name: string, definition: object, spec?: Sche
     { p0: 'abc-babc-' },
   ],
   [
-    'a pattern that meets a new set of states with each character',
+    'a pattern whose matching reaches a new set of states with each character',
     definitionOf(withProperties(1, () => ({ ...text, pattern: endless }))),
     { p0: letters(900) },
   ],
   [
-    'such a pattern, and a text that takes too long',
+    'the same pattern, and a text whose matching takes too long',
     definitionOf(withProperties(1, () => ({ ...text, pattern: endless }))),
     { p0: letters(200_000) },
   ],
   [
-    'such a pattern for many texts',
+    'the same pattern for many texts',
     definitionOf(listOf({ ...text, pattern: endless })),
     { list: times(200, (at) => letters(900, at)) },
   ],
   [
-    'such a pattern, and defaults that match it',
+    'the same pattern, and defaults that match it',
     definitionOf(withProperties(8, (at) => ({ ...text, pattern: endless, default: matching(at) }))),
     {},
   ],
@@ -114,7 +114,7 @@ describe('the event loop is not blocked [slow]', () => {
     limitMs = maxStallMs * machineSlowness();
   });
 
-  describe('by a definition with', () => {
+  describe('while it handles a definition with', () => {
     let server: HostileProcess;
 
     before(async () => {
@@ -132,7 +132,7 @@ describe('the event loop is not blocked [slow]', () => {
       });
     const isEstablished = async (): Promise<boolean> => (await send('GET', `${widgets}?limit=1`)).status === 200;
 
-    /** The stalls while a definition is written and served, and its first object is written. */
+    /** Returns the longest stall while a definition is written and served, and its first object is written. */
     async function stallOf(definition: object, spec: Schema | undefined): Promise<number> {
       await server.call('takeLongestMs');
       const { status } = await send('POST', definitions, definition);
@@ -150,7 +150,7 @@ describe('the event loop is not blocked [slow]', () => {
     for (const [name, definition, spec] of hostile) {
       it(name, async () => {
         let leastMs = Number.POSITIVE_INFINITY;
-        // A garbage collection may happen during the request.
+        // The test repeats the measurement, because a garbage collection may happen during the request.
         for (let attempt = 0; attempt < 3 && leastMs > limitMs; attempt += 1)
           leastMs = Math.min(leastMs, await stallOf(definition, spec));
         expect(leastMs).to.be.at.most(limitMs);
@@ -158,7 +158,7 @@ describe('the event loop is not blocked [slow]', () => {
     }
   });
 
-  it('by a start with many definitions', async () => {
+  it('while the server starts with many definitions', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'definitions-'));
     const database = `sqlite:${join(folder, 'homeostat.db')}`;
     const count = 40;
@@ -182,7 +182,7 @@ describe('the event loop is not blocked [slow]', () => {
     await eventually(() => first.isIdle());
     await first.stop();
     let leastMs = Number.POSITIVE_INFINITY;
-    // A garbage collection may happen during a start.
+    // The test repeats the measurement, because a garbage collection may happen during a start.
     for (let attempt = 0; attempt < 3 && leastMs > limitMs; attempt += 1) {
       const probe = new EventLoopProbe();
       const next = await startApiServer({ database, port: 0 });

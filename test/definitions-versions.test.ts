@@ -22,7 +22,7 @@ const betaSpec = {
   },
 };
 
-/** The version before: fewer rules, another default, an additional field, and no status subresource. */
+/** The earlier version: it has fewer rules, another default, an additional field, and no status subresource. */
 const betaVersion = widgetVersion({
   name: 'v1beta1',
   storage: false,
@@ -54,7 +54,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     await eventually(async () => (await server.get(path)).status === 404);
   });
 
-  it('serve every object in each, pruned and with the defaults of the version that is read', async () => {
+  it('serve every object in each version, pruned and with the defaults of that version', async () => {
     await server.create(widgets, newWidget('a', { color: 'blue', extra: { any: 1 } }));
     await server.create(beta, newBeta('b', { size: 5, note: 'n' }));
     const specs = async (list: string): Promise<unknown> => {
@@ -71,12 +71,12 @@ describe('CustomResourceDefinitions with several versions', () => {
     ]);
   });
 
-  it('report what is wrong with an object in the stored version as well', async () => {
+  it('report violations of an object in the storage version as well', async () => {
     const { status, body } = await server.post(beta, newBeta('a', { size: 0 }));
     expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
   });
 
-  it('warn of a deprecated version in its own words', async () => {
+  it('warn of a deprecated version with its deprecationWarning', async () => {
     expect((await server.get(beta)).headers['warning']).to.equal('299 - "v1beta1 goes in May"');
     expect((await server.get(widgets)).headers['warning']).to.equal(undefined);
   });
@@ -91,7 +91,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     );
   });
 
-  it('have their own subresources in each', async () => {
+  it('have their own subresources in each version', async () => {
     await server.create(widgets, newWidget('a'));
     expect((await server.patch(`${widgets}/a/status`, { status: { phase: 'Ready' } })).status).to.equal(200);
     const discovered = async (version: string): Promise<string[]> =>
@@ -102,7 +102,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     ]);
   });
 
-  it('keep objects, uids and status.storedVersions when another version becomes the storage version', async () => {
+  it('keep objects and uids, and extend status.storedVersions, when another version becomes the storage version', async () => {
     const { metadata } = await server.create(widgets, newWidget('a', { port: 1 }));
     const versions = [widgetVersion({ storage: false }), widgetVersion({ name: 'v2' }), betaVersion];
     expect((await server.patch(path, { spec: { versions } })).status).to.equal(200);
@@ -137,7 +137,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     expect((await server.get(`${widgets}/a`)).body.spec).to.deep.equal({ size: 6, color: 'blue' });
   });
 
-  it('may be stored in a version that is not served', async () => {
+  it('may have a storage version that is not served', async () => {
     await server.create(widgets, newWidget('a'));
     const versions = [widgetVersion({ served: false }), betaVersion];
     expect((await server.patch(path, { spec: { versions } })).status).to.equal(200);

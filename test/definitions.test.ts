@@ -65,7 +65,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(fields).to.have.members(['spec.size', 'spec.port', 'spec.tags[1]']);
   });
 
-  it('keep status apart where it is a subresource, and select by selectableFields', async () => {
+  it('separate status when it is a subresource, and select by selectableFields', async () => {
     await establish(server);
     const { status } = await server.create(widgets, { ...newWidget('a'), status: { phase: 'Ready' } });
     expect(status).to.equal(undefined);
@@ -120,7 +120,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect((await server.get(`${widgets}/outgrown`)).status).to.equal(404);
   });
 
-  it('are served, and take writes, however large their schema is [slow]', async () => {
+  it('are served and accept writes with a very large schema [slow]', async () => {
     await server.create(definitions, largeDefinition(10_505, 72));
     await established(server, widgetDefinitionName);
     const spec = { f0: { f0: { f0: { f5: 'text', f6: 3, f7: true, unknown: 1 } } } };
@@ -130,7 +130,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(refused.body.details.causes[0].field).to.equal('spec.f0.f3[0].f0.f6');
   });
 
-  it('are not served while one of their names belongs to another kind, and delete their objects when they are deleted', async () => {
+  it('are not served while one of their names belongs to another kind; their deletion then still deletes their objects', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const names = { plural: 'gadgets', kind: 'Gadget', singular: 'gadget' };
@@ -155,7 +155,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect((await server.get(widgets)).body.total).to.equal(0);
   });
 
-  it('change their indexes and their version, which ends watches and keeps objects', async () => {
+  it('may change their indexes and versions, which ends watches and keeps objects', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const watch = await server.watch(`${widgets}?watch=true`);
@@ -173,7 +173,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect(refused.details.causes[0].field).to.equal('status.storedVersions[0]');
   });
 
-  it('are deleted with their objects, and wait for the finalizers of these', async () => {
+  it('are deleted after their objects, and wait for the finalizers of the objects', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     await server.create(widgets, newWidget('held', {}, { finalizers: ['example.com/hold'] }));
@@ -190,7 +190,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     expect((await server.get(widgets)).body.total).to.equal(0);
   });
 
-  it('wait for names that another kind has', async () => {
+  it('wait for their names while another kind has them', async () => {
     await establish(server);
     const name = 'gadgets.shop.example.com';
     const names = { plural: 'gadgets', kind: 'Gadget', singular: 'widget' };
@@ -228,7 +228,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
       'spec.versions[0].schema.openAPIV3Schema.properties[a].type',
     ],
     [
-      'a keyword of the wrong type',
+      'a keyword with a value of the wrong type',
       widgetDefinition({ versions: [widgetVersion({ schema: schemaOf({ type: 'integer', minimum: 'a' }) })] }),
       'spec.versions[0].schema.openAPIV3Schema.properties.spec.properties.size.minimum',
     ],
@@ -245,7 +245,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     ['no storage version', widgetDefinition({ versions: [widgetVersion({ storage: false })] }), 'spec.versions'],
     ['an unknown conversion', widgetDefinition({ conversion: { strategy: 'Other' } }), 'spec.conversion.strategy'],
     [
-      'a pattern that RE2 cannot hold',
+      'a pattern that is too large for RE2',
       widgetDefinition({ versions: [widgetVersion({ schema: schemaOf({ type: 'string', pattern: '(?=a)' }) })] }),
       'spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[size].pattern',
     ],
@@ -287,7 +287,7 @@ describe('CustomResourceDefinitions and a restart', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('are served before the server is, with their objects', async () => {
+  it('are served with their objects before the server is ready', async () => {
     await establish(server);
     await server.create(widgets, newWidget('held', {}, { finalizers: ['example.com/hold'] }));
     await restart();
@@ -295,7 +295,7 @@ describe('CustomResourceDefinitions and a restart', () => {
     expect([status, body.spec?.size]).to.deep.equal([200, 3]);
   });
 
-  it('continue to delete objects where the previous server stopped', async () => {
+  it('continue a deletion of objects that the previous server did not complete', async () => {
     await server.delete(path);
     const isMarked = async (): Promise<boolean> =>
       (await server.get(`${widgets}/held`)).body.metadata?.deletionTimestamp !== undefined;

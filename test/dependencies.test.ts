@@ -29,7 +29,7 @@ describe('the check of dependencies', () => {
 
   after(() => rm(folder, { recursive: true }));
 
-  /** The output of the check, and its exit code, after a change of the lock file. */
+  /** Returns the output and the exit code of the check after a change of the lock file. */
   async function check(change: (lock: Lock) => void): Promise<Outcome> {
     const lock = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock;
     change(lock);
@@ -45,7 +45,7 @@ describe('the check of dependencies', () => {
     expect(await check(() => undefined)).to.include({ code: 0, stdout: '' });
   });
 
-  it('refuses a licence that must not be shipped, and accepts a choice of licences of which one may be shipped', async () => {
+  it('refuses a licence that is not allowed, and accepts a choice of licences if one of them is allowed', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/copied'] = { version: '1.0.0', license: 'GPL-3.0-only' };
       packages['node_modules/silent'] = { version: '1.0.0' };
@@ -59,7 +59,7 @@ describe('the check of dependencies', () => {
     ]);
   });
 
-  it('refuses a licence that must not be shipped in code that a build puts into our packages, and in the packages that this code needs', async () => {
+  it('refuses such a licence also for packages that a build bundles into ours, and for their dependencies', async () => {
     const { code, stdout } = await check(({ packages }) => {
       for (const name of ['preact', '@marijn/find-cluster-break', 'swagger-ui-dist', 'vite', 'mocha'])
         packages[`node_modules/${name}`] = { ...packages[`node_modules/${name}`], license: 'GPL-3.0-only' };
@@ -68,7 +68,7 @@ describe('the check of dependencies', () => {
     expect(stdout.match(/^\S+/gm)).to.have.members(['preact', '@marijn/find-cluster-break', 'swagger-ui-dist']);
   });
 
-  it('refuses a package in several versions, and different ranges of one package in our packages', async () => {
+  it('refuses several versions of a package, and different ranges of a package in our packages', async () => {
     const { code, stdout } = await check(({ packages }) => {
       packages['node_modules/ajv/node_modules/pg'] = { version: '1.0.0', license: 'MIT' };
       packages['apiserver'] = { ...packages['apiserver'], dependencies: { 'js-yaml': '1.0.0' } };

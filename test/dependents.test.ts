@@ -71,7 +71,7 @@ describe('the dependents of an object', () => {
     uid: metadata.uid,
   });
 
-  /** A garden with a tree with two leaves, and a tree of its own. */
+  /** Creates a garden with two trees, one of which has two leaves. */
   async function plant(name: string): Promise<ApiObject> {
     const garden = await server.client.create(Garden, { metadata: { name } });
     const ownerReferences = [reference(garden)];
@@ -86,7 +86,7 @@ describe('the dependents of an object', () => {
     return garden;
   }
 
-  it('are the objects that it owns and their dependents, nearest first, each with its owner and the parts that tell its health', async () => {
+  it('are the objects that it owns and their dependents, nearest first, each with its owner and the fields about its health', async () => {
     await plant('kew');
     const conditions = [{ type: 'Ready', status: 'False', reason: 'Dry', message: 'w'.repeat(2000), other: 'hidden' }];
     const status = { phase: 'Dry', observedGeneration: 1, secretNumber: 7, conditions };
@@ -107,7 +107,7 @@ describe('the dependents of an object', () => {
     expect(leaf?.metadata.ownerReferences[0]).to.include({ kind: 'Tree', name: 'kew-oak' });
   });
 
-  it('end where objects own each other', async () => {
+  it('end at objects that own each other', async () => {
     const garden = await plant('loop');
     const oak = (await server.client.get(Tree, 'loop-oak')) as ApiObject;
     const patch = { metadata: { ownerReferences: [reference(oak)] } };
@@ -121,7 +121,7 @@ describe('the dependents of an object', () => {
     expect(garden.metadata.name).to.equal('loop');
   });
 
-  it('are cut at a limit, which the response says', async () => {
+  it('are cut off at a limit, and the response shows this', async () => {
     await plant('large');
     const answer = await dependentsOf('large', '?limit=3');
     expect([answer.items.length, answer.complete]).to.deep.equal([3, false]);
@@ -131,14 +131,14 @@ describe('the dependents of an object', () => {
     expect((await ask('/apis/gardens.example.com/v1/gardens/large/dependents', {}, {})).status).to.equal(405);
   });
 
-  it('disappear when they are deleted', async () => {
+  it('do not include deleted objects', async () => {
     await plant('small');
     await server.client.delete(Tree, 'small-oak');
     await server.settle();
     expect(names(await dependentsOf('small'))).to.deep.equal(['Tree small-ash']);
   });
 
-  it('need the permission to get the object, and are only those that the user may list', async () => {
+  it('need the permission to get the object, and include only objects that the user may list', async () => {
     await plant('shared');
     const eve = { 'impersonate-user': 'eve' };
     const path = '/apis/gardens.example.com/v1/gardens/shared/dependents';
@@ -158,7 +158,7 @@ describe('the dependents of an object', () => {
     await grant('sees-gardens', { resources: ['gardens'], verbs: ['get'] });
     expect((await dependentsOf('shared', '', eve)).items).to.deep.equal([]);
     await grant('lists-trees', { resources: ['trees'], verbs: ['list'] });
-    // The leaves stay hidden: nothing tells the user that they exist.
+    // The response does not show that leaves exist.
     expect(names(await dependentsOf('shared', '', eve))).to.have.members(['Tree shared-oak', 'Tree shared-ash']);
     expect((await dependentsOf('shared', '?limit=2', eve)).complete).to.equal(true);
   });

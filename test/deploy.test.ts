@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (name: string): string => readFileSync(`${root}deploy/${name}`, 'utf8');
 
 describe('The files of deploy [spec experience-deploy]', () => {
-  /** The variables of all options of serve, and the options. */
+  /** Returns the help text of serve, which has all options and variables. */
   async function known(): Promise<string> {
     return (await command(['serve', '--help'])).stdout;
   }
@@ -29,7 +29,7 @@ describe('The files of deploy [spec experience-deploy]', () => {
       expect(help, option).to.match(new RegExp(`^ +${option}\\b`, 'm'));
   });
 
-  it('name folders of packages that exist, and their programs', () => {
+  it('name only folders and programs of packages that exist', () => {
     const [, folders = ''] = /for folder in (.*?);/.exec(read('Containerfile')) ?? [];
     expect(folders.split(' ')).to.include.members(['apiserver', 'plugins/host']);
     for (const folder of folders.split(' ')) expect(existsSync(`${root}${folder}/package.json`), folder).to.equal(true);
@@ -37,7 +37,7 @@ describe('The files of deploy [spec experience-deploy]', () => {
     expect(existsSync(`${root}plugins/host/bin/homeostat.js`)).to.equal(true);
   });
 
-  it('build the image of the sources alone, without what git ignores', () => {
+  it('build the image from the sources only, without files that git ignores', () => {
     const linesOf = (name: string): string[] =>
       readFileSync(`${root}${name}`, 'utf8')
         .split('\n')
@@ -46,28 +46,28 @@ describe('The files of deploy [spec experience-deploy]', () => {
     expect(linesOf('.dockerignore')).to.have.members(['.git', ...ignored]);
   });
 
-  it('have a health check that node runs, and which fails without a server', () => {
+  it('have a health check that runs in Node, and fails without a server', () => {
     const [, check = ''] = /^HEALTHCHECK .* CMD (\[.*\])$/m.exec(read('Containerfile')) ?? [];
     const words: unknown = JSON.parse(check);
-    if (!Array.isArray(words)) throw new Error('the health check is no list');
+    if (!Array.isArray(words)) throw new Error('the health check is not a list');
     const [, flag, code] = words.map(String);
     const { status, stderr } = spawnSync(process.execPath, [flag ?? '', (code ?? '').replace('8700', '1')]);
     expect(String(stderr)).to.equal('');
     expect(status).to.equal(1);
   });
 
-  it('are YAML that compose reads, with the image of the Containerfile', () => {
+  it('include a compose file that builds the image of the Containerfile', () => {
     const compose = load(read('compose.yaml'));
     expect(compose).to.have.nested.property('services.homeostat.build.dockerfile', 'deploy/Containerfile');
     expect(compose).to.have.nested.property('services.homeostat.read_only', true);
   });
 
-  it('let freed blocks of memory go back to the system', () => {
+  it('set MALLOC_MMAP_THRESHOLD_, so that freed memory returns to the system', () => {
     expect(read('Containerfile')).to.match(/^ENV (?:.*\\\n)*? *MALLOC_MMAP_THRESHOLD_=1048576\b/m);
     expect(read('homeostat.service')).to.match(/^Environment=MALLOC_MMAP_THRESHOLD_=1048576$/m);
   });
 
-  it('are a unit that systemd accepts', function () {
+  it('include a unit that systemd accepts', function () {
     if (!existsSync('/usr/bin/systemd-analyze')) this.skipBecause('there is no systemd-analyze');
     const printed = execFileSync('systemd-analyze', ['verify', `${root}deploy/homeostat.service`], {
       encoding: 'utf8',

@@ -7,7 +7,10 @@ import { TestServer } from './support/servers/test-server.ts';
 
 const aggregated = (version: string): string =>
   `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-/** The header of kubectl 1.32; 1.27 and 1.28 only know v2beta1. */
+/**
+ * The Accept headers of kubectl: version 1.32 sends `newest`; 1.27 and 1.28 send `older`, because they know only
+ * v2beta1.
+ */
 const newest = `${aggregated('v2')},${aggregated('v2beta1')},application/json`;
 const older = `${aggregated('v2beta1')},application/json`;
 const group = 'demo.example.com';
@@ -31,7 +34,7 @@ describe('discovery [compat discovery]', () => {
   after(() => server.stop());
 
   describe('in the legacy form', () => {
-    it('lists the groups, each with its versions, the preferred one first', async () => {
+    it('lists the groups, each with its versions, the preferred version first', async () => {
       const { body } = await server.get('/apis');
       expect(body).to.include({ kind: 'APIGroupList', apiVersion: 'v1' });
       expect(body.groups.map(({ name }: { name: string }) => name)).to.deep.equal([
@@ -63,7 +66,7 @@ describe('discovery [compat discovery]', () => {
       });
     });
 
-    it('lists the resources of each group version that it names, with all that clients use', async () => {
+    it('lists the resources of each group version, with all fields that clients use', async () => {
       for (const { versions } of (await server.get('/apis')).body.groups) {
         for (const { groupVersion } of versions) {
           const { status, body } = await server.get(`/apis/${groupVersion}`);
@@ -97,7 +100,7 @@ describe('discovery [compat discovery]', () => {
       [newest, 'v2'],
       [older, 'v2beta1'],
     ] as const) {
-      it(`is one document of ${version} for a client that asks for that version first`, async () => {
+      it(`is one document of ${version} when that version is first in the Accept header`, async () => {
         const { status, headers, body } = await server.get('/apis', { accept });
         expect([status, headers['content-type'], headers.vary]).to.deep.equal([200, aggregated(version), 'Accept']);
         expect(body).to.include({ kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}` });
@@ -132,7 +135,7 @@ describe('discovery [compat discovery]', () => {
       });
     }
 
-    it('is of the core group at /api', async () => {
+    it('has the core group at /api', async () => {
       const { status, body } = await server.get('/api', { accept: newest });
       expect([status, body.kind]).to.deep.equal([200, 'APIGroupDiscoveryList']);
       const [core] = body.items;
@@ -165,7 +168,7 @@ describe('discovery [compat discovery]', () => {
       });
     });
 
-    it('is refused to a client that asks for an unknown form', async () => {
+    it('is refused with 406 when the Accept header has only an unknown version', async () => {
       expectRefusal(await server.get('/apis', { accept: aggregated('v3') }), { reason: 'NotAcceptable' });
       expect((await server.get('/apis', { accept: `${aggregated('v3')},application/json` })).body.kind).to.equal(
         'APIGroupList',
@@ -180,7 +183,7 @@ describe('discovery [compat discovery]', () => {
     ['/api', newest],
     [`/apis/${group}/v1alpha1`, '*/*'],
   ] as const) {
-    it(`responds with 304 for ${path} as ${accept.slice(0, 50)} until something else is served`, async () => {
+    it(`responds with 304 for ${path} as ${accept.slice(0, 50)} until the served kinds change`, async () => {
       const { headers } = await server.get(path, { accept });
       const etag = headers.etag ?? '';
       const same = await server.get(path, { accept, 'if-none-match': etag });

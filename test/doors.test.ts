@@ -11,7 +11,7 @@ const table = '.ci/doors.yaml';
 
 const importing = (source: string): string => `import { planted } from '${source}';\n\nexport const kept = planted;\n`;
 
-/** A table of one package, whose folders import the listed ones. */
+/** Returns a table with one package. `rows` maps its folders to the folders that they may import. */
 function tableOf(rows: Readonly<Record<string, readonly string[]>>): string {
   const lines = Object.entries(rows).map(
     ([row, imports]) => `  ${row}: { about: A row., imports: [${imports.join(', ')}] }`,
@@ -23,7 +23,7 @@ function numbered(folder: string, count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${folder}/planted-${index}.ts`);
 }
 
-/** The problems of the table in a folder, as `npm run spec:check` reports them. */
+/** Returns the problems of the table in a folder, as `npm run spec:check` reports them. */
 async function tableProblems(folder: string): Promise<unknown> {
   const module = pathToFileURL(join(folder, '.ci/doors.js')).href;
   const program = `import { tableProblems } from '${module}'; console.log(JSON.stringify(tableProblems('${folder}')));`;
@@ -36,7 +36,7 @@ function refusal(from: string, target: string, circle: string): string {
 }
 
 describe('the table of imports', () => {
-  it('refuses imports that no row lists, and says what the folder may import', async () => {
+  it('refuses imports that the row of the folder does not list, and names the permitted imports', async () => {
     const forbidden = {
       'apiserver/store/planted.ts': '../decode/planted.ts',
       'apiserver/store/sqlite/planted.ts': '../../decode/planted.ts',
@@ -56,7 +56,7 @@ describe('the table of imports', () => {
     expect(reported['apiserver/registry/planted.ts']).to.match(/^apiserver\/registry may not import koa\./);
   });
 
-  it('refuses unlisted imports as types, as re-exports, as import() and as files of workers [slow]', async () => {
+  it('refuses unlisted imports also in type imports, re-exports, import() and worker files [slow]', async () => {
     const from = '../decode/planted.ts';
     const forbidden = {
       'apiserver/store/lazy.ts': `export const planted = import('${from}');\n`,
@@ -68,7 +68,7 @@ describe('the table of imports', () => {
     expect(Object.keys(await lintPlanted('homeostat(doors)', forbidden))).to.have.members(Object.keys(forbidden));
   });
 
-  it('refuses a folder without a row, and leaves listed imports and tests alone [slow]', async () => {
+  it('refuses a folder without a row, and accepts listed imports and imports of tests [slow]', async () => {
     const importless = 'export const planted = true;\n';
     const reported = await lintPlanted('homeostat(doors)', {
       'apiserver/cellar/planted.ts': importing('../store/planted.ts'),
@@ -91,7 +91,7 @@ describe('the table of imports', () => {
     });
   });
 
-  it('reports crowded folders, rows without a folder, and imports that no file needs', async () => {
+  it('reports folders with too many files, rows without a folder, and listed imports that no file has', async () => {
     const rows = {
       store: [],
       crowd: [],
@@ -123,7 +123,7 @@ describe('the table of imports', () => {
     }
   });
 
-  it('refuses imports between folders that import each other, directly or through others [slow]', async () => {
+  it('refuses cycles of imports between folders, direct or through other folders [slow]', async () => {
     const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({ low: [], high: ['low', 'top'], middle: ['low', 'high'], top: ['middle'] }),
       'apiserver/high/planted.ts': importing('../top/planted.ts'),
@@ -138,7 +138,7 @@ describe('the table of imports', () => {
     });
   });
 
-  it('refuses cycles of nested folders, within one folder and between two [slow]', async () => {
+  it('refuses cycles of imports between nested folders, in one parent folder or in two [slow]', async () => {
     const reported = await lintPlanted('homeostat(doors)', {
       [table]: tableOf({
         'low/a': ['low/b'],

@@ -53,7 +53,7 @@ describe('encryption of the database', function () {
     return (await Promise.all(names.map((name) => readFile(file(name), 'latin1')))).join('');
   }
 
-  /** The parts of the secret that the files of the database contain. */
+  /** Expects that the files of the database do not contain the secret in any form. */
   async function expectNothingPlain(): Promise<void> {
     const text = await bytesOf(/^a\.db/);
     expect(text).to.include('k8s:enc:aesgcm:v1:');
@@ -72,7 +72,7 @@ describe('encryption of the database', function () {
   }
 
   describe('without a configuration', () => {
-    it('makes a key beside the database, which a restart finds', async () => {
+    it('makes a key beside the database, and uses it after a restart', async () => {
       const server = await start();
       await server.create(secrets, secret('first'));
       await server.patch(`${secrets}/first`, { stringData: { value: `${planted}-2` } });
@@ -91,7 +91,7 @@ describe('encryption of the database', function () {
       expect(await readFile(file('encryption.key'), 'utf8')).to.equal(key);
     });
 
-    it('does not start with a database whose key is missing, and makes no second key', async () => {
+    it('does not start with a database whose key is missing, and does not make another key', async () => {
       const server = await start();
       await server.create(secrets, secret('first'));
       await stop();
@@ -103,7 +103,7 @@ describe('encryption of the database', function () {
       expect(await readdir(folder)).not.to.include('encryption.key');
     });
 
-    it('does not start when others can read the key', async () => {
+    it('does not start when other users can read the key', async () => {
       await start();
       await stop();
       await chmod(file('encryption.key'), 0o644);
@@ -114,7 +114,7 @@ describe('encryption of the database', function () {
   });
 
   describe('with a configuration', () => {
-    it('encrypts the kinds that it names, and no others', async () => {
+    it('encrypts only the kinds that its configuration names', async () => {
       const path = await writeEncryptionConfig(file('keys.yaml'), ['one'], ['*.people.example.com']);
       const server = await start({ encryptionConfig: path });
       await server.create(persons, person('planted-person'));
@@ -127,7 +127,7 @@ describe('encryption of the database', function () {
       expect((await again.get(`${persons}/planted-person`)).status).to.equal(200);
     });
 
-    it('takes keys from the environment', async () => {
+    it('reads keys from environment variables', async () => {
       const config = encryptionConfig(['one']).replace(
         `"secret":"${secretOf('one')}"`,
         '"secretFromEnv":"HOMEOSTAT_TEST_KEY"',
@@ -145,7 +145,7 @@ describe('encryption of the database', function () {
       await expectNothingPlain();
     });
 
-    it('refuses the start for mistakes, by file and line, and quotes no key', async () => {
+    it('reports mistakes in the configuration with file and line, without the text of a key', async () => {
       const path = file('keys.yaml');
       const head = 'apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\n';
       const keyed = (key: string): string =>
@@ -197,7 +197,7 @@ describe('encryption of the database', function () {
     });
   });
 
-  it('serves objects with 500 and the name of the key while the key is missing, and changes none of them [slow]', async () => {
+  it('responds with 500 and the name of the key while a key is missing, and does not change the objects [slow]', async () => {
     const one = await writeEncryptionConfig(file('one.yaml'), ['one']);
     const two = await writeEncryptionConfig(file('two.yaml'), ['two']);
     const server = await start({ encryptionConfig: one });
@@ -228,7 +228,7 @@ describe('encryption of the database', function () {
     expect((await both.get(`${secrets}/new`)).body.data.value).to.equal(inBase64);
   });
 
-  itOnShared('rotates keys on two servers while both serve [slow]', async (url) => {
+  itOnShared('rotates keys on two servers while both serve requests [slow]', async (url) => {
     const path = async (name: string, ...keys: readonly string[]): Promise<string> =>
       writeEncryptionConfig(file(`${name}.yaml`), keys);
     const startWith = async (encryptionConfigPath: string): Promise<TestServer> =>
@@ -236,7 +236,7 @@ describe('encryption of the database', function () {
     const old = await path('old', 'one');
     let [a, b] = [await startWith(old), await startWith(old)];
     await a.create(secrets, secret('first'));
-    // First, all servers can read with the new key; then each of them writes with it.
+    // First all servers get the new key for reading. Then each of them writes with it.
     for (const keys of [
       ['one', 'two'],
       ['two', 'one'],
@@ -272,7 +272,7 @@ describe('encryption of the database', function () {
     await b.stop();
   });
 
-  it('exports as encrypted, or decrypted on request, and imports both [slow]', async () => {
+  it('exports objects encrypted, or decrypted on request, and imports both [slow]', async () => {
     const path = await writeEncryptionConfig(file('keys.yaml'), ['one']);
     const server = await start({ encryptionConfig: path });
     await server.create(secrets, secret('first'));
@@ -293,13 +293,13 @@ describe('encryption of the database', function () {
     }
     for (const name of ['decrypted', 'offline-decrypted'])
       expect(await readFile(file(name), 'utf8')).to.include(inBase64);
-    // The export is encrypted, so it needs the key of the other database.
+    // The objects in the export are encrypted, so a server needs the key of the first database.
     expect((await command(['import', '--database', `sqlite:${file('b/b.db')}`, file('online')])).code).to.equal(0);
     expect(await failureOf({ database: `sqlite:${file('b/b.db')}` })).to.include('are encrypted with key "one"');
     const moved = await start({ database: `sqlite:${file('b/b.db')}`, encryptionConfig: path });
     expect((await moved.get(`${secrets}/first`)).body.data.value).to.equal(inBase64);
     await stop();
-    // The export is decrypted, and encrypted again with another key.
+    // The objects in the export are decrypted, and the import encrypts them with another key.
     const imported = await command(['import', '--database', `sqlite:${file('a.db.copy/c.db')}`, file('decrypted')]);
     expect(imported.stdout, imported.stderr).to.include('equal to the export');
     expect(await readFile(file('a.db.copy/c.db'), 'latin1')).not.to.include(inBase64);
@@ -309,7 +309,7 @@ describe('encryption of the database', function () {
     expect([cli.code, cli.stdout]).to.deep.equal([0, 'encrypted 0 objects with the first key\n']);
   });
 
-  it('encrypts what was in plain text, on request, and counts what cannot be read [slow]', async () => {
+  it('encrypts objects in plain text on request, and counts objects that it cannot read [slow]', async () => {
     const plain = await writeEncryptionConfig(file('plain.yaml'), ['identity', 'one']);
     const server = await start({ encryptionConfig: plain });
     for (let n = 0; n < 250; n += 1) await server.create(secrets, secret(`s${n}`));
@@ -330,7 +330,7 @@ describe('encryption of the database', function () {
     expect((await again.get(secrets)).body.items).to.have.length(250);
   });
 
-  it('shows nothing of a Secret in logs, errors and pages', async () => {
+  it('shows no content of a Secret in logs, errors and pages', async () => {
     const logged: string[] = [];
     const log = (fields: object, message?: string): void => void logged.push(`${message} ${JSON.stringify(fields)}`);
     await writeFile(
@@ -369,7 +369,7 @@ describe('encryption of the database', function () {
     }
     const events = await server.get('/api/v1/events');
     expect(events.text).not.to.include(planted);
-    // A write in process that leaves a field out is logged with the warning.
+    // A write in the server's process that drops an unknown field logs a warning.
     const { descriptor } = server.api.schemeManager.lookup({ group: '', version: 'v1', kind: 'Secret' })!;
     await server.api.client.create(descriptor, { ...secret('logged'), unknown: planted } as never, {
       namespace: 'default',
@@ -390,7 +390,7 @@ describe('encryption of the database', function () {
     }
   });
 
-  it('keeps a copy of the key usable for another server on the same database', async () => {
+  it('allows another server on the same database that has a copy of the key', async () => {
     await start();
     await stop();
     await copyFile(file('encryption.key'), file('keys.yaml'));

@@ -15,15 +15,16 @@ const mebibyte = 1024 * 1024;
 const pieceBytes = 64 * 1024;
 const totalBytes = 256 * mebibyte;
 
-/** The buffers of a connection: the kernel's at both ends, and node's. */
+/** The maximum size of the buffers of a connection: those of the kernel at both ends, and those of Node. */
 const mostHeldBytes = 32 * mebibyte;
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /**
- * The live bytes. Collects twice, since the memory of dead buffers is freed in the background, and the second
- * collection waits for that: after one, some 32 MB of garbage still counted, after two less than 1 MB.
+ * Returns the number of live bytes. Collects garbage twice, because the memory of dead buffers is freed in the
+ * background, and the second collection waits for this. After one collection, some 32 MB of garbage still counted;
+ * after two, less than 1 MB.
  */
 function heldBytes(): number {
   collectGarbage();
@@ -32,7 +33,7 @@ function heldBytes(): number {
   return heapUsed + external;
 }
 
-/** Resolves when a number has not changed over fifty polls: the counting side is paused. */
+/** Resolves when a number has not changed during fifty polls, because the producer or the reader is paused. */
 async function standstill(count: () => number): Promise<number> {
   let last = -1;
   let polls = 0;
@@ -94,7 +95,7 @@ describe('streams of endpoints', () => {
     return response;
   }
 
-  it('stop a producer of 256 MB while no client reads, in less than 32 MB [spec 4.3-back-pressure] [slow]', async () => {
+  it('pause a producer of 256 MB after less than 32 MB while no client reads [spec 4.3-back-pressure] [slow]', async () => {
     const before = heldBytes();
     const response = await open('/large');
     expect(await standstill(() => produced)).to.be.lessThan(mostHeldBytes);
@@ -104,7 +105,7 @@ describe('streams of endpoints', () => {
     expect(produced).to.be.lessThan(mostHeldBytes);
   });
 
-  it('carry 256 MB to a slow reader in less than 32 MB [slow]', async () => {
+  it('send 256 MB to a slow reader with less than 32 MB of memory [slow]', async () => {
     const before = heldBytes();
     const response = await open('/large');
     let bytes = 0;
@@ -114,7 +115,7 @@ describe('streams of endpoints', () => {
       bytes += chunk.length;
       if (bytes < nextSample) continue;
       nextSample += 64 * mebibyte;
-      // A turn of the event loop without a reader: time for a producer to run ahead.
+      // These turns of the event loop without a read give the producer time to run ahead.
       for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => setImmediate(resolve));
       peak = Math.max(peak, heldBytes() - before);
     }

@@ -65,7 +65,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/persons/a/b/greeting`), { reason: 'NotFound' });
     });
 
-    it('or get the reason: 405 with Allow, 406, 415 [spec 4.3-router]', async () => {
+    it('or refused with the reason: 405 with Allow, 406, 415 [spec 4.3-router]', async () => {
       serve((b) =>
         b
           .GET('/a', accept('application/json'), greet)
@@ -80,7 +80,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/b`), { reason: 'NotFound' });
     });
 
-    it('after generated paths, which stay as they are', async () => {
+    it('after generated paths, whose responses do not change', async () => {
       serve((b) => b.add(() => () => ServerResponse.ok().text('mine')));
       const whole = server.api.endpoints.forOwner('whole', { group: 'people.example.com' });
       whole.add(
@@ -112,7 +112,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(produced).to.equal(false);
     });
 
-    it('until they are removed: 404, and 503 before they are opened', async () => {
+    it('only after they are opened (503 before) and until they are removed (404 after)', async () => {
       owned.add(
         route('api.people.example.com/v1alpha1')
           .GET('/a', () => ServerResponse.ok())
@@ -127,7 +127,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/a`), { reason: 'NotFound' });
     });
 
-    it('only for the server’s own hosts, and for writes of its own pages', async () => {
+    it('only for hosts of the server, and for writes only from its own pages', async () => {
       serve((b) => b.POST('/a', () => ServerResponse.ok()));
       const headers = { origin: 'http://evil.example.com' };
       expectRefusal(await server.post(`${base}/a`, {}, { headers }), { reason: 'Forbidden' });
@@ -135,7 +135,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('respond', () => {
-    it('JSON, text, bytes, nothing, and the platform’s Response', async () => {
+    it('with JSON, text, bytes, no body, or a Response object of fetch', async () => {
       serve((b) =>
         b
           .GET('/json', () => ServerResponse.ok().header('X-A', '1').json([1]))
@@ -164,7 +164,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(platform.headers).to.deep.include({ 'x-b': '2', 'set-cookie': ['a=1', 'b=2'] });
     });
 
-    it('streams: bytes, lines of JSON, events [spec 4.3-bodies]', async () => {
+    it('with streams of bytes, JSON lines or events [spec 4.3-bodies]', async () => {
       const count = async function* produce(): AsyncGenerator<number> {
         yield* [1, 2];
       };
@@ -181,7 +181,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.get(`${base}/sse`)).text).to.equal('event: tick\nid: 1\ndata: {"n":1}\n\n');
     });
 
-    it('lists of stored objects in the bytes of the generated list', async () => {
+    it('with lists of stored objects in the same bytes as the generated list', async () => {
       await server.create(persons, person('ann', { name: 'Ann' }));
       await server.create(persons, person('bob', { name: 'Bob' }));
       serve((b) =>
@@ -190,8 +190,8 @@ describe('endpoints of plugins over HTTP', () => {
         ),
       );
       const generated = await server.get(`${persons}?sort=name,asc`);
-      // The texts would also be equal if the server serialized the objects again, so the test records what is
-      // serialized.
+      // The texts would also be equal if the server serialized the objects again, so the test records the arguments of
+      // JSON.stringify.
       const { stringify } = JSON;
       const written: unknown[] = [];
       JSON.stringify = (value: unknown, ...rest: never[]): string => {
@@ -215,7 +215,7 @@ describe('endpoints of plugins over HTTP', () => {
       properties: { name: { type: 'string', maxLength: 5 }, age: { type: 'integer', minimum: 0 } },
     };
 
-    it('as JSON, strictly, and by the rules of a schema: 422 with every field', async () => {
+    it('as JSON, and refuse a body that breaks a schema with 422 and every wrong field', async () => {
       serve((b) => b.POST('/a', async (request) => ServerResponse.ok().json(await request.json(schema))));
       expect((await server.post(`${base}/a`, { name: 'Ann' })).body).to.deep.equal({ name: 'Ann' });
       expectRefusal(await server.post(`${base}/a`, '{"name":"a","name":"b"}'), { reason: 'BadRequest' });
@@ -234,7 +234,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(errors()).to.deep.equal([]);
     });
 
-    it('as text and bytes, decompressed, again and again, and refuse what is too large', async () => {
+    it('as decompressed text or bytes, several times, and refuse bodies that are too large', async () => {
       serve((b) =>
         b.POST('/a', async (request) => {
           const bytes = await request.bytes();
@@ -250,7 +250,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.post(`${base}/a`, gzipSync(Buffer.alloc(4 * 1024 * 1024)), { headers }), large);
     });
 
-    it('line by line, naming the line that is wrong', async () => {
+    it('line by line, with errors that name the wrong line', async () => {
       serve((b) =>
         b
           .POST('/sum', async (request) => {
@@ -270,7 +270,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.post(`${base}/echo`, '{"a":1}\n[]\n')).text).to.equal('{"a":1}\n[]\n');
     });
 
-    it('as a stream once; a rest that is not read does not block the connection [slow]', async () => {
+    it('as a stream, only once; an unread rest does not block the connection [slow]', async () => {
       serve((b) =>
         b
           .POST('/first', async (request) => {
@@ -301,7 +301,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('fail', () => {
-    it('with the Status of an ApiError, from whichever copy of the package it comes', async () => {
+    it('with the Status of an ApiError, also of an ApiError from another copy of the package', async () => {
       const foreign = (fields: object): Error => Object.assign(new Error('foreign'), { name: 'ApiError', ...fields });
       serve((b) =>
         b
@@ -327,7 +327,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/evil`), { reason: 'Gone' });
     });
 
-    it('with a 500 without details, logged with plugin and route, for any failure', async () => {
+    it('with a 500 without details for any other failure, and a log line with plugin and route', async () => {
       const circle: Record<string, unknown> = {};
       circle['self'] = circle;
       serve((b) =>
@@ -362,7 +362,7 @@ describe('endpoints of plugins over HTTP', () => {
       }
     });
 
-    it('by closing the connection once the response has begun, with a line in the log', async () => {
+    it('by closing the connection after the response has begun, and a log line', async () => {
       serve((b) =>
         b.GET('/broken', () =>
           ServerResponse.ok().stream(
@@ -380,7 +380,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect((await server.get(persons)).status).to.equal(200);
     });
 
-    it('with 504 past the deadline, when the signal aborts; a late response is dropped', async () => {
+    it('with 504 after the deadline, when the signal aborts; a later response is dropped', async () => {
       let signal: AbortSignal | undefined;
       let answer = (_response: ServerResponse): void => undefined;
       let cancelled = false;
@@ -410,7 +410,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('end', () => {
-    it('a handler and a stream of a client that hangs up, without a line in the log', async () => {
+    it('a handler and a stream when their client closes the connection, without a log line', async () => {
       const seen: string[] = [];
       const until = async (signal: AbortSignal): Promise<unknown> => once(signal, 'abort');
       serve((b) =>
@@ -449,7 +449,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(errors()).to.deep.equal([]);
     });
 
-    it('what is under way when the plugin stops: 503, a cut stream, and an end of events', async () => {
+    it('requests when the plugin stops: handlers get 503, streams break, and event streams end', async () => {
       let begun = 0;
       const endless = async function* produce(): AsyncGenerator<string> {
         begun += 1;
@@ -494,7 +494,7 @@ describe('a server that stops', () => {
     owned.add(
       route('api.example.com/v1')
         .GET('/sse', () => ServerResponse.ok().sse(events()))
-        // The path is longer than any generated path, because another check would respond to those first.
+        // The path is longer than any generated path, because the server checks generated paths earlier.
         .GET('/a/path/of/its/own', async () => {
           begun += 1;
           return new Promise((resolve) => (answer = resolve));

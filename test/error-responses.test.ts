@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { TestServer } from './support/servers/test-server.ts';
 
-describe('a request target that is no URL', () => {
+describe('a request target that is not a valid URL', () => {
   let server: TestServer;
 
   before(async () => {
@@ -10,7 +10,7 @@ describe('a request target that is no URL', () => {
 
   after(() => server.stop());
 
-  it('gets a Status, whatever part of the server finds it', async () => {
+  it('gets a 400 with a Status', async () => {
     const answer = await server.raw('GET http://[::1 HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n');
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     expect(head)

@@ -8,7 +8,7 @@ import type { RequestOptions } from './support/servers/test-server.ts';
 
 interface Case extends Refusal {
   readonly claim: string;
-  /** Default POST to the collection. */
+  /** Default: POST to the collection. */
   readonly method?: string;
   readonly path?: string;
   readonly body?: unknown;
@@ -33,7 +33,7 @@ const malformed: readonly Case[] = [
   },
   { claim: 'bytes that are not UTF-8', body: Uint8Array.of(0x22, 0xff, 0x22), ...badRequest },
   {
-    claim: 'a body that is no gzip though it says so',
+    claim: 'a body that is not gzip, with content-encoding gzip',
     body: '{}',
     headers: { 'content-encoding': 'gzip' },
     ...badRequest,
@@ -58,13 +58,13 @@ const malformed: readonly Case[] = [
 
 const duplicates: readonly Case[] = [
   {
-    claim: 'a key twice at the top',
+    claim: 'a key twice at the top level',
     body: `{${head},"metadata":{"name":"x"},"spec":{"name":"A"},"spec":{"name":"B"}}`,
     ...badRequest,
     message: 'spec',
   },
   {
-    claim: 'a key twice far inside',
+    claim: 'a key twice at a deeper level',
     body: `{${head},"metadata":{"name":"x"},"spec":{"name":"A","otherPerson":{"spec":{"name":"B","age":1,"age":2}}}}`,
     ...badRequest,
     message: 'age',
@@ -100,7 +100,7 @@ const wrongShapes: readonly Case[] = [
   { claim: 'no kind', body: { ...person('x'), kind: undefined }, ...badRequest, message: 'kind' },
   { claim: 'a number as kind', body: { ...person('x'), kind: 5 }, ...badRequest, message: 'kind' },
   { claim: 'metadata that is a list', body: { ...person('x'), metadata: [] }, ...badRequest, message: 'metadata' },
-  { claim: 'metadata that is a text', body: { ...person('x'), metadata: 'x' }, ...badRequest, message: 'metadata' },
+  { claim: 'metadata that is a string', body: { ...person('x'), metadata: 'x' }, ...badRequest, message: 'metadata' },
   {
     claim: 'metadata fields of wrong types, all of them at once',
     body: person('x', {}, { labels: { a: 1 }, finalizers: 'a/b', version: 'one' }),
@@ -177,7 +177,7 @@ const wrongShapes: readonly Case[] = [
     causes: ['FieldValueInvalid metadata.resourceVersion'],
   },
   {
-    claim: 'a merge patch that takes the name away',
+    claim: 'a merge patch that removes the name',
     method: 'PATCH',
     path: ann,
     body: { metadata: { name: null } },
@@ -186,7 +186,7 @@ const wrongShapes: readonly Case[] = [
   { claim: 'DeleteOptions of another kind', method: 'DELETE', path: ann, body: { kind: 'Person' }, ...badRequest },
   { claim: 'DeleteOptions that are a list', method: 'DELETE', path: ann, body: [], ...badRequest },
   {
-    claim: 'preconditions that are a text',
+    claim: 'preconditions that are a string',
     method: 'DELETE',
     path: ann,
     body: { preconditions: 'now' },
@@ -199,7 +199,7 @@ const wrongShapes: readonly Case[] = [
     body: { preconditions: { uid: 5 } },
     ...badRequest,
   },
-  // An empty precondition must not count as absent: the request would then delete any object of this name.
+  // An empty precondition must not count as absent. Otherwise the request would delete any object of this name.
   ...['uid', 'resourceVersion'].map((field) => ({
     claim: `a precondition with an empty ${field}`,
     method: 'DELETE',
@@ -232,7 +232,7 @@ const pathMismatches: readonly Case[] = [
     message: 'the name of the object (bob) does not match the name on the URL (ann)',
   },
   {
-    claim: 'another name that a patch makes',
+    claim: 'a patch that changes the name',
     method: 'PATCH',
     path: ann,
     body: { metadata: { name: 'bob' } },
@@ -258,7 +258,7 @@ const pathMismatches: readonly Case[] = [
     message: 'resourceVersion',
   },
   {
-    claim: 'a resourceVersion that is no number',
+    claim: 'a resourceVersion that is not a number',
     method: 'PUT',
     path: ann,
     body: person('ann', {}, { resourceVersion: 'abc' }),
@@ -295,7 +295,7 @@ describe('errors: bodies', () => {
     await createNamespaces(server.api.client, ['here']);
   });
 
-  // Whatever the case before did, this one has only its own object.
+  // Each case starts with only its own object, independent of the earlier cases.
   beforeEach(async () => {
     await server.delete(persons);
     await server.create(persons, person('ann'));
@@ -307,7 +307,7 @@ describe('errors: bodies', () => {
     'malformed text': malformed,
     'duplicate keys': duplicates,
     'wrong shape': wrongShapes,
-    'a body that is not the path’s': pathMismatches,
+    'a body of another object than the path names': pathMismatches,
     'strict validation': strictFields,
   })) {
     describe(group, () => {
@@ -324,12 +324,12 @@ describe('errors: bodies', () => {
     });
   }
 
-  it('names the position of a syntax error', async () => {
+  it('reports the position of a syntax error', async () => {
     const { body } = await server.post(persons, '{\n  "spec": oops\n}');
     expect(body.message).to.match(/line 2|position 1[0-9]|character 1[0-9]/i);
   });
 
-  it('refuses JSON and YAML that nest without end, before they cost anything', async () => {
+  it('refuses deeply nested JSON and YAML before parsing them completely', async () => {
     const json = `{${head},"metadata":{"name":"deep"},"spec":{"name":"D","x":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
     expectRefusal(await leavesNoTrace(server, () => server.post(persons, json)), {
       ...badRequest,
@@ -342,7 +342,7 @@ describe('errors: bodies', () => {
     );
   });
 
-  it('refuses YAML whose aliases multiply', async () => {
+  it('refuses YAML whose aliases expand exponentially', async () => {
     const levels = ['a: &a [x,x,x,x,x,x,x,x,x]'];
     for (let level = 1; level < 9; level += 1) {
       const [name, before] = [String.fromCodePoint(97 + level), String.fromCodePoint(96 + level)];

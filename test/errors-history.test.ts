@@ -38,7 +38,7 @@ describe('errors: history', () => {
       expect(events[0]?.object.message).to.match(/^too old resource version: 2 \(\d+\)$/);
     });
 
-    it('is not the result of a watch from a revision that still exists', async () => {
+    it('is not the result of a watch from a revision in the history', async () => {
       const revision = await server.revision(persons);
       await passCompactions(clock, 4);
       const watch = await server.watch(`${persons}?watch=true&resourceVersion=${revision}`);
@@ -65,7 +65,7 @@ describe('errors: history', () => {
       expectRefusal(await server.get(exact), { reason: 'Expired', code: 410 });
     });
 
-    it('keeps history for the time of its option', async () => {
+    it('does not occur for revisions within the configured time', async () => {
       await passCompactions(clock, 1);
       const watch = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);
       await watch.count(2);
@@ -73,7 +73,7 @@ describe('errors: history', () => {
     });
   });
 
-  it('responds with 410 beyond the bound in bytes, however young the history is', async () => {
+  it('responds with 410 for a revision beyond the maximum size of the history, even if it is young', async () => {
     const server = await TestServer.start({ retention: { maxBytes: 64 * 1024 } });
     await server.create(persons, person('ann'));
     for (let i = 0; i < 10; i += 1) await server.create(persons, person(`p-${i}`, { tags: ['x'.repeat(16 * 1024)] }));
@@ -102,7 +102,7 @@ describe('errors: history', () => {
       `${persons}?resourceVersionMatch=NotOlderThan`,
       `${persons}?resourceVersionMatch=Exact`,
     ]) {
-      it(`is the response to ${path.slice(persons.length) || 'a list'} of the future, after 3 s`, async () => {
+      it(`is the response after 3 s to ${path.slice(persons.length) || 'a list'} at a future revision`, async () => {
         const timers = clock.pendingTimers;
         let answer: Answer | undefined;
         const asked = server
@@ -134,7 +134,7 @@ describe('errors: history', () => {
       expect(body.total).to.equal(2);
     });
 
-    it('is not the response to a watch, which waits silently', async () => {
+    it('is not the response to a watch from a future revision, which waits', async () => {
       const watch = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 3}`);
       await clock.advance(10_000);
       for (const name of ['bob', 'cid', 'dan', 'eve']) await server.create(persons, person(name));
@@ -144,7 +144,7 @@ describe('errors: history', () => {
     });
   });
 
-  it('refuses one watch too many with 429 and Retry-After [spec 8-rate]', async () => {
+  it('refuses a watch beyond the maximum with 429 and Retry-After [spec 8-rate]', async () => {
     const server = await TestServer.start({ maxWatches: 2 });
     const first = await server.watch(`${persons}?watch=true`);
     await server.watch(`${persons}?watch=true`);
@@ -170,7 +170,7 @@ describe('errors: history', () => {
 
     after(() => rm(folder, { recursive: true }));
 
-    it('fails a kind whose unique index has duplicates, or whose index function throws, and leaves the others [slow]', async () => {
+    it('is the response for a kind whose unique index has duplicates or whose index function throws, but not for others [slow]', async () => {
       const database = `sqlite:${join(folder, 'broken.db')}`;
       const first = await TestServer.start({ database });
       for (const name of ['ann', 'bob']) await first.create(persons, person(name, { nick: 'same' }));
@@ -194,7 +194,7 @@ describe('errors: history', () => {
       await api.stop();
     });
 
-    it('is the response while the server stops, to requests on connections that are still open', async () => {
+    it('is the response to requests on open connections while the server stops', async () => {
       const server = await TestServer.start();
       const answers: Promise<string>[] = [];
       const sockets = [persons, '/readyz'].map((path) => {
@@ -203,7 +203,7 @@ describe('errors: history', () => {
         answers.push(textOf(socket));
         return socket;
       });
-      // When two later requests have responses, the server has read the first lines above.
+      // When two later requests have their responses, the server has read the request lines above.
       await server.get('/livez');
       await server.get('/livez');
       const stopped = server.stop();

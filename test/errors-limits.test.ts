@@ -13,12 +13,12 @@ const MiB = 1024 * 1024;
 const tooLarge = { reason: 'RequestEntityTooLarge' } as const;
 const badRequest = { reason: 'BadRequest' } as const;
 
-/** A Person whose JSON has about this many bytes. */
+/** Returns a Person whose JSON has about the given number of bytes. */
 function largePerson(name: string, bytes: number): Record<string, unknown> {
   return person(name, { tags: ['x'.repeat(bytes)] });
 }
 
-/** Status line, headers and body of a response read from a socket. */
+/** Returns the status line and the body of a response that was read from a socket. */
 function parseRaw(text: string): { line: string; body: Record<string, unknown> } {
   const [head = '', body = ''] = text.split('\r\n\r\n');
   return { line: head.split('\r\n')[0] ?? '', body: JSON.parse(body) as Record<string, unknown> };
@@ -34,7 +34,7 @@ describe('errors: limits', () => {
 
   after(() => server.stop());
 
-  /** Sends without Content-Length, in pieces, and returns the response. */
+  /** Sends a body in chunks without Content-Length, and returns the response. */
   function postChunked(pieces: number, pieceBytes: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
@@ -51,7 +51,7 @@ describe('errors: limits', () => {
   }
 
   describe('413', () => {
-    it('refuses a body over 3 MiB, and accepts one just below', async () => {
+    it('refuses a body over 3 MiB, and accepts one slightly below', async () => {
       const padding = ' '.repeat(3 * MiB);
       const expected = { ...tooLarge, message: 'Request entity too large: limit is 3145728' };
       const body = JSON.stringify(person('padded')) + padding;
@@ -86,7 +86,7 @@ describe('errors: limits', () => {
       expect((await server.post(persons, person('tags', { tags: list(149_000, () => '') }))).status).to.equal(201);
     });
 
-    it('refuses an object that patches make too large [slow]', async () => {
+    it('refuses patches that make an object too large [slow]', async () => {
       const labels = (from: number): object => {
         const pairs = Array.from({ length: 9_000 }, (_, n) => [`k${from + n}`, '']);
         return { metadata: { labels: Object.fromEntries(pairs) } };
@@ -99,7 +99,7 @@ describe('errors: limits', () => {
       expect((await server.patch(`${persons}/growing`, { metadata: { labels: { k1: null } } })).status).to.equal(200);
     });
 
-    it('refuses a JSON patch that is too much work, and applies one that only looks expensive', async () => {
+    it('refuses a JSON patch that visits too many nodes, and applies one that does not', async () => {
       const type = 'application/json-patch+json';
       await server.create(persons, person('moved', { tags: Array.from({ length: 100_000 }, () => '') }));
       const to = (from: string, path: string): object => ({ op: 'move', from: `/spec/${from}`, path: `/spec/${path}` });
@@ -112,17 +112,17 @@ describe('errors: limits', () => {
       expectRefusal(refused, { ...tooLarge, message });
     });
 
-    it('reads on, so that a client that is still sending receives the response', async () => {
+    it('reads the rest of a refused body, so that a client that is still sending receives the response', async () => {
       for (let attempt = 0; attempt < 5; attempt += 1) {
         expectRefusal(await server.post(persons, Buffer.alloc(8 * MiB, ' ')), tooLarge);
       }
     });
 
-    it('refuses a body without length once it is over the limit', async () => {
+    it('refuses a body without Content-Length once it is over the limit', async () => {
       expectRefusal(await leavesNoTrace(server, () => postChunked(64, 128 * 1024)), tooLarge);
     });
 
-    it('reads on for a client that wants its connection closed after the response, and closes it afterwards', async () => {
+    it('reads the rest of a refused body, and closes the connection afterwards, when the client sends Connection: close', async () => {
       const socket = server.connect();
       let answer = '';
       socket.on('data', (text: Buffer) => (answer += text.toString()));
@@ -136,9 +136,9 @@ describe('errors: limits', () => {
       expect(answer).to.match(/^HTTP\/1\.1 413 /);
     });
 
-    it('stops reading after a limit', async () => {
+    it('closes the connection when the rest of a refused body is too long', async () => {
       const socket = connect({ host: '127.0.0.1', port: server.port, allowHalfOpen: true });
-      // Waits for any end of the connection.
+      // The connection may end with an error or without one.
       socket.on('error', () => undefined);
       const closed = new Promise((resolve) => socket.on('close', resolve));
       socket.resume();
@@ -158,20 +158,20 @@ describe('errors: limits', () => {
       socket.destroy();
     });
 
-    it('refuses a small body that inflates beyond the limit [slow]', async () => {
+    it('refuses a small body that decompresses to more than the limit [slow]', async () => {
       const bomb = gzipSync(Buffer.alloc(64 * MiB, ' '));
       expect(bomb.length).to.be.lessThan(MiB / 8);
       const headers = { 'content-encoding': 'gzip' };
       expectRefusal(await leavesNoTrace(server, () => server.post(persons, bomb, { headers })), tooLarge);
     });
 
-    it('takes a compressed body below the limit', async () => {
+    it('accepts a compressed body below the limit', async () => {
       const headers = { 'content-encoding': 'gzip' };
       const body = gzipSync(JSON.stringify(person('zipped')));
       expect((await server.post(persons, body, { headers })).status).to.equal(201);
     });
 
-    it('refuses an object over 1.5 MiB, whatever the request', async () => {
+    it('refuses an object over 1.5 MiB in every kind of request', async () => {
       const path = `${persons}/large`;
       expectRefusal(await leavesNoTrace(server, () => server.post(persons, largePerson('large', 1.6 * MiB))), tooLarge);
       expectRefusal(
@@ -187,7 +187,7 @@ describe('errors: limits', () => {
       expectRefusal(await leavesNoTrace(server, () => server.patch(path, copies, { type })), tooLarge);
     });
 
-    it('refuses a JSON patch whose copies double without end', async () => {
+    it('refuses a JSON patch whose copy operations double the object too often', async () => {
       const doubling = Array.from({ length: 40 }, () => ({ op: 'copy', from: '/spec', path: '/spec/otherPerson' }));
       const type = 'application/json-patch+json';
       const answer = await leavesNoTrace(server, () => server.patch(`${persons}/ann`, doubling, { type }));
@@ -208,7 +208,7 @@ describe('errors: limits', () => {
     });
   });
 
-  it('keeps a connection between two requests for as long as clients and proxies do', async () => {
+  it('keeps an idle connection open for 90 s', async () => {
     const socket = connect({ host: '127.0.0.1', port: server.port });
     socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
     const [head] = (await once(socket, 'data')) as [Buffer];
@@ -226,10 +226,10 @@ describe('errors: limits', () => {
     });
 
     const malformed: Readonly<Record<string, string>> = {
-      'a line that is no request': 'nonsense\r\n\r\n',
+      'a request line that is not valid': 'nonsense\r\n\r\n',
       'an unknown method': `FROBNICATE ${persons} HTTP/1.1\r\nHost: localhost\r\n\r\n`,
       'a header without colon': `GET ${persons} HTTP/1.1\r\nHost: localhost\r\nbroken\r\n\r\n`,
-      'a length that is no number': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: abc\r\n\r\n`,
+      'a Content-Length that is not a number': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: abc\r\n\r\n`,
       'two lengths': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
       'a length and chunks': `POST ${persons} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       'TLS in place of text': '\u0016\u0003\u0001\u0002\u0000\u0001\u0000',
@@ -248,7 +248,7 @@ describe('errors: limits', () => {
       expect(text).to.match(/^HTTP\/1\.1 400 |^$/);
     });
 
-    it('refuses a path that is longer than any name', async () => {
+    it('refuses a path with a name that is too long', async () => {
       expectRefusal(await server.get(`${persons}/${'a'.repeat(5000)}`), { reason: 'NotFound' });
     });
   });
@@ -308,7 +308,7 @@ describe('errors: limits', () => {
       });
     }
 
-    it('accepts writes from its own pages, and lets no other origin read', async () => {
+    it('accepts writes from its own pages, and sends no CORS headers to other origins', async () => {
       const own = await server.post(persons, person('own'), { headers: { origin: `http://127.0.0.1:${server.port}` } });
       expect(own.status).to.equal(201);
       const read = await server.get(persons, { origin: 'https://evil.example.com' });
@@ -316,7 +316,7 @@ describe('errors: limits', () => {
     });
   });
 
-  it('refuses impossible requests with 400 or a similar status, and continues', async () => {
+  it('continues to serve requests after the refusals above', async () => {
     expectRefusal(await server.post(persons, '{'), badRequest);
     expect((await server.get('/livez')).text).to.equal('ok');
   });

@@ -43,7 +43,7 @@ describe('errors: objects', () => {
     for (const path of [`${persons}/nobody`, `${persons}/nobody/status`]) {
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
         if (method === 'DELETE' && path.endsWith('status')) continue;
-        it(`is the response to ${method} ${path.slice(persons.length)}: no upsert`, async () => {
+        it(`is the response to ${method} ${path.slice(persons.length)}, which creates no object`, async () => {
           const body = method === 'PUT' ? person('nobody') : method === 'PATCH' ? { spec: { age: 1 } } : undefined;
           await expectRefused(method, path, absent, { body });
         });
@@ -110,19 +110,19 @@ describe('errors: objects', () => {
       expectRefusal(await server.get('/apis/people.example.com/v2'), notFound);
     });
 
-    it('is not the response to one trailing slash', async () => {
+    it('is not the response to a path with a trailing slash', async () => {
       expect((await server.get(`${persons}/`)).status).to.equal(200);
       expect((await server.get(`${ann}/`)).status).to.equal(200);
     });
 
-    it('is the response to a path whose name another kind has', async () => {
+    it('is the response to the name of an object of another kind', async () => {
       expectRefusal(await server.get(`${machines}/ann`), notFound);
     });
   });
 
   describe('400 for paths', () => {
     for (const name of ['%zz', '%', '%f', '%ff', '%c3%28']) {
-      it(`refuses ${name}, which is no percent-encoded UTF-8`, async () => {
+      it(`refuses ${name}, which is not percent-encoded UTF-8`, async () => {
         for (const method of ['GET', 'DELETE']) {
           await expectRefused(method, `${persons}/${name}`, { reason: 'BadRequest' });
         }
@@ -146,7 +146,7 @@ describe('errors: objects', () => {
       ['PROPFIND', persons, ofCollection],
     ] as const;
     for (const [method, path, allowed] of cases) {
-      it(`refuses ${method} ${path.slice(persons.length) || 'on the collection'}, and says what is allowed`, async () => {
+      it(`refuses ${method} ${path.slice(persons.length) || 'on the collection'}, with the allowed methods`, async () => {
         const expected: Refusal = {
           reason: 'MethodNotAllowed',
           message: `${method.toLowerCase()} is not supported on resources of kind "persons.people.example.com"`,
@@ -167,7 +167,7 @@ describe('errors: objects', () => {
       ['/export', 'GET'],
     ] as const;
     for (const [path, allowed] of elsewhere) {
-      it(`refuses POST ${path}, and says what is allowed`, async () => {
+      it(`refuses POST ${path}, with the allowed methods`, async () => {
         const answer = await server.post(path, {});
         expectRefusal(answer, { reason: 'MethodNotAllowed' });
         expect(answer.headers['allow']).to.equal(allowed);
@@ -182,7 +182,7 @@ describe('errors: objects', () => {
       'application/vnd.kubernetes.protobuf',
       'application/json;q=0',
     ]) {
-      it(`refuses what cannot be written as ${accept}, before anything is written`, async () => {
+      it(`refuses a request that accepts only ${accept}, and writes nothing`, async () => {
         const headers = { accept };
         const expected: Refusal = { reason: 'NotAcceptable', message: 'application/json' };
         await expectRefused('GET', ann, expected, { headers });
@@ -196,7 +196,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('is not the response when one of several media types can be written', async () => {
+    it('is not the response when the server supports one of several media types', async () => {
       const accept = 'application/vnd.kubernetes.protobuf, text/html;q=0.9, application/json;q=0.1';
       expect((await server.get(ann, { accept })).status).to.equal(200);
     });
@@ -267,7 +267,7 @@ describe('errors: objects', () => {
       await expectRefused('POST', `${persons}?dryRun=All`, exists, { body: person('ann') });
     });
 
-    it('refuses a name that exists and is being deleted, and says so', async () => {
+    it('refuses the name of an object that is being deleted, and reports the deletion', async () => {
       await server.create(persons, person('leaving', {}, { finalizers: ['a.b/c'] }));
       await server.delete(`${persons}/leaving`);
       await expectRefused(
@@ -311,7 +311,7 @@ describe('errors: objects', () => {
       await expectRefused('PUT', ann, conflict, { body: person('ann', { slug: 'ann' }, { version: 7 }) });
     });
 
-    it('refuses to delete an object that is not the expected one', async () => {
+    it('refuses to delete an object with another uid or resourceVersion than expected', async () => {
       for (const preconditions of [{ uid: 'another' }, { resourceVersion: '1' }]) {
         await expectRefused('DELETE', ann, conflict, { body: { preconditions } });
       }
@@ -321,7 +321,7 @@ describe('errors: objects', () => {
       expect((await server.delete(ann, { body: { preconditions: { uid, resourceVersion } } })).status).to.equal(200);
     });
 
-    it('lets one of many updates of the same version through', async () => {
+    it('accepts only one of many concurrent updates of the same version', async () => {
       const answers = await Promise.all(
         Array.from({ length: 10 }, (_, age) => server.put(ann, person('ann', { age }, { version: 1 }))),
       );
@@ -329,14 +329,14 @@ describe('errors: objects', () => {
       expect(answers.filter(({ status }) => status === 409)).to.have.length(9);
     });
 
-    it('lets one of many creations of the same name through', async () => {
+    it('accepts only one of many concurrent creations of the same name', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => server.post(persons, person('race'))));
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, ...Array<number>(9).fill(409)]);
     });
   });
 
   describe('422', () => {
-    it('names every violation at once, of metadata and of the schema, each with its field [spec 7-format]', async () => {
+    it('lists all violations of metadata and of the schema, each with its field [spec 7-format]', async () => {
       const wrong = {
         ...person('Not_A_Name', { age: 151, gender: 'OTHER', tags: ['a', 5], name: 'x'.repeat(101) }),
         metadata: {
@@ -385,7 +385,7 @@ describe('errors: objects', () => {
       ['a value outside the enumeration', { gender: 'male' }, 'FieldValueNotSupported spec.gender', '2.7-gender'],
       ['an object in place of a list', { tags: {} }, 'FieldValueTypeInvalid spec.tags', '2.2-spec'],
       [
-        'what is wrong in a nested reference to the kind itself',
+        'a wrong value in a nested object of the same kind',
         { otherPerson: { apiVersion, kind: 'Person', metadata: { name: 'o' }, spec: { name: 'O', age: 200 } } },
         'FieldValueInvalid spec.otherPerson.spec.age',
         '2.7-other-person',
@@ -425,7 +425,7 @@ describe('errors: objects', () => {
       });
     }
 
-    it('refuses a value that another object holds under a unique index, on creation and update, and names the holder [spec 2.8-unique, 2.8-unique-update, 7-unique]', async () => {
+    it('refuses a value of a unique index that another object has, on creation and update, and names the other object [spec 2.8-unique, 2.8-unique-update, 7-unique]', async () => {
       await server.create(persons, person('bob', { slug: 'bob' }));
       const expected: Refusal = {
         reason: 'Invalid',
@@ -438,7 +438,7 @@ describe('errors: objects', () => {
       await expectRefused('PATCH', `${persons}/bob`, expected, { body: { spec: { slug: 'ann' } } });
     });
 
-    it('gives a unique value to one of many that ask for it, and frees it with its holder', async () => {
+    it('gives a unique value to one of many concurrent creations, and frees it when the object is deleted', async () => {
       const names = Array.from({ length: 10 }, (_, i) => `slug-${i}`);
       const answers = await Promise.all(names.map((name) => server.post(persons, person(name, { slug: 'wanted' }))));
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, ...Array<number>(9).fill(422)]);
@@ -449,7 +449,7 @@ describe('errors: objects', () => {
       expect((await server.post(persons, person('third', { slug: 'wanted' }))).status).to.equal(201);
     });
 
-    it('names the holder of a unique value in a namespace', async () => {
+    it('names the object and the namespace that have a unique value', async () => {
       await server.create(lettersHere, newLetter('first', { text: 'unique' }));
       const path = lettersHere.replace('here', 'there');
       await expectRefused(
@@ -488,7 +488,7 @@ describe('errors: objects', () => {
   });
 
   describe('application/problem+json', () => {
-    it('carries the same information in the form of RFC 9457', async () => {
+    it('has the information of the Status in the form of RFC 9457', async () => {
       const headers = { accept: 'application/problem+json' };
       const answer = await server.post(persons, person('x', { age: 151 }), { headers });
       expect(answer.status).to.equal(422);
@@ -501,14 +501,14 @@ describe('errors: objects', () => {
       expect(causes[0]).to.include({ reason: 'FieldValueInvalid', field: 'spec.age' });
     });
 
-    it('is for errors: objects come as JSON', async () => {
+    it('is used only for errors: objects are returned as application/json', async () => {
       const answer = await server.get(ann, { accept: 'application/problem+json, application/json' });
       expect([answer.status, answer.headers['content-type']]).to.deep.equal([200, 'application/json']);
       expect((await server.get(ann, { accept: 'application/problem+json' })).body.kind).to.equal('Person');
     });
   });
 
-  it('has a request id in every response, the client’s own where it is well formed', async () => {
+  it('has a request id in every response: that of the client if it is well formed', async () => {
     expect((await server.get(`${persons}/nobody`)).headers['audit-id']).to.match(/^[0-9a-f-]{36}$/);
     expect((await server.get(ann, { 'audit-id': 'my-id.1' })).headers['audit-id']).to.equal('my-id.1');
     expect((await server.get(ann, { 'audit-id': 'no good' })).headers['audit-id']).to.not.equal('no good');

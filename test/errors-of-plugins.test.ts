@@ -10,13 +10,13 @@ const traps = '/apis/traps.example.com/v1/traps';
 const circle: Record<string, unknown> = {};
 circle['self'] = circle;
 
-/** Errors named ApiError, from which no Status can be made. */
+/** Errors with the name ApiError that cannot be turned into a Status. */
 const unwritable: Readonly<Record<string, Error>> = {
   'details-that-are-no-json': new ApiError('Invalid', 'secret', { details: circle }),
   'no-code': Object.assign(new Error('secret'), { name: 'ApiError', reason: 'Invalid', details: circle }),
 };
 
-/** Throws the error that its object's name selects. */
+/** A model with an index function that throws the error of the object's name. */
 const trap = defineModel({
   gvk: 'traps.example.com/v1/Trap',
   plural: 'traps',
@@ -70,7 +70,7 @@ describe('errors of plugins', () => {
 
   after(async () => server.stop());
 
-  it('such as an unknown field that their code writes are logged, with kind, object and plugin', async () => {
+  it('such as a write with an unknown field are logged with kind, object and plugin', async () => {
     const note = defineModel({
       gvk: 'notes.example.com/v1/Note',
       plural: 'notes',
@@ -85,7 +85,7 @@ describe('errors of plugins', () => {
   });
 
   for (const name of Object.keys(unwritable)) {
-    it(`that cannot be written are a 500 with a Status, and logged: ${name}`, async () => {
+    it(`that cannot be turned into a Status are logged, and the response is a 500 with a Status: ${name}`, async () => {
       const created = { apiVersion: 'traps.example.com/v1', kind: 'Trap', metadata: { name } };
       for (const answer of [await server.get(`${base}/errors/${name}`), await server.post(traps, created)]) {
         expectRefusal(answer, { reason: 'InternalError' });
@@ -97,7 +97,7 @@ describe('errors of plugins', () => {
   }
 
   for (const path of ['/numbers', '/locked']) {
-    it(`have no header of the response that failed: ${path}`, async () => {
+    it(`replace the headers of the failed response: ${path}`, async () => {
       const answer = await server.get(base + path);
       expectRefusal(answer, { reason: 'InternalError' });
       for (const name of ['content-encoding', 'set-cookie', 'etag']) expect(answer.headers).not.to.have.property(name);

@@ -76,7 +76,7 @@ const badSelectors: readonly string[] = [
 
 const cause = (reason: string, field: string): Refusal => ({ reason: 'Invalid', causes: [`${reason} ${field}`] });
 
-/** Kubernetes' own parameters: 422, as on the real server. */
+/** Parameters of Kubernetes, which are refused with 422, as kube-apiserver does. */
 const listOptions: readonly Case[] = [
   { query: 'resourceVersionMatch=Exact', ...cause('FieldValueForbidden', 'resourceVersionMatch') },
   { query: 'resourceVersionMatch=NotOlderThan', ...cause('FieldValueForbidden', 'resourceVersionMatch') },
@@ -125,7 +125,7 @@ interface WriteCase extends Refusal {
 
 const long = 'm'.repeat(129);
 
-/** Each parameter of a write, with the options kind that Kubernetes names in the message. */
+/** Writes with a wrong parameter, each with the kind of options that Kubernetes names in the message. */
 const writes: readonly WriteCase[] = [
   { method: 'POST', path: persons, body: person('x'), options: 'CreateOptions' },
   { method: 'PUT', path: ann, body: person('ann', { age: 99 }), options: 'UpdateOptions' },
@@ -184,7 +184,7 @@ describe('errors: parameters', () => {
 
   after(() => server.stop());
 
-  it('treats a negative limit as none, as kube-apiserver does', async () => {
+  it('treats a negative limit as no limit, as kube-apiserver does', async () => {
     await server.create(persons, person('bob'));
     const { status, body } = await server.get(`${persons}?limit=-1`);
     expect([status, body.items.length, body.metadata.continue]).to.deep.equal([200, 2, undefined]);
@@ -207,28 +207,28 @@ describe('errors: parameters', () => {
 
   for (const selector of badSelectors) {
     const rule = selector.startsWith('label') ? '4.2-label-selector' : '4.2-field-selector';
-    it(`refuses ${selector}, and says where [spec ${rule}]`, async () => {
+    it(`refuses ${selector}, and reports the position of the mistake [spec ${rule}]`, async () => {
       const [name = '', ...text] = selector.split('=');
       const query = `${name}=${encodeURIComponent(text.join('='))}`;
       expectRefusal(await server.get(`${persons}?${query}`), { ...badRequest, message: /character \d+/ });
     });
   }
 
-  it('lists the indexed fields when one that is not indexed is asked for [spec 1-indexed-only, 2.8-before-field-selector, 2.8-before-sort]', async () => {
+  it('lists the indexed fields in the refusal of a field that is not indexed [spec 1-indexed-only, 2.8-before-field-selector, 2.8-before-sort]', async () => {
     for (const query of ['sort=spec.age', 'fieldSelector=spec.age%3D5']) {
       const { body } = await server.get(`${persons}?${query}`);
       for (const field of ['spec.age', ...indexed]) expect(body.message).to.contain(field);
     }
   });
 
-  it('refuses a literal that does not fit the type of the index', async () => {
+  it('refuses a value that does not have the type of the index', async () => {
     expectRefusal(await server.get(`${letters}?fieldSelector=spec.weight%3Dheavy`), {
       ...badRequest,
       message: 'spec.weight',
     });
   });
 
-  it('refuses a continue token of another selection, or together with resourceVersion or resourceVersionMatch', async () => {
+  it('refuses a continue token with another selector, with resourceVersion, or with resourceVersionMatch', async () => {
     await server.create(persons, person('bob'));
     const { body } = await server.get(`${persons}?limit=1`);
     const token = encodeURIComponent(body.metadata.continue as string);

@@ -22,7 +22,7 @@ describe('an API server on etcd, after a snapshot was restored while it did not 
     server = await TestServer.start({ database: cluster.url('/restored') });
   };
 
-  it('has the objects of the snapshot, and tells each watcher that the history it knows has ended', async () => {
+  it('has the objects of the snapshot, and ends each resumed watch with 410', async () => {
     await start();
     const kept = await server.create(letters, newLetter('kept'));
     const snapshot = await cluster.snapshot();

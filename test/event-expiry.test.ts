@@ -39,7 +39,7 @@ describe('events [compat events]', () => {
     return (body.items as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name).toSorted();
   }
 
-  it('are deleted an hour after they last occurred, and watchers see it', async () => {
+  it('are deleted an hour after their last occurrence, and watches receive the deletion', async () => {
     await create('once');
     await create('again');
     const watch = await server.watch(
@@ -60,7 +60,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names()).length === 0);
   });
 
-  it('of events.k8s.io are deleted as well, by the time of their series, or by the deprecated time', async () => {
+  it('of events.k8s.io are deleted an hour after the time of their series, or after the deprecated time', async () => {
     const event = { apiVersion: 'events.k8s.io/v1', kind: 'Event', regarding: { kind: 'Person', name: 'ann' } };
     await server.create(events, { ...event, metadata: { name: 'once' }, eventTime: minutesFromNow(0) });
     const series = { count: 2, lastObservedTime: minutesFromNow(30) };
@@ -74,7 +74,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names(events)).length === 0);
   });
 
-  it('live for an hour even when their reporter gives a past time, and no longer for an impossible future time', async () => {
+  it('live for an hour after their write, even when their time is in the past or in the far future', async () => {
     await create('late', { lastTimestamp: minutesFromNow(-600) });
     await create('ahead', { lastTimestamp: minutesFromNow(600) });
     await clock.advance(59 * minuteMs);
@@ -83,7 +83,7 @@ describe('events [compat events]', () => {
     await eventually(async () => (await names()).length === 0);
   });
 
-  it('are deleted in pieces when there are more than one pass takes, and no other write waits for them [slow]', async () => {
+  it('are deleted in several batches when there are many, so that other writes do not wait for them [slow]', async () => {
     for (let from = 0; from < 1100; from += 100)
       await Promise.all(Array.from({ length: 100 }, (_each, at) => create(`e${from + at}`)));
     await clock.advance(60 * minuteMs);
@@ -95,8 +95,8 @@ describe('events [compat events]', () => {
   });
 });
 
-describe('the time that events live', () => {
-  it('continues while the server is away', async () => {
+describe('the lifetime of events', () => {
+  it('includes the time while the server does not run', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-events-'));
     const database = `sqlite:${join(folder, 'objects.db')}`;
     const clock = new FakeClock();
@@ -111,7 +111,7 @@ describe('the time that events live', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('is the operator’s choice', async () => {
+  it('is the time in the option eventTtlMs', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock, eventTtlMs: 5000 });
     await server.create(coreEvents, { apiVersion: 'v1', kind: 'Event', metadata: { name: 'a' }, involvedObject: {} });

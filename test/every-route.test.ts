@@ -8,24 +8,25 @@ const source = fileURLToPath(new URL('../../apiserver/http/app.ts', import.meta.
 const assetsFolder = fileURLToPath(new URL('../support/models', import.meta.url));
 const authorization = 'Bearer administrators-token';
 
-/** A request, and the RBAC rule that allows only this request. */
+/** A request, with the RBAC rule that allows only this request. */
 interface Asked {
   readonly method: string;
   readonly path: string;
   readonly rule: object;
   /**
-   * The status with the permission; default: any except 401, 403 and 5xx, since most objects of the test are absent.
+   * The status for a user with the permission. Default: any status except 401, 403 and 5xx, because most objects of the
+   * test do not exist.
    */
   readonly status?: number;
 }
 
 /** Requests to pages, by the middleware of the server that handles them. A new middleware needs a line here. */
 const pages: Readonly<Record<string, readonly Asked[]>> = {
-  // These middlewares do not respond themselves, or run before the authorization.
+  // These middlewares do not respond to requests themselves, or run before the authorization.
   aroundRequests: [],
   guardRequests: [],
   pageHeaders: [],
-  // These routes run before the authentication, since users log in here. The test of open paths covers them.
+  // These routes run before the authentication, because users log in by them. The test of open paths covers them.
   loginRoutes: [],
   // The paths here need the permission to get the object. The kinds of discovery, and the routes of plugins, are tested
   // below.
@@ -40,7 +41,7 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
   debugRoutes: [page('/debug/example'), page('/debug/stuck')],
   metricsRoute: [page('/metrics')],
   exportRoute: [page('/export')],
-  // The server of this test has its database in memory.
+  // The status is 400, because a server with its database in memory has no backup.
   backupRoute: [{ ...page('/backup'), status: 400 }],
   reencryptRoute: [
     { method: 'POST', path: '/reencrypt', rule: { nonResourceURLs: ['/reencrypt'], verbs: ['post'] }, status: 200 },
@@ -84,7 +85,7 @@ interface ApiResource {
   readonly verbs: readonly string[];
 }
 
-/** The requests of one kind or subresource, one for each verb. Nothing is stored or deleted. */
+/** Returns the requests for a kind or a subresource, one for each verb. They store and delete nothing. */
 function requestsFor(base: string, group: string, { name, namespaced, verbs }: ApiResource): readonly Asked[] {
   const [plural = '', subresource] = name.split('/');
   const collection = `${base}${namespaced ? '/namespaces/default' : ''}/${plural}`;
@@ -102,14 +103,17 @@ function requestsFor(base: string, group: string, { name, namespaced, verbs }: A
   });
 }
 
-/** The last middleware, which responds with 404. */
+/** The beginning of the source text of the last middleware, which responds with 404. */
 const absence = '(context) => Promise.reject(absenceOf';
 
-/** The calls that wrap the routes of `app.use`; the last one comes first. */
+/** Matches the calls that wrap the routes of `app.use`. The last call in the text handles a request first. */
 const way =
   /const routes = (\w+)\(parts, inOrder\(app\.middleware\)\);\n +const guard = (\w+)\(.*, routes\);\n +return app\.listener\((\w+)\(/;
 
-/** The middlewares of the server in order: the name of each, or the beginning of its source text. */
+/**
+ * Returns the middlewares of the server in the order in which they handle a request: the name of each, or the beginning
+ * of its source text.
+ */
 function usedIn(text: string): readonly string[] {
   const [, ...fromEnd] = way.exec(text) ?? [];
   const others = [...text.matchAll(/app\.use\((?:new )?(.*)/g)].map(([, used = '']) =>
@@ -118,14 +122,14 @@ function usedIn(text: string): readonly string[] {
   return [...fromEnd.reverse(), ...others];
 }
 
-/** The middlewares without a line in {@link pages}. */
+/** Returns the middlewares without a line in {@link pages}. */
 function unknownIn(text: string): readonly string[] {
   const names = usedIn(text);
   expect(names).to.have.length.above(15);
   return names.filter((name) => name !== absence && !Object.hasOwn(pages, name));
 }
 
-/** The middlewares before the authorization that respond to requests. */
+/** Returns the middlewares before the authorization that respond to requests themselves. */
 function unguardedIn(text: string): readonly string[] {
   const names = usedIn(text);
   expect(names).to.include('guardRequests');
@@ -156,7 +160,7 @@ describe('every route of the server', () => {
 
   after(() => server.stop());
 
-  /** The headers of a user with only one permission. */
+  /** Creates a user with only one permission, and returns the headers of the user's requests. */
   async function userWith(rule: object): Promise<Readonly<Record<string, string>>> {
     count += 1;
     const name = `exact-${count}`;
@@ -179,7 +183,10 @@ describe('every route of the server', () => {
     return { ...nobody, 'Impersonate-User': name };
   }
 
-  /** Sends the request without credentials, as a user without permissions, and with exactly the permission. */
+  /**
+   * Sends a request without credentials, then as a user without permissions, then as a user with only the required
+   * permission.
+   */
   async function ask({ method, path, rule, status: expected }: Asked): Promise<void> {
     const what = `${method} ${path}`;
     expect((await server.request(method, path)).status, what).to.equal(401);
@@ -190,13 +197,13 @@ describe('every route of the server', () => {
     else expect(status, `${what}: ${text.slice(0, 300)}`).to.be.oneOf([200, 201, 400, 404, 405, 409, 415, 422]);
   }
 
-  it('is a middleware that this test knows, and runs after the authorization if it responds', () => {
+  it('is in the list of this test, and runs after the authorization if it responds to requests', () => {
     const text = readFileSync(source, 'utf8');
     expect(unknownIn(text)).to.deep.equal([]);
     expect(unguardedIn(text)).to.deep.equal([]);
   });
 
-  it('is found when it is new, however it is declared, and when it runs before the authorization', () => {
+  it('is reported when it is not in the list, or when it runs before the authorization', () => {
     const text = readFileSync(source, 'utf8');
     const planted = (line: string, before: string): string => text.replace(before, `${line}\n  ${before}`);
     const last = 'app.use(assetRoutes(';
@@ -214,10 +221,10 @@ describe('every route of the server', () => {
   });
 
   for (const [name, asked] of Object.entries(pages)) {
-    for (const each of asked) it(`${each.path}, of ${name}, needs its right`, () => ask(each));
+    for (const each of asked) it(`${each.path}, of ${name}, needs its permission`, () => ask(each));
   }
 
-  it('of an object or a collection needs the right to its verb, for all kinds of discovery [slow]', async () => {
+  it('of an object or a collection needs the permission for its verb, for all kinds in discovery [slow]', async () => {
     const { body } = await server.get('/apis', { authorization });
     const groups = body.groups as readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
     const versions = groups.flatMap((each) => each.versions.map(({ groupVersion }) => groupVersion));
@@ -230,7 +237,7 @@ describe('every route of the server', () => {
       requests.push(...resources.flatMap((resource) => requestsFor(base, group, resource)));
     }
     expect(requests).to.have.length.above(80);
-    // Each watch lasts for a second, so all of them run at the same time.
+    // Each watch lasts for a second, so the test runs all watches at the same time.
     const [watches, others] = [true, false].map((is) =>
       requests.filter(({ path }) => path.includes('watch=true') === is),
     );
@@ -238,7 +245,7 @@ describe('every route of the server', () => {
     for (const each of others!) await ask(each);
   });
 
-  it('of a plugin needs the right to its path, or to the resource that it names', async () => {
+  it('of a plugin needs the permission for its path, or for the resource that it names', async () => {
     const routes = server.api.endpoints.routes();
     expect(routes).to.have.length(3);
     for (const { method, path } of routes) {
@@ -272,7 +279,7 @@ describe('every route of the server', () => {
       expect((await server.get(path)).status, path).to.equal(401);
   });
 
-  it('is refused in the same way when it does not exist', async () => {
+  it('is refused with the same status when it does not exist', async () => {
     for (const path of ['/nowhere', '/apis/none.example.com/v1/things', '/debug/none', '/plugins/none/assets/x']) {
       const { status, body } = await server.get(path, nobody);
       expect(status, path).to.equal(403);

@@ -7,7 +7,9 @@ import { createDoors, opensByName } from './support/models/fake-doors.ts';
 import { Badge, Person } from './support/models/staff.ts';
 import { saysWhose } from './support/models/staff-controllers.ts';
 
-/** Counts its runs in the badge, but does not follow badges: each run writes another number. */
+/**
+ * A controller that counts its runs in the badge, so that each run writes another number. It does not follow badges.
+ */
 const countsRuns = (): ControllerDefinition => {
   let runs = 0;
   return controller(Person, {
@@ -47,18 +49,18 @@ describe('expectConverged', () => {
     );
   };
 
-  it('passes controllers that have nothing left to do', async () => {
+  it('accepts controllers without pending work', async () => {
     expect(await resyncOf(saysWhose)).to.equal('converged');
   });
 
-  it('names the first write, and the fields that it changed', async () => {
+  it('reports the first write with the fields that it changed', async () => {
     const message = await resyncOf(countsRuns());
     expect(message, message).to.match(
       /^the controllers have not converged: a resync made\n {2}\w+ Badge ada\n {4}spec\.text: "run 1" -> "run 2"$/,
     );
   });
 
-  it('names runs that fail', async () => {
+  it('reports runs that fail', async () => {
     const reconcile = (): never => {
       throw new Error('no badges left');
     };
@@ -67,7 +69,7 @@ describe('expectConverged', () => {
     );
   });
 
-  it('names calls of external systems', async () => {
+  it('reports calls of external systems', async () => {
     expect(await resyncOf(opensByName(createDoors()))).to.equal('converged');
     await kit?.stop();
     const doors = createDoors();

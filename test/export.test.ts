@@ -26,15 +26,15 @@ function read(text: string): Exported {
 }
 
 /**
- * The number of letters of 1 MB: more than fit into the system's buffers of a connection, which are 4 MiB to send, and
- * 6 MiB to receive.
+ * The number of letters of 1 MB. Together they are larger than the system's buffers of a connection, 4 MiB for sending
+ * and 6 MiB for receiving.
  */
 const letterCount = 16;
 
-/** The kinds that have objects on every server. */
+/** The kinds that have objects on every server from the start. */
 const ownKinds = ['/registry//namespaces/', '/registry//serviceaccounts/', '/registry/rbac.authorization.k8s.io/'];
 
-/** An export without the objects that every server has. */
+/** Returns an export without the objects that every server has from the start. */
 function ofModels(text: string): Exported {
   const { objects, ...exported } = read(text);
   return { ...exported, objects: objects.filter(({ key }) => !ownKinds.some((kind) => key.startsWith(kind))) };
@@ -51,7 +51,7 @@ async function isWhole(answer: IncomingMessage): Promise<boolean> {
   return answer.complete;
 }
 
-/** An object as a client sees it, without its revision in this database. */
+/** Returns an object as a client reads it, without its revision in this database. */
 function apart({ metadata, ...rest }: { readonly metadata: Readonly<Record<string, unknown>> }): unknown {
   const { resourceVersion: _, ...kept } = metadata;
   return { ...rest, metadata: kept };
@@ -63,7 +63,7 @@ describe('an export of a server', () => {
   const connectionEnds: object[] = [];
   const logger = { ...silentLogger, warn: (fields: object) => void connectionEnds.push(fields) };
 
-  /** Opens the response, and reads nothing. */
+  /** Opens a response without reading its body. */
   async function opening(): Promise<IncomingMessage> {
     const call = request({ host: '127.0.0.1', port: server.port, path: '/export', agent: false });
     call.end();
@@ -73,7 +73,7 @@ describe('an export of a server', () => {
     return answer;
   }
 
-  /** Together these objects are larger than the buffers of the connection. */
+  /** Creates objects that together are larger than the buffers of the connection. */
   async function fill(): Promise<void> {
     const text = 'x'.repeat(1_000_000);
     const path = '/apis/people.example.com/v1alpha1/namespaces/home/letters';
@@ -91,7 +91,7 @@ describe('an export of a server', () => {
     await server.stop();
   });
 
-  it('has all objects of all kinds, by key, as they are stored', async () => {
+  it('has all objects of all kinds in the order of keys, as they are stored', async () => {
     await start();
     const ann = await server.create(
       persons,
@@ -114,7 +114,7 @@ describe('an export of a server', () => {
     expect(String(proved.revision)).to.equal(await server.revision(letters));
   });
 
-  it('has the writes that were acknowledged before it began, and never a later write without an earlier one [slow]', async () => {
+  it('has all writes that were acknowledged before its start, and no later write without the earlier ones [slow]', async () => {
     await start();
     for (let at = 0; at < 400; at += 1) {
       const pair = [person(`a-first-${at}`, { age: 0 }), person(`z-second-${at}`, { age: 0 })];
@@ -122,7 +122,8 @@ describe('an export of a server', () => {
     }
     let stopped = false;
     const ages = new Array<number>(400).fill(0);
-    // The second of a pair is written when the first is acknowledged: so it is never ahead, and at most one behind.
+    // The second object of a pair is written after the first one is acknowledged. So its number is equal to that of the
+    // first, or one lower.
     const writers = [0, 1, 2, 3].map(async (writer) => {
       for (let turn = writer; !stopped; turn += 4) {
         const at = (turn * 17) % 400;
@@ -155,7 +156,7 @@ describe('an export of a server', () => {
     expect(ages.some((age) => age > 0)).to.equal(true);
   });
 
-  it('contains what existed when it began, however long the client takes [slow]', async () => {
+  it('contains the objects that existed at its start, even if the client reads slowly [slow]', async () => {
     await start();
     await fill();
     await server.create(persons, person('zoe', { age: 1 }));
@@ -170,7 +171,7 @@ describe('an export of a server', () => {
     expect(JSON.parse(Buffer.from(objects.at(-1)!.data).toString()).spec.age).to.equal(1);
   });
 
-  it('is made one at a time: others get 429, until its client has gone [slow]', async () => {
+  it('is made one at a time: other requests get 429 until it has ended [slow]', async () => {
     await start();
     await fill();
     const first = await opening();
@@ -186,13 +187,13 @@ describe('an export of a server', () => {
     expect((await exportOf(server)).objects).to.have.lengthOf(letterCount);
   });
 
-  it('is cut off when its client reads nothing for a minute, so that others can have one [slow]', async () => {
+  it('is cut off when its client does not read for a minute, so that another client can start one [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await fill();
     const timers = clock.pendingTimers;
     const answer = await opening();
-    // One timer checks the permission, and one waits for the client.
+    // One timer is for the check of the permission, the other one for the wait for the client.
     await eventually(() => clock.pendingTimers > timers + 1);
     expect((await server.get('/export')).status).to.equal(429);
     await clock.advance(60_000);
@@ -201,7 +202,7 @@ describe('an export of a server', () => {
     expect(connectionEnds.at(-1)).to.deep.equal({ stallMs: 60_000 });
   });
 
-  it('does not keep the server from stopping, and does not count as complete then [slow]', async () => {
+  it('does not delay the stop of the server, and is then incomplete for the client [slow]', async () => {
     await start();
     await fill();
     const answer = await opening();
@@ -209,7 +210,7 @@ describe('an export of a server', () => {
     expect(await isWhole(answer)).to.equal(false);
   });
 
-  it('needs the token, and a GET', async () => {
+  it('needs the token and the method GET', async () => {
     const token = 'correct-horse-battery-staple';
     await start({ token });
     const headers = { authorization: `Bearer ${token}` };
@@ -228,7 +229,7 @@ describe('a database that was moved', () => {
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('serves the same objects: uid, version and unique values are kept, old revisions are gone [slow]', async () => {
+  it('serves the same objects with uid, version and unique values, but without old revisions [slow]', async () => {
     const first = await TestServer.start({ database: `sqlite:${folder}/first.db` });
     const ann = await first.create(persons, person('ann', { slug: 'one' }, { finalizers: ['a.example.com/b'] }));
     await first.patch(`${persons}/ann`, { spec: { age: 3 } });
@@ -245,7 +246,7 @@ describe('a database that was moved', () => {
     const second = await TestServer.start({ database });
     const { body: after } = await second.get(persons);
     expect(after.items.map(apart)).to.deep.equal(before.items.map(apart));
-    // The list begins with the newest, which is bob if a second has passed between the two creations.
+    // The list begins with the newest object, which is bob if the two creations are in different seconds.
     const { body: moved } = await second.get(`${persons}/ann`);
     expect(moved.metadata).to.include({ uid: ann.metadata.uid, version: 2 });
     expect(Number(after.metadata.resourceVersion)).to.be.above(Number(before.metadata.resourceVersion) + 1_000_000);
@@ -259,7 +260,7 @@ describe('a database that was moved', () => {
     await second.stop();
   });
 
-  it('is exported to the same text, except for the time, by a server and without one [slow]', async () => {
+  it('has the same export from a server and from the command, except for the time [slow]', async () => {
     const database = `sqlite:${folder}/itself.db`;
     const server = await TestServer.start({ database });
     await server.create(persons, person('ann'));
@@ -272,7 +273,7 @@ describe('a database that was moved', () => {
     expect(itself.proved).to.deep.equal({ ...online.proved, createdAt: itself.proved.createdAt });
   });
 
-  it('is neither exported nor created when it does not exist', async () => {
+  it('causes an error when it does not exist, and is not created by an export', async () => {
     const missing = `${folder}/missing.db`;
     expect(await failureOf(everythingOf(`sqlite:${missing}`))).to.have.property('code', 'ENOENT');
     expect(await failureOf(everythingOf('memory:'))).to.be.instanceOf(RangeError);

@@ -8,15 +8,21 @@ const packages = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/cr
 const notSource = /\/(dist|node_modules)\/|\.(test|contract|fixture|test-support)\.ts$|(^|\/)index\.ts$/;
 const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|enum) (\w+)/gm;
 
-/** The folders of the engines may export equal names: each has the same statements in its own dialect. */
+/**
+ * The folders of the database engines may export equal names, because each has the same statements in its own SQL
+ * dialect.
+ */
 const dialects = /\/store\/(etcd|mysql|postgres|sqlite)\//;
 
-/** A draft is the object that a write proposes, in the registry and, as plugins know it, in their admission hooks. */
+/**
+ * Names that several files may export, because they have one meaning: a Draft is the object that a write proposes, in
+ * the registry and in admission hooks of plugins.
+ */
 const sameMeaning: readonly string[] = ['Draft'];
 
 describe('exported names', () => {
   for (const name of packages) {
-    it(`have one meaning each in ${name}`, () => {
+    it(`are exported by only one file in ${name}`, () => {
       const places = new Map<string, string[]>();
       const paths = readdirSync(join(root, name), { recursive: true, encoding: 'utf8' }).map(
         (path) => `${name}/${path}`,

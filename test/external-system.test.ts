@@ -12,7 +12,7 @@ const messageOf = (promise: Promise<unknown>): Promise<string> =>
   );
 
 describe('createExternalSystem', () => {
-  it('carries operations out, and records each call with its arguments, outcome and run', async () => {
+  it('executes operations, and records each call with its arguments, outcome and run', async () => {
     const doors = createDoors();
     expect(await doors.operations.open('ada')).to.equal('card of ada');
     expect(await doors.calledBy({ reconcileID: 'r1' }).open('bob')).to.equal('card of bob');
@@ -24,7 +24,7 @@ describe('createExternalSystem', () => {
     expect([...doors.state().cards.keys()], 'a copy was cleared').to.deep.equal(['ada', 'bob']);
   });
 
-  it('records what an operation throws', async () => {
+  it('records the error that an operation throws', async () => {
     const system = createExternalSystem({
       initialState: () => ({}),
       operations: {
@@ -37,7 +37,7 @@ describe('createExternalSystem', () => {
     expect(system.calls.map(({ outcome }) => outcome)).to.deep.equal(['error']);
   });
 
-  it('fails a call before it is carried out, and loses a response after that', async () => {
+  it('can fail a call before the operation, or lose its response after the operation', async () => {
     const doors = createDoors();
     doors.inject({ kind: 'loseAnswer' }, ({ args }) => args[0] === 'bob');
     doors.inject({ kind: 'fail', error: new Error('no') });
@@ -48,7 +48,7 @@ describe('createExternalSystem', () => {
     expect(await messageOf(doors.operations.open('ada'))).to.equal('ok');
   });
 
-  it('delays a call until a promise has settled, or for a time of the clock', async () => {
+  it('can delay a call until a promise is settled, or for a time of the clock', async () => {
     const clock = new FakeClock();
     const doors = createDoors();
     doors.reset({ clock });
@@ -75,7 +75,7 @@ describe('createExternalSystem', () => {
     expect(doors.calls.map(({ fault }) => fault)).to.deep.equal(['down', undefined]);
   });
 
-  it('forgets everything at a reset, and delayed operations do not reach the new state', async () => {
+  it('has a new state after a reset, which delayed operations do not change', async () => {
     const clock = new FakeClock();
     const doors = createDoors();
     doors.reset({ clock });
@@ -115,7 +115,7 @@ describe('checkConvergence with external systems', () => {
     return error;
   };
 
-  it('finds effects that happen twice when a response is lost, and shows the leak', async () => {
+  it('finds effects that happen twice after a lost response, and reports the difference', async () => {
     const error = await failureOf(check(issuesAgain));
     expect(error.message).to.match(/call \d|write \d/);
     expect(error.differences.map(({ object }) => object)).to.include('external system "doors"');
@@ -124,14 +124,14 @@ describe('checkConvergence with external systems', () => {
     );
   });
 
-  it('finds a swallowed failure, which a fault of a write alone does not show [slow]', async () => {
+  it('finds an ignored failure of a call, which faults of writes alone do not show [slow]', async () => {
     const error = await failureOf(check(swallowsErrors));
     expect(error.faults).to.have.length(1);
     expect(error.faults[0]).to.match(/^failure of call \d+, close of external system "doors"$/);
     expect(error.message).to.include('external system "doors", cards.bob: expected nothing, found "open"');
   });
 
-  it('passes a controller whose calls may be repeated, and gives each call two faults [slow]', async () => {
+  it('accepts a controller whose calls may be repeated, and injects two faults into each call [slow]', async () => {
     const { faults } = await check(opensByName);
     const doors = createDoors();
     const without = await checkConvergence({
@@ -143,7 +143,7 @@ describe('checkConvergence with external systems', () => {
     expect(faults - without.faults).to.be.at.least(6);
   });
 
-  it('refuses two systems of one name', async () => {
+  it('refuses two systems with the same name', async () => {
     const both = checkConvergence({
       controllers: [opensByName(createDoors())],
       externalSystems: [createDoors(), createDoors()],

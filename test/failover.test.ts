@@ -10,13 +10,13 @@ import type { WriteAttempt } from './support/writes/write-load.ts';
 
 const writers = 24;
 
-/** Acknowledged writes before and after the event. */
+/** The number of acknowledged writes before the failure, and after it. */
 const writesAround = 250;
 
-/** The name of the object that is created last, when everything else is done. */
+/** The name of the object that is created last, after all other writes. */
 const lastName = 'last';
 
-/** The bytes of each existing object, by name. */
+/** The JSON of each existing object, by name. */
 type Present = ReadonlyMap<string, string>;
 
 describe('an API server on a PostgreSQL primary with a synchronous standby [slow]', () => {
@@ -36,7 +36,7 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
   }
 
   /**
-   * Puts a server under load, causes the event in the middle, and checks everything that writers and a watcher
+   * Runs a server under load, causes the failure in the middle, and checks everything that the writers and a watcher
    * received.
    */
   async function checkThrough(database: string, happen: (load: WriteLoad) => Promise<void>): Promise<void> {
@@ -57,15 +57,15 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     await checkClaims(server, load, present);
     const before = await list(server);
     await server.stop();
-    // Another server, which loads everything from the database, shows the same objects: so memory was equal to the
-    // database.
+    // A new server loads all objects from the database. It returns the same objects, so the memory of the first server
+    // was equal to the database.
     server = await startServer(database);
     expect(await list(server)).to.deep.equal(before);
   }
 
-  it('continues through a crash of the primary, which recovers', async () => {
+  it('continues after a crash and a restart of the primary', async () => {
     await cluster.primary.query('CREATE DATABASE restarted');
-    // The standby comes first: it responds, and is skipped.
+    // The standby is first in the URL. It accepts connections, but is skipped because it is read-only.
     await checkThrough(urlOf('restarted', cluster.standby, cluster.primary), async () => {
       await cluster.haltInCommit();
       await cluster.primary.stopImmediately();
@@ -75,14 +75,14 @@ describe('an API server on a PostgreSQL primary with a synchronous standby [slow
     });
   });
 
-  it('continues at the promoted standby after the primary was killed, and has every acknowledged write', async () => {
+  it('continues on the promoted standby after the end of the primary, and has all acknowledged writes', async () => {
     await cluster.primary.query('CREATE DATABASE failed_over');
     await checkThrough(urlOf('failed_over', cluster.primary, cluster.standby), async (load) => {
       await cluster.haltInCommit();
       await cluster.primary.kill();
-      // The standby applies the data that the primary has sent.
+      // The standby now applies the data that the primary has sent.
       cluster.standby.thaw();
-      // The primary stays down for longer than writers wait.
+      // The primary is down for longer than writers wait for a response.
       await load.isRefused();
       await cluster.standby.promote();
     });
@@ -102,14 +102,14 @@ async function list(server: TestServer): Promise<Present> {
   return new Map(items.map((item) => [item.metadata.name, JSON.stringify(item)]));
 }
 
-/** A write that was sent after another was acknowledged has the larger revision. */
+/** Checks that a write that was sent after the acknowledgement of another write has a larger revision. */
 function checkOrder({ stored }: WriteLoad): void {
   for (const { name, op, revision, sentAfter } of stored) {
     if (revision !== undefined) expect(revision, `${op} ${name}`).to.be.above(sentAfter);
   }
 }
 
-/** Checks that each object is its last acknowledged write as a whole, or the write of unknown outcome after it. */
+/** Checks that each object is equal to its last acknowledged write, or to a later write with an unknown outcome. */
 function checkPresent({ attempts }: WriteLoad, present: Present): void {
   const all = byName(attempts);
   for (const [name, writes] of all) {
@@ -131,8 +131,8 @@ function isStateAfter({ op, name, text }: WriteAttempt, found: string | undefine
 }
 
 /**
- * Checks that each change comes once, in the order of revisions, with the bytes that the writer received, and that
- * together they give the present objects.
+ * Checks that the watcher received each change once, in the order of revisions, with the bytes that the writer
+ * received, and that the changes lead to the present objects.
  */
 function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, present: Present): void {
   const changes = events.slice(0, -1);
@@ -147,7 +147,7 @@ function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, 
   const seen = byName(changes.map(({ type, object }) => ({ type, name: object.metadata.name as string })));
   for (const [name, writes] of possible) {
     const wanted = writes.map(({ op }) => types[op]);
-    // The outcome of the last write may be unknown; then the existing objects decide.
+    // If the outcome of the last write is unknown, the existing objects show whether it was stored.
     const last = writes.at(-1)!;
     if (last.outcome === 'unknown' && !isStateAfter(last, present.get(name))) wanted.pop();
     expect(seen.get(name)?.map(({ type }) => type) ?? [], name).to.deep.equal(wanted);
@@ -155,7 +155,10 @@ function checkWatcher({ events }: WatchReader, { attempts, stored }: WriteLoad, 
   expect([...seen.keys()].filter((name) => !possible.has(name))).to.deep.equal([]);
 }
 
-/** Claims are checked in the store itself: held values, and values whose objects are gone. */
+/**
+ * Checks by writes that the database enforces claims: values of existing objects are refused, and values of deleted
+ * objects are free.
+ */
 async function checkClaims(server: TestServer, { attempts }: WriteLoad, present: Present): Promise<void> {
   const names = [...byName(attempts).keys()];
   const [held, free] = [names.filter((name) => present.has(name)), names.filter((name) => !present.has(name))];

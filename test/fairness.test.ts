@@ -41,7 +41,7 @@ describe('users who share a server', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Sends the head of a creation and not its body, so that the request runs until the test ends. */
+  /** Sends the headers of a creation without its body, so that the request runs until the test ends. */
   function hold(path: string, credential: string): ClientRequest {
     const headers = { authorization: credential, 'content-type': 'application/json', 'content-length': '1000' };
     const call = request({ host: '127.0.0.1', port: server.port, method: 'POST', path, headers, agent: false });
@@ -56,9 +56,9 @@ describe('users who share a server', () => {
     return Number(pattern.exec(text)?.[1]);
   }
 
-  /** Lets ann run and queue this many requests. */
+  /** Starts `count` requests of ann; some of them run, and the others are queued. */
   async function flood(count: number): Promise<void> {
-    // A request of another user makes the server a shared one.
+    // After a request of a second user, the users share the seats of the server.
     await server.get(persons, { authorization });
     for (let index = 0; index < count; index += 10) {
       for (let at = 0; at < 10; at += 1) hold(persons, `Bearer ${annToken}`);
@@ -69,7 +69,7 @@ describe('users who share a server', () => {
     }
   }
 
-  it('wait behind their own requests, not behind those of another user; leases wait behind no other request', async () => {
+  it('wait for their own requests, not for those of another user; requests for Leases wait for no other requests', async () => {
     await flood(100);
     expect(await metric(/executing_seats\{priority_level="people"\} (\d+)/)).to.equal(4);
     expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(96);
@@ -80,14 +80,14 @@ describe('users who share a server', () => {
     }
   });
 
-  it('do not delay plugins in the process, which need no seat', async () => {
+  it("do not delay plugins in the server's process, which need no seat", async () => {
     await flood(40);
     const client = server.api.createPluginClient('shop');
     await client.create(Person, { metadata: { name: 'of-a-plugin' }, spec: { name: 'P' } });
     expect(await metric(/inqueue_requests\{priority_level="people"\} (\d+)/)).to.equal(36);
   });
 
-  it('get 429 for one watch too many, and may open another one once one has ended', async () => {
+  it('get 429 for a watch beyond the limit, and may open another watch once one has ended', async () => {
     const path = `${persons}?watch=true`;
     const watches = [];
     for (let index = 0; index < 3; index += 1) watches.push(await server.watch(path, { authorization }));
@@ -105,7 +105,7 @@ describe('users who share a server', () => {
     for (const watch of [...watches, other]) watch.close();
   });
 
-  it('get 429 on the first connection above the limit of their address for connections without a credential', async () => {
+  it('get 429 on connections without a credential beyond the limit for each address', async () => {
     const sockets: Socket[] = [];
     const connect = async (): Promise<Socket> => {
       const socket = server.connect();

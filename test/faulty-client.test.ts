@@ -62,7 +62,7 @@ describe('a faulty client', () => {
     expect(forCaches).to.deep.equal(['list Person', 'watch Person']);
   });
 
-  it('refuses a request, makes it conflict, or loses its response, once each', async () => {
+  it('can once refuse a request, let it conflict, or lose its response', async () => {
     await hire();
     const patch = () => faulty.client.patch(Person, 'ada', { type: 'merge', patch: { spec: { isAway: true } } });
     faulty.inject({ kind: 'refuse' }, isPatchOf('Person'));
@@ -85,7 +85,7 @@ describe('a faulty client', () => {
     ]);
   });
 
-  it('holds a request back until it is released', async () => {
+  it('can delay a request until a promise is settled', async () => {
     let letGo = (): void => {};
     faulty.inject({ kind: 'delay', until: new Promise<void>((resolve) => (letGo = resolve)) });
     const creating = faulty.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
@@ -96,7 +96,7 @@ describe('a faulty client', () => {
     expect((await creating).metadata.name).to.equal('ada');
   });
 
-  it('lets a controller continue after each of them', async () => {
+  it('lets a controller continue after each of these faults', async () => {
     await hire();
     for (const kind of ['refuse', 'conflict', 'loseAnswer'] as const) {
       faulty.inject({ kind }, ({ isWrite }) => isWrite);
@@ -109,7 +109,7 @@ describe('a faulty client', () => {
     expect(writes().filter(({ fault }) => fault !== undefined)).to.have.length(3);
   });
 
-  it('ends the process: the run does not finish, and nothing later happens', async () => {
+  it('can simulate a crash of the process: the run does not end, and makes no later calls', async () => {
     await hire();
     let later = 0;
     const twoWrites = controller(Person, {
@@ -132,7 +132,7 @@ describe('a faulty client', () => {
     await stopping;
   });
 
-  it('drops watches, which are resumed where they were', async () => {
+  it('can close watches, which then resume at their last revision', async () => {
     await hire();
     const { settle } = work(saysWhose);
     await settle();
@@ -149,7 +149,7 @@ describe('a faulty client', () => {
     ]);
   });
 
-  it('lets watches expire, after which caches list again at once', async () => {
+  it('can let watches expire, after which caches list again at once', async () => {
     await hire();
     const { settle } = work(saysWhose);
     await settle();
@@ -160,7 +160,7 @@ describe('a faulty client', () => {
     expect(faulty.requests.filter(({ verb, isForCache }) => isForCache && verb === 'list')).to.have.length(4);
   });
 
-  it('keeps caches in the past until their events are released', async () => {
+  it('can hold back the events of caches until they are released', async () => {
     await hire();
     const { settle } = work(saysWhose);
     await settle();

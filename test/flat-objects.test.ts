@@ -15,7 +15,7 @@ interface Answer {
   readonly body: any;
 }
 
-describe('objects whose fields are at the top (revision 2.9)', () => {
+describe('objects whose fields are at the top level (revision 2.9)', () => {
   const seen: string[] = [];
   let server: TestServer;
 
@@ -53,7 +53,7 @@ describe('objects whose fields are at the top (revision 2.9)', () => {
   const names = ({ body }: Answer): readonly string[] =>
     body.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
 
-  it('have defaults filled in, unknown fields pruned with a warning, and no spec [spec 9-fields-2.9]', async () => {
+  it('get defaults, lose unknown fields with a warning, and have no spec [spec 9-fields-2.9]', async () => {
     const { status, warning, body } = await create('ann', { card: {}, nick: 'A', spec: { name: 'x' } });
     expect(status).to.equal(201);
     const { metadata: _metadata, ...fields } = body;
@@ -61,7 +61,7 @@ describe('objects whose fields are at the top (revision 2.9)', () => {
     expect(warning).to.include('unknown field \\"nick\\"').and.include('unknown field \\"spec\\"');
   });
 
-  it('are refused with every field that violates the schema, also three levels deep [spec 2.7-flat-constraints]', async () => {
+  it('are refused with every field that breaks the schema, also three levels deep [spec 2.7-flat-constraints]', async () => {
     const deep = { otherContact: { name: 'b', otherContact: { age: 151, card: { street: 1 } } } };
     const { status, body } = await create('ann', { name: 'x'.repeat(101), age: -1, gender: 'X', ...deep });
     expect(status).to.equal(422);
@@ -102,7 +102,7 @@ describe('objects whose fields are at the top (revision 2.9)', () => {
     expect(refused.body.message).to.include('metadata.creationTimestamp');
   });
 
-  it('count a generation for their fields, none for metadata and status', async () => {
+  it('have a generation that increases with changes of fields, but not of metadata and status', async () => {
     await create('ann');
     await server.settle();
     const generation = async (): Promise<number> => (await send('GET', '/ann')).body.metadata.generation as number;
@@ -115,7 +115,7 @@ describe('objects whose fields are at the top (revision 2.9)', () => {
     expect((await send('GET', '/ann')).body.status).to.deep.equal({ greeting: 'Hello ann', observedGeneration: 2 });
   });
 
-  it('keep their status when a PUT has none, and their fields when the status is put', async () => {
+  it('keep their status at a PUT without status, and their fields at a PUT of the status', async () => {
     const { body: ann } = await create('ann', { age: 3 });
     await server.settle();
     const put = await send('PUT', '/ann', { ...envelope, metadata: { name: 'ann' }, name: 'ann', age: 4 });
@@ -124,7 +124,7 @@ describe('objects whose fields are at the top (revision 2.9)', () => {
     expect(status.body).to.deep.include({ age: 4, status: {} });
   });
 
-  it('are patched, refused and pruned by patches of both kinds', async () => {
+  it('are changed, pruned and validated by merge patches and JSON patches', async () => {
     await create('ann', { card: { street: 'A' } });
     const json = await send(
       'PATCH',

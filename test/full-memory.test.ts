@@ -20,7 +20,7 @@ interface Result {
   };
 }
 
-/** Runs the program with a heap of this number of MiB; rejects when it does not end with 0. */
+/** Runs the program with a heap of `heap` MiB. Rejects when its exit code is not 0. */
 async function runProgram(heap: number, ...options: readonly string[]): Promise<Result> {
   const { stdout } = await run(process.execPath, [`--max-old-space-size=${heap}`, program, ...options]);
   return JSON.parse(stdout) as Result;
@@ -29,7 +29,7 @@ async function runProgram(heap: number, ...options: readonly string[]): Promise<
 describe('a server whose memory is full [slow]', function () {
   this.timeout(120_000);
 
-  it('refuses new and larger objects, and serves reads, smaller objects and deletions, which make room again', async () => {
+  it('refuses new and larger objects, and allows reads, smaller objects and deletions, which free memory', async () => {
     const { stored, full } = await runProgram(100, 'memory:', '1000000', '60');
     expect(stored).to.be.above(1000);
     expect(full?.refused.retryAfter).to.equal('10');
@@ -40,7 +40,7 @@ describe('a server whose memory is full [slow]', function () {
     expect(full?.metrics).to.match(/^homeostat_memory_limit_share 0\.[89]/m);
   });
 
-  it('does not start with objects that do not fit, and says what they need', async () => {
+  it('does not start when the stored objects need more memory than the limit, and reports the need', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-memory-'));
     try {
       const database = `sqlite:${join(folder, 'objects.db')}`;

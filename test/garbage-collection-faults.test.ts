@@ -52,7 +52,7 @@ describe('garbage collection across SIGKILL [slow]', () => {
   });
 
   for (const policy of ['Background', 'Foreground', 'Orphan']) {
-    it(`${policy}: what was begun is finished after the restart`, async () => {
+    it(`${policy}: a deletion that was interrupted is completed after the restart`, async () => {
       const file = join(folder, 'test.db');
       server = await KillableServer.start(file);
       const { url } = server;
@@ -92,7 +92,7 @@ describe('garbage collection across SIGKILL [slow]', () => {
 });
 
 describeTwoServers('garbage collection of two servers on one database', (servers) => {
-  /** An owner and its dependents, created by the servers in turn. */
+  /** Creates an owner and its dependents on alternating servers. */
   async function makeFamily(prefix: string, blockOwnerDeletion: boolean): Promise<void> {
     const [first] = servers as [TestServer];
     const { apiVersion, kind, metadata } = await first.create(machines, newMachine(prefix));
@@ -107,7 +107,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     for (const server of servers) await eventually(() => server.api.isIdle());
   };
 
-  it('deletes each dependent once, before the owner, on whichever replica', async () => {
+  it('deletes each dependent once, before the owner', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeFamily('f', true);
     const revision = await first.revision(machines);
@@ -136,7 +136,10 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     expect(new Set(items.map(({ metadata }) => metadata.version))).to.deep.equal(new Set([2]));
   });
 
-  /** A machine, and a letter that depends on it and blocks it; each server follows both. */
+  /**
+   * Creates a machine, and a letter that depends on the machine and blocks its deletion. Waits until both servers have
+   * them.
+   */
   async function makeLetter(metadata: object): Promise<void> {
     const [first] = servers as [TestServer];
     const { apiVersion, kind, metadata: owner } = await first.create(machines, newMachine('owner'));
@@ -151,7 +154,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await api.whenReady(model);
   }
 
-  it('collects the dependents of an owner that was deleted while its kind was not served here', async () => {
+  it('collects the dependents of an owner that was deleted while one server did not serve the kind of the dependents', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeLetter({});
     first.api.schemeManager.unregister(letter, 'service');
@@ -181,7 +184,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await eventually(async () => (await first.get(`${machines}/far`)).status === 404);
   });
 
-  it('releases an owner whose last dependent was deleted while its kind was not served here', async () => {
+  it('releases an owner whose last dependent was deleted while one server did not serve its kind', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeLetter({ finalizers: ['hold'] });
     await first.delete(`${machines}/owner?propagationPolicy=Foreground`);

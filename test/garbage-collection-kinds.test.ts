@@ -19,7 +19,7 @@ function referenceTo({ apiVersion, kind, metadata: { name, uid } }: Owner): obje
   return { apiVersion, kind, name, uid };
 }
 
-/** A body with one owner, which it blocks, and others. */
+/** Returns a body with owner references: one to `owner`, whose deletion it blocks, and those to `others`. */
 function ownedBy(owner: Owner, body: object, ...others: readonly Owner[]): object {
   const { metadata } = body as { metadata: object };
   const ownerReferences = [{ ...referenceTo(owner), blockOwnerDeletion: true }, ...others.map(referenceTo)];
@@ -45,7 +45,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await settled();
   };
 
-  it('an owner in the same namespace, or in none, owns objects in a namespace', async () => {
+  it('an owner in the same namespace, or a cluster-scoped owner, owns objects in a namespace', async () => {
     const far = (await server.create(machines, newMachine('far'))) as Owner;
     const near = (await server.create(lettersIn('one'), newLetter('near'))) as Owner;
     await server.create(lettersIn('one'), ownedBy(far, newLetter('by-far')));
@@ -58,7 +58,7 @@ describe('garbage collection across namespaces and kinds', () => {
     expect((await server.get(lettersIn('one'))).body.total).to.equal(0);
   });
 
-  it('an owner in another namespace counts as absent, and the log says so', async () => {
+  it('an owner in another namespace counts as absent, and the log has a warning', async () => {
     const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
     await server.create(lettersIn('two'), newLetter('owner', { text: 'a namesake' }));
     await server.create(lettersIn('two'), ownedBy(owner, newLetter('stray')));
@@ -68,7 +68,7 @@ describe('garbage collection across namespaces and kinds', () => {
     for (const namespace of ['one', 'two']) await remove(`${lettersIn(namespace)}/owner`, 'Background');
   });
 
-  it('a cluster-scoped object is never collected because of an owner in a namespace, and that owner does not wait for it', async () => {
+  it('a cluster-scoped object is never collected because of an owner in a namespace, and its owner does not wait for it', async () => {
     const owner = (await server.create(lettersIn('one'), newLetter('owner'))) as Owner;
     const other = (await server.create(machines, newMachine('other'))) as Owner;
     await server.create(machines, ownedBy(owner, newMachine('kept')));
@@ -82,7 +82,7 @@ describe('garbage collection across namespaces and kinds', () => {
   });
 
   for (const policy of ['Foreground', 'Orphan']) {
-    it(`${policy}: the owner waits for dependents of a kind that is not served, and continues when it is`, async () => {
+    it(`${policy}: the owner waits for dependents of a kind that is not served until the kind is served`, async () => {
       const owner = (await server.create(machines, newMachine('owner'))) as Owner;
       await server.create(lettersIn('one'), ownedBy(owner, newLetter('hidden')));
       await settled();
@@ -140,7 +140,7 @@ describe('garbage collection across namespaces and kinds', () => {
   });
 });
 
-describe('the ways in which a deletion decides about dependents', () => {
+describe('the policy of a deletion for dependents', () => {
   let server: TestServer;
 
   before(async () => {
@@ -149,7 +149,7 @@ describe('the ways in which a deletion decides about dependents', () => {
 
   after(() => server.stop());
 
-  /** Returns the state after the deletion of an owner: its finalizers while it stays, and whether a dependent stays. */
+  /** Returns the state after the deletion of an owner: the owner's finalizers, and the state of its dependent. */
   const leftBy = async (remove: (path: string) => Promise<Answer>): Promise<readonly [readonly string[], string]> => {
     const owner = (await server.create(machines, {
       ...newMachine('owner'),
@@ -170,7 +170,7 @@ describe('the ways in which a deletion decides about dependents', () => {
   const sent = (options: RequestOptions) => async (path: string) => server.delete(path, options);
   const asked = (query: string) => async (path: string) => server.delete(`${path}?${query}`);
 
-  it('in JSON, YAML and the query, and in the older form orphanDependents', async () => {
+  it('may be in JSON, in YAML, in the query, and in the older form orphanDependents', async () => {
     const foreground = [['hold', 'foregroundDeletion'], 'gone'];
     const orphan = [['hold', 'orphan'], 'orphaned'];
     const background = [['hold'], 'owned'];
@@ -184,7 +184,7 @@ describe('the ways in which a deletion decides about dependents', () => {
     expect(await leftBy(sent({ body: { propagationPolicy: null, orphanDependents: null } }))).to.deep.equal(background);
   });
 
-  it('for all objects that are selected in a collection', async () => {
+  it('applies to all selected objects in a deletion of a collection', async () => {
     await server.create(machines, {
       ...newMachine(''),
       metadata: { name: 'x', labels: { of: 'us' }, finalizers: ['hold'] },
@@ -199,7 +199,7 @@ describe('the ways in which a deletion decides about dependents', () => {
     await server.delete(machines);
   });
 
-  it('not in two ways at once, and not with another type', async () => {
+  it('is refused when it is given in two forms, or has a wrong type', async () => {
     await server.create(machines, newMachine('kept'));
     const path = `${machines}/kept`;
     const both = { body: { propagationPolicy: 'Orphan', orphanDependents: false } };
@@ -218,7 +218,7 @@ describe('the ways in which a deletion decides about dependents', () => {
     await server.delete(machines);
   });
 
-  it('without effect in a dry run, whose response shows it', async () => {
+  it('has no effect in a dry run, but is in its response', async () => {
     const made = await server.create(machines, newMachine('kept'));
     const answer = await server.delete(`${machines}/kept?dryRun=All&propagationPolicy=Foreground`);
     expect(answer.body.metadata.finalizers).to.deep.equal(['foregroundDeletion']);
@@ -227,7 +227,7 @@ describe('the ways in which a deletion decides about dependents', () => {
     await server.delete(machines);
   });
 
-  it('with one generation for the deletion, however often its policy changes', async () => {
+  it('increases the generation only once, even if it changes later', async () => {
     await server.create(machines, { ...newMachine(''), metadata: { name: 'held', finalizers: ['hold'] } });
     const versions: unknown[] = [];
     for (const policy of ['Background', 'Foreground', 'Foreground']) {
@@ -235,7 +235,7 @@ describe('the ways in which a deletion decides about dependents', () => {
       versions.push([body.metadata.generation, body.metadata.version]);
       await eventually(() => server.api.isIdle());
     }
-    // After each change of policy the finalizer is taken away again: there are no dependents.
+    // After each change of policy, the server removes the finalizer again, because there are no dependents.
     expect(versions).to.deep.equal([
       [2, 2],
       [2, 3],

@@ -6,7 +6,7 @@ import { TestServer } from './support/servers/test-server.ts';
 interface Case {
   readonly claim: string;
   readonly objects: readonly string[];
-  /** The steps, and the state after everything has settled. */
+  /** The steps, each with the objects that are left when the garbage collection has ended. */
   readonly steps: readonly (readonly [step: string, left: readonly string[]])[];
   /** The changes (`~`) and deletions (`-`) that must occur in this order, possibly with others in between. */
   readonly order?: readonly string[];
@@ -15,13 +15,13 @@ interface Case {
 // Each case is an `OwnerScenario`. The behaviour is that of Kubernetes' garbage collector and of its deletions.
 const background: readonly Case[] = [
   {
-    claim: 'without a policy the owner goes at once, and its dependents after it',
+    claim: 'without a policy, the owner is deleted at once, and its dependents afterwards',
     objects: ['a', 'b of a', 'c of b'],
     steps: [['delete a', []]],
     order: ['-a', '-b', '-c'],
   },
   {
-    claim: 'what blocks the owner does not hold it up',
+    claim: 'a dependent that blocks the owner does not delay the deletion of the owner',
     objects: ['a', 'b of a! [hold]'],
     steps: [
       ['delete a Background', ['b going of a! [hold]']],
@@ -46,24 +46,28 @@ const background: readonly Case[] = [
     order: ['-a', '-b'],
   },
   {
-    claim: 'what is collected continues as its own finalizers say',
+    claim: 'the finalizers of a collected dependent decide about its own dependents',
     objects: ['a', 'b of a [orphan]', 'c of b', 'd of a [foregroundDeletion]', 'e of d!'],
     steps: [['delete a Background', ['c']]],
     order: ['-a', '~c', '-b'],
   },
-  { claim: 'owners in a circle go together', objects: ['a of b!', 'b of a!'], steps: [['delete a Background', []]] },
+  {
+    claim: 'owners that own each other are deleted together',
+    objects: ['a of b!', 'b of a!'],
+    steps: [['delete a Background', []]],
+  },
 ];
 
 const foreground: readonly Case[] = [
-  { claim: 'an owner without dependents goes', objects: ['a'], steps: [['delete a Foreground', []]] },
+  { claim: 'an owner without dependents is deleted', objects: ['a'], steps: [['delete a Foreground', []]] },
   {
-    claim: 'dependents that block go before their owners, over several levels',
+    claim: 'blocking dependents are deleted before their owners, over several levels',
     objects: ['a', 'b of a!', 'c of b!', 'd of c!'],
     steps: [['delete a Foreground', []]],
     order: ['-d', '-c', '-b', '-a'],
   },
   {
-    claim: 'the owner waits for the finalizers of what blocks it',
+    claim: 'the owner waits for the finalizers of blocking dependents',
     objects: ['a', 'b of a! [hold]'],
     steps: [
       ['delete a Foreground', ['a going [foregroundDeletion]', 'b going of a! [hold]']],
@@ -72,12 +76,12 @@ const foreground: readonly Case[] = [
     order: ['-b', '-a'],
   },
   {
-    claim: 'a dependent that does not block is deleted, and not waited for',
+    claim: 'a dependent that does not block is deleted, and the owner does not wait for it',
     objects: ['a', 'b of a [hold]'],
     steps: [['delete a Foreground', ['b going of a [hold]']]],
   },
   {
-    claim: 'a dependent that no longer blocks is not waited for',
+    claim: 'the owner does not wait for a dependent that no longer blocks',
     objects: ['a', 'b of a! [hold]'],
     steps: [
       ['delete a Foreground', ['a going [foregroundDeletion]', 'b going of a! [hold]']],
@@ -85,13 +89,13 @@ const foreground: readonly Case[] = [
     ],
   },
   {
-    claim: 'a dependent with another owner stays, and loses the reference that the owner waits for',
+    claim: 'a dependent with another owner stays, and the owner waits only until the reference is removed',
     objects: ['a', 'b', 'c of a!,b'],
     steps: [['delete a Foreground', ['b', 'c of b']]],
     order: ['~c', '-a'],
   },
   {
-    claim: 'what comes to depend on an owner that waits is deleted as well, and waited for',
+    claim: 'a new dependent of a waiting owner is deleted, too, and the owner waits for it',
     objects: ['a', 'b of a! [hold]'],
     steps: [
       ['delete a Foreground', ['a going [foregroundDeletion]', 'b going of a! [hold]']],
@@ -101,7 +105,7 @@ const foreground: readonly Case[] = [
     ],
   },
   {
-    claim: 'finalizers of the owner itself hold it as well',
+    claim: 'the owner also waits for its own finalizers',
     objects: ['a [hold]', 'b of a!'],
     steps: [
       ['delete a Foreground', ['a going [hold]']],
@@ -110,25 +114,29 @@ const foreground: readonly Case[] = [
     order: ['-b', '-a'],
   },
   {
-    claim: 'what is waited for takes its own dependents along, whatever its finalizers say',
+    claim: 'a blocking dependent is deleted with its own dependents, independent of its finalizers',
     objects: ['a', 'b of a! [orphan]', 'c of b!'],
     steps: [['delete a Foreground', []]],
     order: ['-c', '-b', '-a'],
   },
-  { claim: 'an owner of itself goes', objects: ['a of a!'], steps: [['delete a Foreground', []]] },
-  { claim: 'two in a circle go', objects: ['a of b!', 'b of a!'], steps: [['delete a Foreground', []]] },
+  { claim: 'an owner of itself is deleted', objects: ['a of a!'], steps: [['delete a Foreground', []]] },
   {
-    claim: 'three in a circle go',
+    claim: 'two objects that own each other are deleted',
+    objects: ['a of b!', 'b of a!'],
+    steps: [['delete a Foreground', []]],
+  },
+  {
+    claim: 'three objects that own each other in a cycle are deleted',
     objects: ['a of c!', 'b of a!', 'c of b!'],
     steps: [['delete b Foreground', []]],
   },
   {
-    claim: 'a circle of dependents keeps itself, and is not waited for',
+    claim: 'a cycle of dependents is not deleted, and the owner does not wait for it',
     objects: ['a', 'b of a!,c!', 'c of a!,b!'],
     steps: [['delete a Foreground', ['b of c!', 'c of b!']]],
   },
   {
-    claim: 'a circle waits for what blocks it from outside',
+    claim: 'a cycle waits for a blocking dependent outside of the cycle',
     objects: ['a of b!', 'b of a!', 'c of a! [hold]'],
     steps: [
       ['delete a Foreground', ['a going of b! [foregroundDeletion]', 'c going of a! [hold]']],
@@ -138,9 +146,9 @@ const foreground: readonly Case[] = [
 ];
 
 const orphan: readonly Case[] = [
-  { claim: 'an owner without dependents goes', objects: ['a'], steps: [['delete a Orphan', []]] },
+  { claim: 'an owner without dependents is deleted', objects: ['a'], steps: [['delete a Orphan', []]] },
   {
-    claim: 'dependents stay, and lose the reference before the owner goes',
+    claim: 'dependents stay, and lose the reference before the owner is deleted',
     objects: ['a', 'b of a!', 'c of a', 'd of b'],
     steps: [['delete a Orphan', ['b', 'c', 'd of b']]],
     order: ['~b', '-a'],
@@ -151,16 +159,16 @@ const orphan: readonly Case[] = [
     steps: [['delete a Orphan', ['b', 'c of b!']]],
   },
   {
-    claim: 'references go whatever else is known of the dependents',
+    claim: 'references are removed also from dependents with unknown owners, or with a pending deletion',
     objects: ['a', 'b of a,x*', 'c of a [hold]'],
     steps: [
       ['delete c', ['a', 'b of a,x*', 'c going of a [hold]']],
       ['delete a Orphan', ['b of x*', 'c going [hold]']],
     ],
   },
-  { claim: 'an owner of itself goes', objects: ['a of a'], steps: [['delete a Orphan', []]] },
+  { claim: 'an owner of itself is deleted', objects: ['a of a'], steps: [['delete a Orphan', []]] },
   {
-    claim: 'dependents are let go while finalizers keep the owner',
+    claim: 'dependents lose the reference while finalizers keep the owner',
     objects: ['a [hold]', 'b of a'],
     steps: [
       ['delete a Orphan', ['a going [hold]', 'b']],
@@ -171,7 +179,7 @@ const orphan: readonly Case[] = [
 
 const precedence: readonly Case[] = [
   {
-    claim: 'finalizers on the object decide where the request says nothing',
+    claim: 'finalizers of the object decide when the request has no policy',
     objects: ['a [orphan]', 'b of a', 'c [foregroundDeletion]', 'd of c!'],
     steps: [
       ['delete a', ['b', 'c [foregroundDeletion]', 'd of c!']],
@@ -180,7 +188,7 @@ const precedence: readonly Case[] = [
     order: ['~b', '-a', '-d', '-c'],
   },
   {
-    claim: 'the request decides over finalizers on the object',
+    claim: 'the policy of the request takes precedence over finalizers of the object',
     objects: ['a [orphan]', 'b of a', 'c [foregroundDeletion]', 'd of c!', 'e [orphan]', 'f of e!'],
     steps: [
       ['delete a Background', ['c [foregroundDeletion]', 'd of c!', 'e [orphan]', 'f of e!']],
@@ -190,7 +198,7 @@ const precedence: readonly Case[] = [
     order: ['-a', '-b', '~d', '-c', '-f', '-e'],
   },
   {
-    claim: 'a deletion in the background becomes one in the foreground, or an orphaning one',
+    claim: 'a background deletion can be changed to a foreground deletion or an orphaning deletion',
     objects: ['a [hold]', 'b of a!', 'c [hold]', 'd of c'],
     steps: [
       ['delete a', ['a going [hold]', 'b of a!', 'c [hold]', 'd of c']],
@@ -201,7 +209,7 @@ const precedence: readonly Case[] = [
   },
   {
     claim:
-      'a deletion in the foreground continues as it is when nothing else is asked for, and ends when the background is',
+      'a foreground deletion does not change at a deletion without policy, and becomes a background deletion on request',
     objects: ['a', 'b of a! [hold]'],
     steps: [
       ['delete a Foreground', ['a going [foregroundDeletion]', 'b going of a! [hold]']],
@@ -213,22 +221,22 @@ const precedence: readonly Case[] = [
 
 const references: readonly Case[] = [
   {
-    claim: 'an owner of the same name with another UID is none',
+    claim: "an object with the owner's name and another UID is not the owner",
     objects: ['a', 'b of a?', 'c of a,a?'],
     steps: [['delete c', ['a']]],
   },
   {
-    claim: 'a reference to what is not there goes when another owner is',
+    claim: 'a reference to an absent owner is removed when another owner exists',
     objects: ['a', 'b of a,a?'],
     steps: [['create x', ['a', 'b of a', 'x']]],
   },
   {
-    claim: 'an owner of an unknown kind keeps its dependents, whatever the other owners are',
+    claim: 'an owner of an unknown kind keeps its dependents, even if the other owners do not exist',
     objects: ['a', 'b of x*', 'c of a,x*'],
     steps: [['delete a', ['b of x*', 'c of a,x*']]],
   },
   {
-    claim: 'a dependent that is created too late is collected',
+    claim: 'a dependent that is created after the deletion of its owner is collected',
     objects: ['a'],
     steps: [
       ['delete a', []],
@@ -236,7 +244,7 @@ const references: readonly Case[] = [
     ],
   },
   {
-    claim: 'a dependent that gets its last owner after that is gone is collected',
+    claim: 'a dependent whose only new owner is already deleted is collected',
     objects: ['a', 'b', 'c of b'],
     steps: [
       ['delete a', ['b', 'c of b']],

@@ -23,7 +23,7 @@ describe('groups of plugins', () => {
     server = undefined;
   });
 
-  /** The reason why a plugin with a kind of this group does not start; undefined when it starts. */
+  /** Returns the reason why a plugin with a kind of the given group does not start; undefined when it starts. */
   async function refusalOf(group: string, serviceDomain?: string): Promise<string | undefined> {
     const options = serviceDomain === undefined ? {} : { serviceDomain };
     try {
@@ -49,26 +49,26 @@ describe('groups of plugins', () => {
     [undefined, 'homeostat.internal'],
     ['svc.example.net', 'svc.example.net'],
   ] as const) {
-    it(`may not be ${own} or below it, where that is the service's domain`, async () => {
+    it(`may not be ${own} or below it, when this is the service's domain`, async () => {
       for (const group of [own, `x.${own}`, `a.b.${own}`]) {
         expect(await refusalOf(group, serviceDomain), group).to.include(`"${group}" is reserved: ${own}`);
       }
     });
 
-    it(`may be a domain that only ends like ${own}`, async () => {
+    it(`may be a domain that ends with ${own} without being its subdomain`, async () => {
       expect(await refusalOf(`my${own}`, serviceDomain)).to.equal(undefined);
       expect(await refusalOf(`${own}.example.com`, serviceDomain)).to.equal(undefined);
     });
   }
 
-  it('may not be one of the endpoints of the service, whose place a kind would take', async () => {
+  it("may not be one of the groups of the service's endpoints", async () => {
     for (const domain of ['audit.internal', 'plugins.internal'])
       for (const group of [domain, `api.${domain}`])
         expect(await refusalOf(group), group).to.include(`"${group}" is reserved: ${domain}`);
     expect(await refusalOf('myaudit.internal')).to.equal(undefined);
   });
 
-  it('may be below homeostat.internal where the service has another domain', async () => {
+  it('may be below homeostat.internal when the service has another domain', async () => {
     expect(await refusalOf('x.homeostat.internal', 'svc.example.net')).to.equal(undefined);
   });
 
@@ -78,7 +78,7 @@ describe('groups of plugins', () => {
     }
   });
 
-  it('may be refused in code as well, and the plugin continues', async () => {
+  it('may be refused when the plugin registers a kind in code, and the plugin continues', async () => {
     const seen: string[] = [];
     const plugin = definePlugin({
       start({ schemeManager }) {
@@ -98,7 +98,7 @@ describe('groups of plugins', () => {
 });
 
 describe('the service domain', () => {
-  it('is refused when it is not a domain with a dot, before anything is opened', async () => {
+  it('is refused when it is not a domain with a dot, before the database is opened', async () => {
     for (const serviceDomain of ['', 'internal', 'Svc.example.net', '-a.example', '.example', 'a..b']) {
       const error: unknown = await startApiServer({ database: 'memory:', port: 0, serviceDomain }).catch(
         (thrown: unknown) => thrown,

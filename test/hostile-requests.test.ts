@@ -16,17 +16,17 @@ const maxStallMs = 50;
 const count = 5_000;
 const seed = 20_300_101;
 
-/** Requests at the same time. */
+/** The number of requests at the same time. */
 const width = 16;
 
-/** The permitted growth of memory, for caches that fill and for history. */
+/** The permitted growth of memory, because caches and the history grow. */
 const maxGrowthBytes = 48 * 1024 * 1024;
 
 const deleted: HostileRequest = { method: 'DELETE', path: things };
 
 /**
- * Returns the limit for a stall. It is higher when other processes slow this one down. Measuring that takes a tenth of
- * a second, so it is only done for a stall that exceeds the usual limit.
+ * Returns the limit for a stall. The limit is higher when other processes slow this one down. This measurement takes a
+ * tenth of a second, so the function makes it only for a stall above the usual limit.
  */
 function limitFor(stallMs: number): number {
   return stallMs <= maxStallMs ? maxStallMs : maxStallMs * machineSlowness();
@@ -40,7 +40,7 @@ describe('hostile requests [slow]', () => {
     server = await HostileProcess.start();
     const ann = JSON.stringify(person('ann'));
     await server.send({ method: 'POST', path: persons, headers: { 'content-type': 'application/json' }, body: ann });
-    // Code that is compiled once, and caches, do not count as growth.
+    // These requests compile code and fill caches, so that both do not count as growth.
     await stallOf(randomRequests(200, seed));
     heldAtStart = await server.call('heldBytes');
   });
@@ -62,7 +62,7 @@ describe('hostile requests [slow]', () => {
     return stallMs;
   }
 
-  it(`get a documented response, and none of ${count} random ones delays the others`, async function random() {
+  it(`get a documented response, and none of ${count} random requests blocks the event loop`, async function random() {
     // The test takes seconds on an idle machine, and much longer on a busy one.
     this.timeout(600_000);
     const requests = randomRequests(count, seed);
@@ -80,7 +80,7 @@ describe('hostile requests [slow]', () => {
   });
 
   /**
-   * Sends a request up to three times, and returns the shortest of the longest stalls, since a garbage collection may
+   * Sends a request up to three times, and returns the shortest of its longest stalls, because a garbage collection may
    * happen during a request.
    */
   async function leastStallOf(
@@ -90,7 +90,7 @@ describe('hostile requests [slow]', () => {
   ): Promise<number> {
     let leastMs = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < 3 && (attempt === 0 || leastMs > limitFor(leastMs)); attempt += 1) {
-      // A new name each time, since some objects have finalizers and stay.
+      // Each attempt uses a new name, because objects with finalizers are not deleted.
       const name = `${object}-${attempt}`;
       await prepare();
       for (const each of before(name)) {
@@ -125,7 +125,7 @@ describe('hostile requests [slow]', () => {
     }
 
     for (const first of firstRequests) {
-      it(`do not block the event loop while their index is made: ${first.name}`, async () => {
+      it(`do not block the event loop while the index for them is built: ${first.name}`, async () => {
         const reindex = (): Promise<void> => server.call('reindex');
         const stallMs = await leastStallOf(first, 'first', reindex);
         expect(stallMs).to.be.at.most(limitFor(stallMs));
@@ -133,12 +133,12 @@ describe('hostile requests [slow]', () => {
     }
   });
 
-  it('keep no memory after their responses', async () => {
+  it('leave no memory occupied after their responses', async () => {
     expect((await server.call('heldBytes')) - heldAtStart).to.be.below(maxGrowthBytes);
   });
 });
 
-/** Below 500, or a documented reason to retry: a future revision, or too much work at once. */
+/** Expects a status below 500, or a documented reason to retry: a future revision, or too much work at once. */
 function expectDocumented(request: HostileRequest, { status, headers, text }: HostileAnswer): void {
   const about = `${describeRequest(request)}: ${status} ${text.slice(0, 300)}`;
   if (status === 504) expect(text, about).to.include('ResourceVersionTooLarge');

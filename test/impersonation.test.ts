@@ -9,7 +9,7 @@ const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectRevie
 describe('a request that runs as another user', () => {
   let server: TestServer;
 
-  /** The user of a request with these headers; all named users may do everything. */
+  /** Returns the user whom the server sees for a request with the given headers. All named users may do everything. */
   const whoIs = async (headers: Readonly<Record<string, string | string[]>>): Promise<unknown> => {
     const { status, body } = await server.post(reviews, review, { headers: headers as Record<string, string> });
     expect(status, JSON.stringify(body)).to.equal(201);
@@ -38,7 +38,7 @@ describe('a request that runs as another user', () => {
     });
   });
 
-  it('may do what that user may, and no more', async () => {
+  it('has exactly the permissions of that user', async () => {
     const refusal = {
       reason: 'Forbidden',
       message:
@@ -49,14 +49,14 @@ describe('a request that runs as another user', () => {
     expect((await server.get(persons, headers)).status).to.equal(200);
   });
 
-  it('has the groups of a service account when it names none', async () => {
+  it('has the groups of a service account when its headers have no groups', async () => {
     const refused = await server.post(reviews, review, {
       headers: { 'Impersonate-User': 'system:serviceaccount:shop:bot', 'Impersonate-Group': 'system:masters' },
     });
     expect(refused.body.status.userInfo.groups).to.deep.equal(['system:masters', 'system:authenticated']);
   });
 
-  it('is refused when a header is unknown, or none names the user', async () => {
+  it('is refused when an Impersonate header is unknown, or the header with the user is missing', async () => {
     const bad = { reason: 'BadRequest' } as const;
     for (const name of ['Group', 'Uid', 'Extra-scopes']) {
       const answer = await server.get(persons, { [`Impersonate-${name}`]: 'eve' });
@@ -73,7 +73,7 @@ describe('a request that runs as another user', () => {
     });
   });
 
-  it('is refused without the permission to impersonate, before anything is known about its path', async () => {
+  it('is refused without the permission to impersonate, even if its path does not exist', async () => {
     const closed = await TestServer.start({ token: 'administrators-token' });
     const authorization = 'Bearer administrators-token';
     try {
@@ -86,11 +86,11 @@ describe('a request that runs as another user', () => {
     }
   });
 
-  it('leaves health checks open', async () => {
+  it('may read health checks', async () => {
     expect((await server.get('/livez', { 'Impersonate-User': 'eve' })).status).to.equal(200);
   });
 
-  it('repeats only the part of a long header that fits into a message', async () => {
+  it('gets an error that repeats only the beginning of a long header name', async () => {
     const { body } = await server.get(persons, { [`Impersonate-${'x'.repeat(8000)}`]: 'y' });
     expect(body).to.include({ code: 400 });
     expect(body.message).to.have.length.below(400);

@@ -9,12 +9,12 @@ import { writeAtRandom } from './support/writes/random-writes.ts';
 
 const tooManyRequests = 'HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
 
-/** Some twenty changes: an informer that is disconnected for longer has to list again. */
+/** A history of about twenty changes. An informer that misses more has to list again. */
 const shortHistory = { retention: { maxBytes: 8_000 } };
 
 type Fault = (network: FaultyNetwork, random: () => number) => void;
 
-/** The beginning of each fault; `up` and `listen` end every fault. */
+/** A function that starts each fault; `up` and `listen` end every fault. */
 const faults: Readonly<Record<string, Fault>> = {
   'a cut in the middle of a line': ({ proxy }, random) => proxy.cutAfter(Math.ceil(random() * 2_000)),
   'silence without an end': ({ proxy }) => proxy.deaden(),
@@ -46,7 +46,7 @@ describe('an informer over a network that fails', () => {
       await create('a');
       followed = network.follow();
       await network.converge(followed);
-      // After this event, the watch exists, and can fail.
+      // After this event, the watch is open, so that a fault can break it.
       await create('b');
       await network.converge(followed);
     });
@@ -70,7 +70,7 @@ describe('an informer over a network that fails', () => {
       });
     }
 
-    it('opens another watch when one is silent, even when its end was not announced', async () => {
+    it('opens another watch when a watch is silent, even without an end of the connection', async () => {
       const { watches } = network.requests;
       network.proxy.deaden();
       await eventually(() => network.requests.watches > watches);
@@ -78,7 +78,7 @@ describe('an informer over a network that fails', () => {
       await network.converge(followed);
     });
 
-    it('keeps trying while connections are refused, and lists nothing again', async () => {
+    it('tries again while connections are refused, and then continues without another list', async () => {
       const { lists, watches } = network.requests;
       network.proxy.refuse();
       await eventually(() => network.requests.watches >= watches + 4);
@@ -94,7 +94,7 @@ describe('an informer over a network that fails', () => {
       network = await FaultyNetwork.start(shortHistory);
     });
 
-    it('lists again, and reports what was added, changed and deleted', async () => {
+    it('lists again, and calls handlers for added, changed and deleted objects', async () => {
       await create('kept', 'changed', 'deleted', 'replaced');
       const followed = network.follow();
       await network.converge(followed);
@@ -124,7 +124,7 @@ describe('an informer over a network that fails', () => {
     });
 
     for (const seed of [1, 2, 3, 4]) {
-      it(`has the server’s state after random faults, and gave each handler one history (seed ${seed})`, async () => {
+      it(`has the server’s state after random faults, and has called all handlers with the same events (seed ${seed})`, async () => {
         const random = seededRandom(seed);
         const selections: readonly InformerOptions[] = [{}, { labelSelector: 'colour=red' }, { metadataOnly: true }];
         const followed = selections.map((selection) => network.follow(selection));

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Suites of HTTP: bodies, headers, errors, connections, limits, and what is recorded of requests. */
+/** Test files about HTTP: bodies, headers, errors, connections, limits and the records of requests. */
 const suites = [
   'audit',
   'body-memory',
@@ -28,16 +28,16 @@ const suites = [
   'unread-answers',
 ];
 
-describe('a server whose requests all have koa’s own context', function () {
+describe('a server that uses koa’s own context for all requests', function () {
   this.timeout(300_000);
 
-  it('passes the suites that it passes with lean ones [slow]', async () => {
+  it('passes the same test files as with its lean contexts [slow]', async () => {
     const files = suites.map((suite) => `test/dist/${suite}.test.js`);
     const preload = ['koa-contexts', 'tiers', 'cheap-passwords'].flatMap((name) => ['--require', `./.ci/${name}.js`]);
     const options = ['--no-config', ...preload, '--timeout', '10000', '--exit', '--reporter', 'dot'];
-    // The child process gets the options of V8 that this process has.
+    // The child process gets the same V8 options as this process.
     const mocha = [...process.execArgv, 'node_modules/mocha/bin/mocha.js', ...options, ...files];
-    // Slow tests of these suites are about times and memory, and run only with lean contexts.
+    // Slow tests in these files are about times and memory. They run only with lean contexts, so they are skipped here.
     const env = { ...process.env, CI: '', HOMEOSTAT_TEST_SLOW: '' };
     const { stdout } = await run(process.execPath, mocha, { cwd: root, maxBuffer: 1e8, env });
     expect(stdout).to.match(/\b\d{3} passing/);

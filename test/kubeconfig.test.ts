@@ -15,7 +15,7 @@ describe('homeostat kubeconfig', () => {
 
   afterEach(async () => rm(folder, { recursive: true }));
 
-  it('writes a file that only its owner can read, and replaces an existing file only when forced', async () => {
+  it('writes a file that only its owner can read, and replaces an existing file only with --force', async () => {
     const server = await SecureServer.start();
     const output = server.kubeconfig;
     expect((await stat(output)).mode & 0o777).to.equal(0o600);
@@ -33,7 +33,7 @@ describe('homeostat kubeconfig', () => {
     await server.stop();
   });
 
-  it('takes the address from the options of serve, wherever they are set', async () => {
+  it('takes the address from the options of serve in flags, the environment or the file', async () => {
     await writeFile(
       join(folder, 'homeostat.yaml'),
       'host: "0.0.0.0"\nhost-name: [home.example.com]\nport: 9000\ninsecure: true\n',
@@ -55,7 +55,7 @@ describe('homeostat kubeconfig', () => {
     expect(ipv6.stdout).to.include('server: http://[::1]:8700\n');
   });
 
-  it('warns that kubectl does not send the token without TLS', async () => {
+  it('warns without TLS that kubectl does not send the token', async () => {
     const { code, stdout, stderr } = await command(['kubeconfig'], { HOMEOSTAT_TOKEN: token });
     expect(code).to.equal(0);
     expect(stdout).to.include(`token: ${token}`);

@@ -12,7 +12,7 @@ const serviceDomain = 'svc.example.net';
 const reserved = 'svc.example.net/tier';
 const field = 'metadata.labels';
 
-/** Returns the keys that a refusal names; checks that each is at metadata.labels. */
+/** Returns the keys that a refusal names. Checks that the field of each is metadata.labels. */
 async function refusedKeys(write: Promise<unknown>): Promise<string[]> {
   const error: unknown = await write.then(
     () => undefined,
@@ -71,7 +71,7 @@ describe('label keys of plugins, users and the service', () => {
     return { status: response.status, causes };
   }
 
-  it('lets users write keys without a prefix, and no keys of the service', async () => {
+  it('allows users keys without a prefix, but no keys of the service', async () => {
     const labels = { plain: 'a', 'example.com/x': 'a' };
     expect((await http('POST', machines, { ...newMachine('u1'), metadata: { name: 'u1', labels } })).status).to.equal(
       201,
@@ -90,7 +90,7 @@ describe('label keys of plugins, users and the service', () => {
     expect((await http('PATCH', `${machines}/u1`, { metadata: { annotations } })).status).to.equal(200);
   });
 
-  it('lets the service write all keys', async () => {
+  it('allows the service all keys', async () => {
     await machineWith('s1', { plain: 'a', [reserved]: 'a', [`deep.${reserved}`]: 'a' });
     const stored = await server.client.get(machine, 's1');
     const next = {
@@ -100,7 +100,7 @@ describe('label keys of plugins, users and the service', () => {
     expect((await server.client.update(next)).metadata.labels).to.include({ [reserved]: 'b' });
   });
 
-  it('refuses a plugin keys without a prefix and keys of the service, by every verb [spec 2.5-unprefixed-reserved, 2.5-service-prefix-reserved]', async () => {
+  it('refuses writes of a plugin with keys without a prefix or keys of the service, for every verb [spec 2.5-unprefixed-reserved, 2.5-service-prefix-reserved]', async () => {
     const labels = { plain: 'a', [reserved]: 'a', 'example.com/x': 'a' };
     const both = ['plain', reserved];
     await machineWith('p1', {});
@@ -124,13 +124,13 @@ describe('label keys of plugins, users and the service', () => {
     ).to.deep.equal([]);
   });
 
-  it('refuses a plugin that claims to be another writer', async () => {
+  it('refuses reserved keys also when a plugin claims to be another writer', async () => {
     const options = { writer: 'service' } as object;
     const object = { metadata: { name: 'liar', labels: { [reserved]: 'a' } } };
     expect(await refusedKeys(client.create(machine, object, options))).to.deep.equal([reserved]);
   });
 
-  it('lets plugins and users write objects that already have reserved keys, and remove these keys', async () => {
+  it('allows plugins and users to change objects that already have reserved keys, and to remove these keys', async () => {
     await machineWith('k1', { plain: 'a', [reserved]: 'a' });
     const stored = await client.get(machine, 'k1');
     const spec = { power: 3 };
@@ -146,14 +146,14 @@ describe('label keys of plugins, users and the service', () => {
     expect((await client.get(machine, 'k1')).metadata.labels).to.deep.equal({ 'example.com/y': 'b' });
   });
 
-  it('applies the rules for a plugin to writes of its controllers', async () => {
+  it('applies the rules of a plugin to writes of its controllers', async () => {
     reconciled = [];
     await machineWith('watched', {});
     await server.settle();
     expect(reconciled.slice(0, 2)).to.deep.equal([['plain'], ['plain', reserved]]);
   });
 
-  it('fails the start of a plugin that declares objects with reserved keys, naming the key', async () => {
+  it('fails the start of a plugin that declares objects with reserved keys, with the name of the key', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-labels-'));
     await mkdir(join(folder, 'resources/extensions'), { recursive: true });
     await writeFile(join(folder, 'plugin.yaml'), 'name: declares\nversion: 1.0.0\n');

@@ -9,7 +9,10 @@ const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const inDefault = letters.replace('/letters', '/namespaces/default/letters');
 
-/** Selects the objects with a weight from 7 on, by so many requirements that the server needs several turns. */
+/**
+ * A field selector for objects with a weight of 7 or more. It has so many requirements that the server needs several
+ * turns of the event loop.
+ */
 const manyRequirements = Array.from({ length: 100 }, (_, index) => `spec.weight!=${index < 7 ? index : index + 1000}`);
 const query = `fieldSelector=${manyRequirements.join(',')}&sort=name`;
 
@@ -48,7 +51,7 @@ describe('large lists', () => {
     expect(items).to.have.length(count);
   });
 
-  it('are the same in YAML as in JSON [slow]', async () => {
+  it('are equal in YAML and JSON [slow]', async () => {
     const [json, yaml] = await Promise.all([
       server.get(`${letters}?sort=name`),
       server.get(`${letters}?sort=name`, { accept: 'application/yaml' }),
@@ -57,7 +60,7 @@ describe('large lists', () => {
     expect(load(yaml.text)).to.deep.equal(json.body);
   });
 
-  it('are the same in YAML as in JSON when no object is selected, and when few are', async () => {
+  it('are equal in YAML and JSON when a selector matches no object or a few objects', async () => {
     for (const selected of ['spec.weight=99', 'metadata.name=letter-7', 'metadata.name in (letter-7,letter-8)']) {
       const path = `${letters}?fieldSelector=${encodeURIComponent(selected)}`;
       const [json, yaml] = await Promise.all([server.get(path), server.get(path, { accept: 'application/yaml' })]);
@@ -65,7 +68,7 @@ describe('large lists', () => {
     }
   });
 
-  it('have a row, or the metadata, of each object', async () => {
+  it('have a table row, or the metadata, of each object', async () => {
     const names = items.map(nameOf);
     const { rows } = (await server.get(`${letters}?sort=name`, { accept: table })).body;
     expect(rows.map(({ cells }: { readonly cells: readonly unknown[] }) => cells[0])).to.deep.equal(names);
@@ -74,7 +77,7 @@ describe('large lists', () => {
     expect(body.items.map(nameOf)).to.deep.equal(names);
   });
 
-  it('select the objects that match many requirements, also page by page', async () => {
+  it('select objects by many requirements, also in pages', async () => {
     const wanted = items.filter(({ spec }) => spec.weight >= 7).map(nameOf);
     const { body } = await server.get(`${letters}?${query}`);
     expect(body.items.map(nameOf)).to.deep.equal(wanted);
@@ -84,7 +87,7 @@ describe('large lists', () => {
     expect(page.body.total).to.equal(wanted.length);
   });
 
-  it('select by many requirements at one revision, chunk by chunk', async () => {
+  it('select objects by many requirements at one revision, also in chunks', async () => {
     const wanted = items.filter(({ spec }) => spec.weight >= 7).map(nameOf);
     const found: string[] = [];
     let token = '';
@@ -92,13 +95,13 @@ describe('large lists', () => {
       const { body } = await server.get(`${letters}?${query}&limit=500&continue=${token}`);
       found.push(...(body.items as readonly Item[]).map(nameOf));
       token = (body.metadata.continue as string | undefined) ?? '';
-      // The next chunk must not show this change, because all chunks are of one revision.
+      // The next chunk must not show this change, because all chunks have one revision.
       await server.patch(`${inDefault}/letter-${found.length}`, { spec: { weight: 3 } });
     } while (token !== '');
     expect(found).to.deep.equal(wanted);
   });
 
-  it('begin a watch by many requirements, which then has the changes', async () => {
+  it('are the beginning of a watch with many requirements, which then has the changes', async () => {
     const selected = (await server.get(`${letters}?${query}`)).body.items as readonly Item[];
     const watch = await server.watch(`${letters}?watch=true&${query.replace('&sort=name', '')}`);
     await eventually(() => expect(watch.events).to.have.length(selected.length));
@@ -110,7 +113,7 @@ describe('large lists', () => {
     expect(watch.events.at(-1)?.object).to.have.nested.property('metadata.name', 'letter-0');
   });
 
-  it('return every object that a DELETE of the collection deleted [slow]', async () => {
+  it('are the response to a DELETE of a collection, with every deleted object [slow]', async () => {
     const { status, text } = await server.delete(inDefault);
     expect(status).to.equal(200);
     expect((JSON.parse(text) as { readonly items: readonly unknown[] }).items).to.have.length(count);

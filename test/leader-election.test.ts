@@ -40,7 +40,7 @@ describe('leader election', () => {
   const greeted = (name: string, by: string): Promise<unknown> =>
     eventually(async () => (await greetingOf(name)) === by, { describe: `${by} to greet ${name}` });
 
-  /** The first candidate leads and has greeted; the second one waits. */
+  /** Starts two candidates. The first one leads and has greeted a person; the second one waits. */
   const rivals = async (): Promise<[Candidate, Candidate]> => {
     await server.create(persons, person('ada'));
     const [first = 'over HTTP', second = first] = open;
@@ -56,15 +56,15 @@ describe('leader election', () => {
     ['in process', 'in process'],
     ['in process', 'over HTTP'],
   ] as const) {
-    describe(`with the one ${places[0]}, the other ${places[1]}`, () => {
+    describe(`with one candidate ${places[0]}, the other ${places[1]}`, () => {
       beforeEach(() => (open = [...places]));
 
-      it('refuses writes of a leader that stood still while another took over, and ends its run', async () => {
+      it('refuses writes of a suspended leader after another one took over, and ends its run', async () => {
         const [a, b] = await rivals();
         a.hold();
         await server.create(persons, person('bob'));
         await eventually(() => a.greeting.includes('bob'));
-        // Time passes only for the other process.
+        // The clock advances only for the other process.
         await b.passUntil(() => b.isLeader);
         await greeted('bob', 'b');
         expect(a.isLeader).to.equal(true);
@@ -79,7 +79,7 @@ describe('leader election', () => {
         expect([await greetingOf('ada'), await greetingOf('bob')]).to.deep.equal(['b', 'b']);
       });
 
-      it('refuses late writes of a leader that was cut off, which has given up before another takes over', async () => {
+      it('refuses late writes of a disconnected leader, which gives up before another one takes over', async () => {
         const [a, b] = await rivals();
         a.line.cut();
         await server.create(persons, person('bob'));
@@ -95,13 +95,14 @@ describe('leader election', () => {
         await greeted('bob', 'b');
         a.line.heal();
         await eventually(() => a.errors.length > 0);
-        // Its runs were aborted: over HTTP an unsent request is never sent, in process it arrives and is refused.
+        // The runs of the former leader were aborted. Over HTTP, the delayed request is never sent; in process, it is
+        // sent and refused.
         expect(isFormerLeader(a.errors[0])).to.equal(places[0] === 'in process');
         expect(await greetingOf('bob')).to.equal('b');
         expect(a.failure).to.satisfy(isFormerLeader);
       });
 
-      it('hands over within a retry when the leader stops, in a new term', async () => {
+      it('has a new leader with a new term within a retry period after the leader stops', async () => {
         const [a, b] = await rivals();
         await a.stop();
         expect(a.failure).to.equal(undefined);
@@ -115,7 +116,7 @@ describe('leader election', () => {
     });
   }
 
-  it('survives a restart of the server: the leader continues in its term, and a former one stays refused [slow]', async () => {
+  it('continues after a restart of the server: the leader keeps its term, and a former leader stays refused [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-election-'));
     try {
       await server.stop();
@@ -155,7 +156,7 @@ describe('leader election', () => {
       header = `default/lock/${body.metadata.uid}/${body.spec.leaseTransitions}`;
     };
     const leader = (): object => ({ headers: { 'homeostat-leader': header } });
-    /** Writes in every way, each time to an object of its own, and returns the status codes of the responses. */
+    /** Sends a write of each type, each to a separate object, and returns the status codes of the responses. */
     const writeAll = async (): Promise<number[]> => {
       const names = ['put', 'patch', 'apply', 'delete', 'some'].map((verb) => `${verb}-${(number += 1)}`);
       for (const name of names)
@@ -185,7 +186,7 @@ describe('leader election', () => {
       await hold({ leaseTransitions: 0 });
     });
 
-    it('writes of the holder in its term go through, renewed or not, and all others are refused', async () => {
+    it('writes of the holder in its term succeed, even without renewals, and all others are refused', async () => {
       expect(await writeAll()).to.deep.equal(written);
       await server.patch(`${leases}/lock`, { spec: { renewTime: '2030-01-01T00:00:00.000000Z' } });
       expect(await writeAll()).to.deep.equal(written);
@@ -196,7 +197,7 @@ describe('leader election', () => {
       expect(await writeAll()).to.deep.equal(refused);
     });
 
-    it('writes are refused once the lease is released, deleted, or created again', async () => {
+    it('writes are refused once the Lease is released, deleted or created again', async () => {
       await server.patch(`${leases}/lock`, { spec: { holderIdentity: '' } });
       expect(await writeAll()).to.deep.equal(refused);
       await server.patch(`${leases}/lock`, { spec: { holderIdentity: 'a' } });
@@ -213,7 +214,7 @@ describe('leader election', () => {
       expect(await writeAll()).to.deep.equal(refused);
     });
 
-    it('a refusal names object and lease, and writes nothing', async () => {
+    it('a refusal names the object and the Lease, and nothing is written', async () => {
       await server.create(persons, person('eve'));
       await hold({ holderIdentity: 'b', leaseTransitions: 1 });
       header = header.replace(/1$/, '0');

@@ -3,12 +3,14 @@ import { person, persons } from './support/models/models.ts';
 import { expectRefusal } from './support/servers/refusal.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
-/** A DNS subdomain of this many characters. */
+/** Returns a DNS subdomain with the given number of characters. */
 function subdomain(length: number): string {
   return `${'abcdefghi.'.repeat(30).slice(0, length - 1)}z`;
 }
 
-/** The sent object, and the causes of its refusal, each with its field; without causes it is stored. */
+/**
+ * An object to send, and the expected causes of its refusal, each with its field. An object without causes is stored.
+ */
 interface Edge {
   readonly limit: string;
   readonly sent: Record<string, unknown>;
@@ -21,7 +23,7 @@ const labelled = (key: string, value = 'v'): Record<string, unknown> =>
 const spec = (fields: object): Record<string, unknown> => person('edge', fields);
 const labels = 'FieldValueInvalid metadata.labels';
 
-/** Part 8 of the specification: below, at and above each limit. */
+/** The limits in section 8 of the specification: values below, at and above each limit. */
 const edges: readonly Edge[] = [
   { limit: 'a name of 0 characters', sent: name(0), refused: ['FieldValueRequired metadata.name'] },
   { limit: 'a name of 1 character', sent: name(1) },
@@ -94,7 +96,7 @@ describe('limits', () => {
     const { metadata, spec: fields } = sent as unknown as Sent;
     const isName = metadata.name !== 'edge';
     if (refused === undefined) {
-      it(`take ${limit}${tagOf(limit)}`, async () => {
+      it(`allow ${limit}${tagOf(limit)}`, async () => {
         const path = `${persons}/${metadata.name}`;
         await server.create(persons, sent);
         const { body } = await server.get(path);
@@ -107,7 +109,7 @@ describe('limits', () => {
       });
       continue;
     }
-    it(`refuse ${limit}, naming the field${tagOf(limit)}`, async () => {
+    it(`refuse ${limit}, with the name of the field${tagOf(limit)}`, async () => {
       expectRefusal(await server.post(persons, sent), { reason: 'Invalid', causes: refused });
       expect((await server.get(persons)).body.total).to.equal(0);
       if (isName) return;

@@ -38,7 +38,7 @@ describe('example 02: owned objects', () => {
     await client.patch(Site, 'blog', { type: 'merge', patch: { spec } });
     await server.settle();
   };
-  /** A page that is deleted stays until it has no finalizers. */
+  /** Sets the finalizers of a page. A deleted page stays until it has none. */
   const setFinalizers = (finalizers: readonly string[]): Promise<ApiObject> =>
     client.patch(Page, 'blog.news', { type: 'merge', patch: { metadata: { finalizers } } });
 

@@ -22,8 +22,8 @@ interface Given {
 const interruptedExitCode = 130;
 
 /**
- * Runs `npm create homeostat`, and returns the exit code: 0; 2 with the problem on stderr and nothing written; 130
- * when the user presses Ctrl+C or Ctrl+D at a question, and nothing written.
+ * Runs `npm create homeostat`, and returns the exit code: 0 after a success; 2 after a mistake, which is printed on
+ * stderr; 130 when the user presses Ctrl+C or Ctrl+D at a question. With 2 or 130, no file was written.
  */
 export async function runCreate(argv: readonly string[], environment: CreateEnvironment): Promise<number> {
   const program = createProgram(environment);
@@ -69,7 +69,7 @@ function createProgram({ stdout, stderr }: CreateEnvironment): Command {
 interface Asked {
   readonly what: string;
   readonly proposal: string;
-  /** Returns what is wrong with an answer; undefined when nothing is. */
+  /** Returns the problem of an answer; undefined when the answer is valid. */
   readonly problemOf?: (answer: string) => string | undefined;
 }
 

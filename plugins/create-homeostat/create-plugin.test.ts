@@ -12,10 +12,10 @@ import { createPlugin } from './create-plugin.ts';
 import { addPart } from './add-part.ts';
 import { tools } from './templates/plugin-files.ts';
 
-/** The style in the package.json of a new plugin. */
+/** The settings of prettier in the package.json of a new plugin. */
 const style = { printWidth: 120, singleQuote: true };
 
-/** An environment with a user who types these answers, or without a terminal. */
+/** Returns an environment with a user who types these answers; without `answers`, an environment without a terminal. */
 function environmentOf(answers?: readonly string[]): CreateEnvironment & { readonly said: () => string } {
   const stdin = new PassThrough();
   const stdout = new PassThrough();

@@ -1,13 +1,14 @@
 /**
  * Everything that the author of a plugin needs, from one import. It loads no server and no database driver.
  *
- * Twenty names come first. Most plugins need no others:
+ * Most plugins need only these twenty names:
  *
  * - A plugin: {@link definePlugin}, or a class that extends {@link BasePlugin}.
- * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and {@link Schema}; its indexes,
- *   {@link IndexSpec} and {@link simpleAttribute}; several versions of it, {@link defineVersions}.
- * - A controller: {@link controller}, which {@link on | on(Model, map)} enqueues for other objects, and which gives up with
- *   {@link terminal}; {@link wish} declares its dependents, and {@link createOrUpdate} changes other objects.
+ * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and
+ *   {@link Schema}; its indexes, {@link IndexSpec} and {@link simpleAttribute}; several versions of it,
+ *   {@link defineVersions}.
+ * - A controller: {@link controller}, which {@link on | on(Model, map)} enqueues for other objects, and which gives up
+ *   with {@link terminal}; {@link wish} declares its dependents, and {@link createOrUpdate} changes other objects.
  * - Rules of writes: {@link admit}, and {@link invalid} to refuse one.
  * - Errors: {@link ApiError} and {@link isNotFound}.
  * - Endpoints: {@link route} and {@link ServerResponse}.
@@ -31,7 +32,7 @@ export { controller, createOrUpdate, on, terminal, wish } from '@homeostat/contr
 export { admit } from './sdk/admit.ts';
 export { route, ServerResponse } from '@homeostat/apiserver/endpoints';
 
-// The other names of plugins.
+// The names that few plugins need.
 export { defineExtensionPoint } from './sdk/extension-point.ts';
 export type {
   Contribution,

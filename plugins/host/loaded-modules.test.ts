@@ -20,7 +20,7 @@ const packages = [
   '@homeostat/controller-runtime',
 ];
 
-/** A command loads the files that it needs. A file takes about a millisecond. */
+/** A command must load only the files that it needs, because each file takes about a millisecond. */
 describe('homeostat loads [spec experience-loads]', () => {
   let folder: string;
 
@@ -33,7 +33,7 @@ describe('homeostat loads [spec experience-loads]', () => {
 
   after(() => rm(folder, { recursive: true }));
 
-  /** The files that a command loads; it may fail. */
+  /** Returns the files that a command loads, also when the command fails. */
   async function filesOf(args: readonly string[]): Promise<readonly string[]> {
     const loaded = join(folder, 'loaded');
     await writeFile(loaded, '');
@@ -53,7 +53,7 @@ describe('homeostat loads [spec experience-loads]', () => {
     [['kubeconfig'], 45],
     [['backup', '--to', 'copy.db', ...server], 45],
   ] as const)
-    it(`at most ${most} files, and no server, for ${args[0]}${args[0] === 'get' ? '' : ' [slow]'}`, async () => {
+    it(`at most ${most} files, and no code of the server, for the command ${args[0]}${args[0] === 'get' ? '' : ' [slow]'}`, async () => {
       const files = await filesOf(args);
       expect(files.length, files.join('\n')).to.be.within(5, most);
       expect(files.filter((file) => /[/](koa|ajv|pino|jose|openid-client)[/]|api-server\.js/.test(file))).to.deep.equal(

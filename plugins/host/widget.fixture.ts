@@ -10,11 +10,11 @@ export interface Widget extends ApiObject {
 interface WidgetOptions {
   /** Default `Widget`. */
   readonly kind?: string;
-  /** Throws for every object that is indexed. */
+  /** True to add an index whose function throws for every object. */
   readonly brokenIndex?: boolean;
 }
 
-/** `widgets.example.com/v1 <Kind>`; each call makes a new model. */
+/** Returns a new model of `widgets.example.com/v1 <Kind>` at each call. */
 export function widgetModel({ kind = 'Widget', brokenIndex = false }: WidgetOptions = {}): ModelDescriptor<Widget> {
   const indexFunc = simpleAttribute<Widget>({ kind } as ModelDescriptor<Widget>, () => {
     throw new Error('the index is broken');

@@ -1,13 +1,16 @@
-// `npm run docs` builds the site of the book. It fails on a dead link between pages; the test of the book checks links to
-// headings and to files of the repository. The package takes Rollup as WebAssembly (`overrides`), so that its lock file fits
-// every platform.
+// The configuration with which `npm run docs` builds the site of the book. The build fails on a dead link between
+// pages; the test of the book checks links to headings and to files of the repository. The package uses Rollup as
+// WebAssembly (`overrides`), so that its lock file works on every platform.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 
 const docs = resolve(import.meta.dirname, '../../docs');
-/** A copy of the book, because pages find the packages of the site only below its folder. */
+/**
+ * The folder with a copy of the book. Pages can import packages of the site only if they are below the folder of the
+ * site.
+ */
 const pages = resolve(import.meta.dirname, '../pages');
-/** The API reports are no pages. */
+/** The folder of the API reports, which are not pages. */
 const reports = join(docs, 'api');
 
 rmSync(pages, { recursive: true, force: true });
@@ -15,7 +18,7 @@ cpSync(docs, pages, { recursive: true, filter: (path) => path !== reports });
 
 const read = (page) => readFileSync(join(docs, page), 'utf8');
 
-/** The pages in the lists of a text, in their order. */
+/** Returns the pages in the lists of a text, in their order. */
 function listedIn(text, folder) {
   const links = text.matchAll(/^(?:\d+\.|-) \[([^\]]+)\]\(([^)#]+\.md)\)/gm);
   return [...links].map(([, name, path]) => ({ text: name, path: join(folder, path) }));
@@ -26,7 +29,10 @@ const itemOf = ({ text, path }) => ({
   link: `/${path.replace(/(^|\/)README\.md$/, '$1').replace(/\.md$/, '')}`,
 });
 
-/** One group for each part of the table of contents; the pages of a folder are below its own page. */
+/**
+ * Returns the sidebar: one group for each part of the table of contents. The pages of a folder are below the page of
+ * its README.
+ */
 function sidebar() {
   return read('README.md')
     .split(/^## /m)
@@ -43,7 +49,7 @@ function pagesBelow({ path }) {
   return { collapsed: true, items: listedIn(read(path), dirname(path)).map(itemOf) };
 }
 
-/** Links to files of the repository that are no pages become text. */
+/** Replaces links to files of the repository that are not pages with their text. */
 function useSiteLinks(markdown) {
   markdown.core.ruler.push('site-links', ({ tokens, env }) => {
     const folder = resolve(docs, relative(pages, dirname(env.path)));
@@ -68,7 +74,7 @@ function rewriteLinks(children, folder) {
 
 const isPage = (path) => path.endsWith('.md') && path.startsWith(docs + sep) && !path.startsWith(reports + sep);
 
-/** GitHub's anchors, for which the links are written. */
+/** Returns the anchor of a heading as GitHub makes it, because the links in the book use GitHub's anchors. */
 const slugify = (heading) =>
   heading
     .toLowerCase()

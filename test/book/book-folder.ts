@@ -7,7 +7,7 @@ import type { PagePlan } from './steps.ts';
 
 const modules = fileURLToPath(new URL('../../../node_modules', import.meta.url));
 
-// The options of a user's compiler, and no stricter ones: a snippet may leave names unused.
+// The compiler options of a user. They are not stricter, because a snippet may have unused names.
 const compilerOptions = {
   target: 'es2023',
   lib: ['es2023', 'esnext.decorators', 'esnext.disposable'],
@@ -17,7 +17,7 @@ const compilerOptions = {
   types: ['node'],
 };
 
-/** A package in a temporary folder that resolves the packages of this repository, and has a folder for each page. */
+/** A package in a temporary folder. It can import the packages of this repository, and has a folder for each page. */
 export class BookFolder {
   readonly path: string;
   readonly #projects: string[] = [];
@@ -33,7 +33,7 @@ export class BookFolder {
     return book;
   }
 
-  /** The folder of the programs of the repository's packages. */
+  /** The folder with the programs of the repository's packages. */
   get programs(): string {
     return join(this.path, 'node_modules', '.bin');
   }
@@ -46,8 +46,7 @@ export class BookFolder {
   }
 
   /**
-   * Compiles all pages at once. Returns the compiler's errors, with relative paths and with the line numbers of the
-   * pages.
+   * Compiles all pages at once. Returns the compiler's errors with relative paths, and with line numbers in the pages.
    */
   async compile(): Promise<readonly string[]> {
     const printed = await new Promise<string>((resolve) => {
@@ -73,7 +72,10 @@ export class BookFolder {
   }
 }
 
-/** The folders with a manifest, except those with their own configuration, which the page compiles. */
+/**
+ * Returns the folders that have a manifest. Leaves out folders with their own configuration, because the page compiles
+ * them.
+ */
 function pluginsOf(files: PagePlan['files']): readonly string[] {
   return [...files.keys()]
     .filter((path) => basename(path) === 'plugin.yaml')

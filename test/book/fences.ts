@@ -1,15 +1,18 @@
-/** A comment about the fence below it, or with hidden content. */
+/**
+ * An HTML comment of a page that says what to do with the fenced code block (fence) below it, or has hidden content
+ * itself.
+ */
 interface Directive {
   readonly word: 'file' | 'edit' | 'sh' | 'output' | 'not run';
   /** The text after the colon. */
   readonly argument: string;
-  /** The rest of the comment, which is not shown. */
+  /** The further lines of the comment, which the page does not show. */
   readonly hidden: string | undefined;
   /** The line of the page where `hidden` begins. */
   readonly line: number;
 }
 
-/** A fence of a page, or a directive with hidden content, which stands alone. */
+/** A fenced code block of a page with the directive above it, or a directive with hidden content. */
 export interface Fence {
   readonly directive: Directive | undefined;
   readonly language: string;
@@ -22,15 +25,15 @@ const parts =
   /^<!-- (?<word>file|edit|sh|output|not run)\b(?<rest>[^]*?)-->$|^ *```(?<language>\S*)\n(?<text>[^]*?)^ *```$/gm;
 
 /**
- * All fences of a page in their order, with the hidden content of comments. Throws when a directive has no fence below
- * it.
+ * Returns all fences of a page in their order, including comments with hidden content. Throws when a directive without
+ * hidden content has no fence right below it.
  */
 export function parseFences(page: string): readonly Fence[] {
   const fences: Fence[] = [];
   let waiting: (Directive & { readonly end: number }) | undefined;
   const expectNone = (): void => {
     if (waiting !== undefined)
-      throw new Error(`line ${waiting.line - 1}: no fence stands right below "${waiting.word}"`);
+      throw new Error(`line ${waiting.line - 1}: there is no fence right below "${waiting.word}"`);
   };
   for (const match of page.matchAll(parts)) {
     const { word, rest = '', language = '', text = '' } = match.groups ?? {};

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The links of a page to missing files or headings. */
+/** Returns the links of a page that lead to missing files or headings. */
 export function brokenLinks(path: string): readonly string[] {
   const targets = [...proseOf(path).matchAll(/\]\((?!https?:)([^)\s]*)\)/g)].map(([, target = '']) => target);
   return targets.filter((target) => !leadsSomewhere(path, target));
@@ -14,7 +14,7 @@ function leadsSomewhere(page: string, target: string): boolean {
   return anchor === undefined || headingsOf(file).includes(anchor);
 }
 
-/** The anchors that GitHub makes of headings. */
+/** Returns the anchors that GitHub makes from the headings of a page. */
 function headingsOf(file: string): readonly string[] {
   const headings = proseOf(file).matchAll(/^#+ (.*)$/gm);
   return [...headings].map(([, heading = '']) =>

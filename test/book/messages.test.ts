@@ -7,8 +7,8 @@ const textsOf = (source: string): readonly messages.SourceText[] => messages.tex
 const errorsOf = (source: string): readonly (readonly [string, string])[] =>
   textsOf(source).flatMap(({ text, thrownAs }) => (thrownAs === undefined ? [] : [[thrownAs, text] as const]));
 
-describe('The texts of a source', () => {
-  it('have an ellipsis for each part that is only known at run time', () => {
+describe('The texts of a source file', () => {
+  it('have an ellipsis for each part that is known only at run time', () => {
     expect(textsOf('const x = `cannot open ${path}: ${error.message}`;')).to.deep.include({
       text: 'cannot open …: …',
       path,
@@ -16,7 +16,7 @@ describe('The texts of a source', () => {
     });
   });
 
-  it('name the class and the code of an error that has the text for its message', () => {
+  it('have the class and the code of the error when the text is the message of an error', () => {
     const source = "throw new StoreError('locked', `${name} is in use`); throw new ConfigError('no port');";
     expect(errorsOf(source)).to.deep.equal([
       ['StoreError locked', '… is in use'],
@@ -24,7 +24,7 @@ describe('The texts of a source', () => {
     ]);
   });
 
-  it('follow the message of an error through constants, conditions and sums', () => {
+  it('include the message of an error when it is a constant, a conditional expression or a concatenation', () => {
     const source =
       "function f() { const text = a ? 'one ' + 'thing' : `${n} things`; { throw new ConfigError(text, {}); } }";
     expect(errorsOf(source)).to.deep.equal([
@@ -33,7 +33,7 @@ describe('The texts of a source', () => {
     ]);
   });
 
-  it('name the functions and types around them', () => {
+  it('have the names of the functions and types that contain them', () => {
     const source = "type Reason = 'Crashed'; class Host { problem() { return 'is not ready'; } }";
     expect(textsOf(source)).to.deep.equal([
       { text: 'Crashed', path, within: ['Reason'] },

@@ -2,12 +2,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
 
-/** A text of the source. Each part that is only known at run time is `…`, as in `cannot open …: …`. */
+/** A text in a source file. Each part that is known only at run time is `…`, as in `cannot open …: …`. */
 export interface SourceText {
   readonly text: string;
   /** The source file. */
   readonly path: string;
-  /** For the message of an error: its class, and the code or reason that precedes the message, as in `StoreError locked`. */
+  /**
+   * For the message of an error: its class, and the code or reason that precedes the message, as in
+   * `StoreError locked`.
+   */
   readonly thrownAs?: string;
   /** The names of the functions, methods and types that contain it, the innermost first. */
   readonly within: readonly string[];
@@ -15,7 +18,7 @@ export interface SourceText {
 
 const skipped = /(^|\/)(node_modules|dist|testing)\/|\.(test|contract|fixture|test-support|d)\.ts$/;
 
-/** All texts in the sources of some folders, without those of tests. */
+/** Returns all texts in the source files of some folders, except test files. */
 export function textsIn(root: string, folders: readonly string[]): readonly SourceText[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -25,7 +28,7 @@ export function textsIn(root: string, folders: readonly string[]): readonly Sour
   );
 }
 
-/** All texts of one source file. */
+/** Returns all texts in one source file. */
 export function textsOf(source: string, path: string): readonly SourceText[] {
   const found: SourceText[] = [];
   const visit = (node: ts.Node, within: readonly string[]): void => {
@@ -45,14 +48,17 @@ function scopeNameOf(node: ts.Node): string | undefined {
   return isScope ? node.name?.getText() : undefined;
 }
 
-/** `StoreError locked`, or `ConfigError` for an error that has no code. */
+/**
+ * Returns the class and the code of a new error, as in `StoreError locked`; only the class, as in `ConfigError`, for an
+ * error without a code.
+ */
 function errorNameOf(node: ts.NewExpression): string {
   const [first] = node.arguments ?? [];
   const code = hasCode(node) && first !== undefined && ts.isStringLiteral(first) ? ` ${first.text}` : '';
   return node.expression.getText() + code;
 }
 
-/** The error classes whose constructors take a code or a reason before the message. */
+/** Returns true for error classes whose constructor has a code or a reason before the message. */
 function hasCode(node: ts.NewExpression): boolean {
   return /^(StoreError|ApiError|IndexValueError)$/.test(node.expression.getText());
 }
@@ -63,7 +69,10 @@ function messagesOf(node: ts.NewExpression): readonly string[] {
   return message === undefined ? [] : valuesOf(message);
 }
 
-/** The possible texts of an expression: those of both branches of a condition, or of the constant that it names. */
+/**
+ * Returns the possible texts of an expression: those of both branches of a conditional expression, or those of the
+ * constant that the expression names.
+ */
 function valuesOf(node: ts.Expression): readonly string[] {
   if (ts.isConditionalExpression(node)) return [...valuesOf(node.whenTrue), ...valuesOf(node.whenFalse)];
   const value = ts.isIdentifier(node) ? initializerOf(node) : undefined;
@@ -72,7 +81,7 @@ function valuesOf(node: ts.Expression): readonly string[] {
   return text === undefined ? [] : [text];
 }
 
-/** The initial value of a constant, which is declared in a block around its use. */
+/** Returns the initial value of a constant that is declared in a block around its use. */
 function initializerOf(name: ts.Identifier): ts.Expression | undefined {
   for (let scope: ts.Node = name; !ts.isSourceFile(scope); scope = scope.parent) {
     const statements = ts.isBlock(scope) ? scope.statements.filter(ts.isVariableStatement) : [];
@@ -83,7 +92,7 @@ function initializerOf(name: ts.Identifier): ts.Expression | undefined {
   return undefined;
 }
 
-/** The text of a literal, a template, a sum of them, or a literal type. */
+/** Returns the text of a string literal, a template, a concatenation of them, or a literal type. */
 function textOf(node: ts.Node): string | undefined {
   if (ts.isStringLiteralLike(node)) return node.text;
   if (ts.isTemplateExpression(node))

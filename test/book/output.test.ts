@@ -9,7 +9,7 @@ describe('isShown', () => {
     expect(isShown('NAME  AGE', 'NAME     AGE   ', '')).to.equal(true);
   });
 
-  it('lets an ellipsis stand for anything in a line, and for lines where it stands alone', () => {
+  it('accepts any characters for an ellipsis within a line, and any lines for an ellipsis alone on a line', () => {
     expect(isShown('{…"a":1…}', '{"b":2,"a":1}', '')).to.equal(true);
     expect(isShown('{…"a":1}', '{"b":2,\n"a":1}', '')).to.equal(false);
     expect(isShown('a\n…\nd', 'a\nb\nc\nd', '')).to.equal(true);
@@ -32,7 +32,7 @@ describe('isShown', () => {
     expect(isShown('{ "a": 1 }', 'refused', 'json')).to.equal(false);
   });
 
-  it('lets an ellipsis stand for any value of JSON, and for the rest of a list', () => {
+  it('accepts any JSON value for an ellipsis, and any further items for an ellipsis at the end of a list', () => {
     expect(isShown('{ "a": "…" }', '{"a":{"b":1}}', 'json')).to.equal(true);
     expect(isShown('[1, "…"]', '[1,2,3]', 'json')).to.equal(true);
     expect(isShown('[1, 2, "…"]', '[1]', 'json')).to.equal(false);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 
-// Values that differ from run to run, in texts and in compact JSON.
+// Values that differ between runs, in texts and in compact JSON, and their replacements.
 const changing: readonly (readonly [RegExp, string])[] = [
   [/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, '<uid>'],
   [/\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>'],
@@ -14,9 +14,9 @@ function settled(text: string): string {
 }
 
 /**
- * Returns true when a page shows the printed output. Uids, times, revisions and ages may differ. In a text, `…`
- * stands for any characters within a line or, alone on a line, for any lines. JSON is compared as a value, in which
- * `…` stands for any value or, at the end of a list, for any number of them.
+ * Returns true when a page shows the printed output. Uids, times, revisions and ages may differ. In a text, `…` matches
+ * any characters within a line; alone on a line, it matches any lines. JSON is compared as a value: `…` matches any
+ * value; at the end of a list, it matches any number of items.
  */
 export function isShown(expected: string, printed: string, language: string): boolean {
   if (language === 'json') return isJsonShown(expected, printed);
@@ -67,7 +67,7 @@ function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }
 
-/** Removes the spaces at the ends of lines, with which kubectl fills its tables. */
+/** Removes the spaces that kubectl prints at the ends of lines in tables. */
 function lines(text: string): string {
   return text.trim().replace(/ +$/gm, '').replace(/ {2,}/g, '  ');
 }

@@ -20,28 +20,28 @@ describe('runPage', () => {
       (error: unknown) => (error as Error).message,
     );
 
-  it('runs a page in one shell', async () => {
+  it('runs all fences of a page in one shell', async () => {
     const page =
       '```sh\na=1\n```\n\n```console\n$ echo $a\n1\n```\n\n<!-- sh\necho 2\n-->\n<!-- output -->\n\n```\n2\n```\n';
     expect(await faultOf(page)).to.equal(undefined);
   });
 
-  it('names the place where a page and the output differ, and shows both', async () => {
+  it('reports the line where a page and the output differ, with both texts', async () => {
     const fault = await faultOf('Text\n\n```console\n$ echo a\na\n$ echo b\nc\n```\n');
     expect(fault).to.match(/^line 6: this is shown:\nc\n\nbut this was printed:\nb\n$/);
   });
 
-  it('says where a command fails, and what was printed', async () => {
+  it('reports the line of a command that fails, with its output', async () => {
     expect(await faultOf('```sh\necho before\nfalse\necho behind\n```\n')).to.match(/^line 2: .*\nbefore\n$/);
   });
 
-  it('fails for a refused request, and for a server that does not start [slow]', async () => {
+  it('fails when a request is refused, or a server does not start [slow]', async () => {
     expect(await faultOf('```sh\ncurl http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
     expect(await faultOf('```sh\ncurl -N http://127.0.0.1:8700/\n```\n')).to.match(/^line 2: /);
     expect(await faultOf('```sh\nhomeostat serve --port x\n```\n')).to.include('the server did not start');
   });
 
-  it('runs nothing of a page with a fence that no step runs or checks', async () => {
+  it('does not run a page that has a fence without a step to run or check it', async () => {
     expect(await faultOf('```sh\nfalse\n```\n\n```json\n{}\n```\n')).to.match(/^line 6: no test covers this fence/);
   });
 });

@@ -10,10 +10,10 @@ export interface PagePlace {
   readonly programs: string;
 }
 
-/** The port that the pages show. */
+/** The port of the server in the texts of the pages. */
 const shownPort = 8700;
 
-/** Runs a page, from its first fence to its last. Rejects with the line of the first mistake. */
+/** Runs the fences of a page from the first to the last. Rejects with the line of the first mistake. */
 export async function runPage(plan: PagePlan, { folder, programs }: PagePlace): Promise<void> {
   if (plan.problems.length > 0) throw new Error(plan.problems.join('\n'));
   const port = await freePort();
@@ -57,10 +57,13 @@ class PageRun {
     this.#last = { step, printed: printed.replaceAll(`:${this.#port}`, `:${shownPort}`) };
   }
 
-  /** Commands that only read are repeated, because a controller may not have run yet. */
+  /**
+   * Compares the output of the last command with the text of the page. Repeats a command that only reads, because a
+   * controller may not have run yet.
+   */
   async #compare({ expected, language }: Step & { readonly kind: 'output' }): Promise<void> {
     const { step } = this.#last ?? {};
-    if (step === undefined) throw new Error('nothing was run that could have printed this');
+    if (step === undefined) throw new Error('no command has run that could have printed this');
     const printed = (): string => this.#last?.printed ?? '';
     if (printed().includes(noKubectl)) return;
     const isRight = (): boolean => isShown(expected, printed(), language);
@@ -72,7 +75,7 @@ class PageRun {
     if (!isRight()) throw new Error(`this is shown:\n${expected}\nbut this was printed:\n${printed()}`);
   }
 
-  /** Checks that the server of the page would store the object. */
+  /** Checks by a dry run that the server of the page would store the object. */
   async #tryObject(object: DeclaredObject): Promise<void> {
     const base = `http://127.0.0.1:${this.#port}/${object.apiVersion.includes('/') ? 'apis' : 'api'}/${object.apiVersion}`;
     const served = (await (await fetch(base)).json()) as { resources?: { kind: string; name: string }[] };

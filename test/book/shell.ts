@@ -7,21 +7,21 @@ import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
 export interface ShellPlace {
   readonly folder: string;
-  /** The programs of the book, which precede those of the PATH. */
+  /** The folder of the programs of the book. It comes first in the PATH. */
   readonly programs: string;
   readonly port: number;
 }
 
-/** A server is ready, and stopped, within a second or two; a busy machine takes longer. */
+/** The time limit of a step. A server starts and stops within two seconds; a busy machine takes longer. */
 const stepTimeoutMs = 30_000;
 
-/** The shell's message when kubectl is missing. */
+/** The message that the shell prints when kubectl is missing. */
 export const noKubectl = 'skipped, as there is no kubectl';
 
-// Simulates a terminal, with these differences: programs of npx are on the PATH, and npm installs nothing; a server
-// continues in the background once it is ready, and the next one replaces it; `homeostat plugin` and the commands for
-// objects use that server; a watch ends after its first line; a refused request is a failure. `page` is the folder of
-// the page.
+// Shell functions that behave like a user's terminal, with these differences: npx finds its programs on the PATH, and
+// npm installs nothing. A server continues in the background once it is ready, and the next server replaces it.
+// `homeostat plugin` and the commands for objects use this server. A watch ends after its first line. A refused request
+// is a failure. `page` is the folder of the page.
 const functions = `
 exec 2>&1
 set -o pipefail
@@ -73,7 +73,7 @@ curl() {
 command -v kubectl >/dev/null || kubectl() { echo '${noKubectl}'; }
 `;
 
-/** One bash for a whole page, so that variables are kept. */
+/** A bash process for a whole page, so that variables keep their values between steps. */
 export class Shell {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #folder: string;
@@ -100,13 +100,16 @@ export class Shell {
       HOME: join(folder, '.home'),
       HOMEOSTAT_PORT: String(port),
     };
-    // A separate process group, so that the end of the shell also ends everything that a page has left running.
+    // The shell has its own process group, so that its end also ends all processes that the page has started.
     const shell = new Shell(spawn('bash', ['--norc', '--noprofile'], { cwd: folder, env, detached: true }), folder);
     await shell.run(functions, { mayFail: false });
     return shell;
   }
 
-  /** Returns the output. Rejects with the output when a command fails, unless failure is allowed. */
+  /**
+   * Runs a script, and resolves with its output. Rejects with the output when a command fails, unless `mayFail` is
+   * true.
+   */
   async run(script: string, { mayFail }: { readonly mayFail: boolean }): Promise<string> {
     const file = join(this.#folder, '.step.sh');
     await writeFile(file, script);
@@ -120,7 +123,7 @@ export class Shell {
         clearTimeout(limit);
         await this.stop();
         throw new Error(
-          `a command failed, or took longer than ${testPatienceMs(stepTimeoutMs)} ms, after this was printed:\n${this.#printed}`,
+          `a command failed, or took longer than ${testPatienceMs(stepTimeoutMs)} ms. Its output so far:\n${this.#printed}`,
         );
       }
       await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -129,7 +132,7 @@ export class Shell {
     return this.#printed.slice(0, this.#printed.indexOf(mark));
   }
 
-  /** Ends the server of the page, and everything that the page left running. */
+  /** Ends the server and all other processes that the page has started. */
   async stop(): Promise<void> {
     if (!this.#hasEnded) {
       this.#child.stdin.end('stop_server\n');

@@ -4,27 +4,27 @@ import { planPage } from './steps.ts';
 const fence = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\`\n`;
 
 describe('planPage', () => {
-  it('names the line of each fence that no step runs or checks', () => {
+  it('reports the line of each fence that no step runs or checks', () => {
     const page = ['Text', fence('json', '{}'), fence('', 'a drawing'), fence('sql', 'SELECT'), fence('yaml', 'a: 1')];
     const { problems } = planPage(page.join('\n'));
     expect(problems.map((problem) => problem.split(':')[0])).to.deep.equal(['line 3', 'line 7', 'line 11', 'line 15']);
   });
 
-  it('leaves out a fence only when its comment gives a reason', () => {
+  it('skips a fence only when its comment has a reason', () => {
     expect(planPage(`<!-- not run: it is a drawing -->\n\n${fence('', 'x')}`).problems).to.deep.equal([]);
     const { problems } = planPage(`<!-- not run -->\n\n${fence('sh', 'x')}`);
     expect(problems).to.deep.equal(['line 4: "not run" needs a reason']);
   });
 
-  it('refuses a comment that is above no fence', () => {
+  it('refuses a comment without a fence below it', () => {
     const problemsOf = (page: string): readonly string[] => planPage(page).problems;
-    const above = 'line 1: no fence stands right below "file"';
+    const above = 'line 1: there is no fence right below "file"';
     expect(problemsOf(`<!-- file: a.ts -->\n\nText\n\n${fence('ts', 'x')}`)).to.deep.equal([above]);
     expect(problemsOf(`<!-- file: a.ts -->\n<!-- file: b.ts -->\n${fence('ts', 'x')}`)).to.deep.equal([above]);
-    expect(problemsOf('Text\n\n<!-- output -->\n')).to.deep.equal(['line 3: no fence stands right below "output"']);
+    expect(problemsOf('Text\n\n<!-- output -->\n')).to.deep.equal(['line 3: there is no fence right below "output"']);
   });
 
-  it('keeps each line of TypeScript in the line where the page has it, and runs a module at the place of its last part', () => {
+  it('keeps the line numbers of TypeScript as in the page, and runs a module at its last part', () => {
     const page = `<!-- file: a.ts\nconst a = 1;\n-->\n<!-- file: a.ts -->\n\n${fence('ts', 'a + 1;')}\n${fence('sh', 'ls')}\n<!-- file: a.ts\na + 2;\n-->\n`;
     const { files, steps } = planPage(page);
     const lines = page.split('\n');
@@ -34,20 +34,20 @@ describe('planPage', () => {
     expect(steps.map((step) => step.kind === 'shell' && step.script)).to.deep.equal(['ls\n', 'node a.js\n']);
   });
 
-  it('compiles files of folders, and runs none of them', () => {
+  it('compiles files in folders, but does not run them', () => {
     const { files, steps } = planPage(`<!-- file: plugin/index.ts -->\n\n${fence('ts', 'export {};')}`);
     expect([...files.keys()]).to.deep.equal(['plugin/index.ts']);
     expect(steps).to.deep.equal([]);
   });
 
-  it('replaces a file where its fence stands, and does not compile it', () => {
+  it('replaces a file at the step of its fence, and does not compile it', () => {
     const { files, steps } = planPage(`<!-- edit: plugin/index.ts -->\n\n${fence('ts', 'export {};')}`);
     expect([...files.keys()]).to.deep.equal([]);
     const script = `cat >"$page/plugin/index.ts" <<'end of file'\nexport {};\nend of file\n`;
     expect(steps).to.deep.equal([{ kind: 'shell', line: 4, script, mayFail: false }]);
   });
 
-  it('separates the input of a session from its output', () => {
+  it('separates the input of a console session from its output', () => {
     const { steps } = planPage(fence('console', "$ echo 'a\n> b'\na\nb\n$ true\n$ echo c\nc"));
     expect(steps).to.deep.equal([
       { kind: 'shell', line: 2, script: "echo 'a\nb'\n", mayFail: true },

@@ -16,10 +16,12 @@ export interface DeclaredObject {
 }
 
 export interface PagePlan {
-  /** The files of the page's folder, by path. Each line of TypeScript is at the line number that it has in the page. */
+  /** The files of the page's folder, by path. Each line of TypeScript has the line number that it has in the page. */
   readonly files: ReadonlyMap<string, string>;
   readonly steps: readonly Step[];
-  /** Fences that no step runs or checks, or that are left out without a reason, each by its line. */
+  /**
+   * The problems with their lines: fences that no step runs or checks, and fences that are skipped without a reason.
+   */
   readonly problems: readonly string[];
 }
 
@@ -80,13 +82,16 @@ class Planner implements PagePlan {
     this.files.set(path, before + padding + text);
     if (!isCode || path.includes('/')) return;
     const script = `node ${path.replace(/\.ts$/, '.js')}\n`;
-    // A module of several parts runs at its last part.
+    // A module with several parts runs only at its last part.
     const earlier = this.steps.findIndex((step) => step.kind === 'shell' && step.script === script);
     if (earlier !== -1) this.steps.splice(earlier, 1);
     this.steps.push({ kind: 'shell', line, script, mayFail: false });
   }
 
-  /** The text after `$ ` is typed, the text after `> ` continues it, and all other lines are output. */
+  /**
+   * Adds the steps of a console session. The text after `$ ` is input, the text after `> ` continues the input, and all
+   * other lines are output.
+   */
   #addSession({ text, line }: Fence): void {
     for (const match of text.matchAll(/^\$ (?<typed>.*(?:\n> .*)*)\n(?<answered>(?:(?!\$ ).*\n)*)/gm)) {
       const { typed = '', answered = '' } = match.groups ?? {};
@@ -97,12 +102,15 @@ class Planner implements PagePlan {
   }
 }
 
-/** Commands that replace a file of the page's folder. */
+/** Returns shell commands that replace a file in the page's folder. */
 function writeScript(path: string, text: string): string {
   return `cat >"$page/${path}" <<'end of file'\n${text}end of file\n`;
 }
 
-/** Returns the documents if all of them are objects to declare. Manifests and fragments are not. */
+/**
+ * Returns the YAML documents if all of them are objects with a kind; an empty list otherwise, for example for manifests
+ * and fragments.
+ */
 function objectsOf(yaml: string): readonly DeclaredObject[] {
   const documents = loadAll(yaml) as readonly (Partial<DeclaredObject> | null)[];
   const isObject = (document: Partial<DeclaredObject> | null): document is DeclaredObject =>

@@ -18,8 +18,8 @@ function isCode(error: unknown, code: number): boolean {
 }
 
 /**
- * A candidate with the election of client-go: it trusts only its own clock, waits for the lease's duration after the
- * last change that it saw, and writes with the resourceVersion that it has read.
+ * A candidate with the leader election of client-go. It uses only its own clock, waits for the duration of the Lease
+ * after the last change that it saw, and writes with the resourceVersion that it has read.
  */
 class Candidate {
   readonly #api: CoordinationV1Api;
@@ -34,7 +34,7 @@ class Candidate {
     this.#identity = parts.identity;
   }
 
-  /** Runs one round; returns true when it leads from now on. */
+  /** Runs one round of the election; returns true when this candidate is then the leader. */
   async acquireOrRenew(): Promise<boolean> {
     const found = await this.#read();
     if (found === undefined) return this.#write(() => this.#create());
@@ -42,7 +42,7 @@ class Candidate {
     return this.#mayTake(found) && this.#write(() => this.#replace(found));
   }
 
-  /** Runs one round without a read first: it uses the lease that it saw last. */
+  /** Runs one round without reading the Lease first, with the Lease that the candidate saw last. */
   async renewBlindly(): Promise<boolean> {
     return this.#write(() => this.#replace(this.#observed!));
   }
@@ -139,7 +139,7 @@ describe('client-node, electing a leader over TLS with a token [compat leases]',
     return all.filter((_each, at) => led[at]);
   }
 
-  it('one of many that begin at the same time leads, and continues to lead [slow]', async () => {
+  it('one of several candidates that start at the same time leads, and continues to lead [slow]', async () => {
     const all = candidates(8);
     const first = await leaders(all);
     expect(first).to.have.length(1);
@@ -152,7 +152,7 @@ describe('client-node, electing a leader over TLS with a token [compat leases]',
     expect(Number(new Date(spec!.renewTime!)) - Number(new Date(spec!.acquireTime!))).to.equal(40_000);
   });
 
-  it('one of many takes the lease of a silent leader, whose next renewal fails by its resourceVersion', async () => {
+  it('one of several candidates takes the Lease of a silent leader, whose next renewal fails with a conflict', async () => {
     const [silent, ...others] = candidates(8);
     expect(await silent!.acquireOrRenew()).to.equal(true);
     expect(await leaders(others)).to.deep.equal([]);
@@ -167,7 +167,7 @@ describe('client-node, electing a leader over TLS with a token [compat leases]',
     expect((await api.readNamespacedLease(lease)).spec).to.include({ leaseTransitions: 1 });
   });
 
-  it('a lease that is released is taken at once', async () => {
+  it('a candidate takes a released Lease at once', async () => {
     const [first, second] = candidates(2);
     expect(await first!.acquireOrRenew()).to.equal(true);
     expect(await second!.acquireOrRenew()).to.equal(false);

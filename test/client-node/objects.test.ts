@@ -85,7 +85,7 @@ describe('client-node, over TLS with a token', () => {
     expect(statusOf(await refusal(api.read(header)))).to.deep.equal({ code: 404, kind: 'Status', reason: 'NotFound' });
   });
 
-  it('does the same by CustomObjectsApi, status and collections included [compat create, replace, patch, delete, selectors, status]', async () => {
+  it('creates, reads, replaces, patches and deletes objects, status and collections by CustomObjectsApi [compat create, replace, patch, delete, selectors, status]', async () => {
     const api = config.makeApiClient(CustomObjectsApi);
     const machine = { ...kind, plural: machines.split('/').at(-1)! };
     for (const name of ['one', 'two']) {
@@ -111,7 +111,7 @@ describe('client-node, over TLS with a token', () => {
     expect((await api.listClusterCustomObject(machine)) as object).to.deep.include({ items: [] });
   });
 
-  it('applies by the server, and learns which fields others own [compat server-side-apply]', async () => {
+  it('uses server-side apply, and gets the fields of other managers in a conflict [compat server-side-apply]', async () => {
     const api = KubernetesObjectApi.makeApiClient(config);
     const apply = (manager: string, age: number, force?: boolean): Promise<Person> =>
       api.patch<Person>(
@@ -129,12 +129,12 @@ describe('client-node, over TLS with a token', () => {
     expect(forced.metadata?.managedFields?.map(({ manager }) => manager)).to.have.members(['one', 'two']);
   });
 
-  it('is refused with another token, and learns nothing else [compat credentials]', async () => {
+  it('gets a 401 without further information for a wrong token [compat credentials]', async () => {
     const other = new KubeConfig();
     other.loadFromFile(server.kubeconfig);
     other.users = [{ name: 'homeostat', token: 'incorrect-horse-battery-staple' }];
     const error = await refusal(other.makeApiClient(CustomObjectsApi).listClusterCustomObject(kind));
-    // The library drops the body of a 401.
+    // The client library discards the body of a 401.
     expect(error).to.include({ code: 401, body: undefined });
   });
 

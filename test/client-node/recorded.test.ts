@@ -3,13 +3,13 @@ import { expect } from 'chai';
 import { demoPerson, demoPersons } from '../support/models/applied-person.ts';
 import { TestServer } from '../support/servers/test-server.ts';
 
-/** A request of client-node, and the response of the real server. */
+/** A recorded request of client-node, and the status of Kubernetes' response. */
 interface Recorded {
   readonly method: string;
   readonly url: string;
   readonly accept: string;
   readonly contentType: string | null;
-  /** The start of the body; long bodies were cut off. */
+  /** The start of the request body; the recording has cut off long bodies. */
   readonly body: string;
   readonly status: number;
 }
@@ -18,7 +18,10 @@ const recordings = JSON.parse(
   readFileSync(new URL('../../vectors/client-node-wire.json', import.meta.url), 'utf8'),
 ) as Readonly<Record<string, readonly Recorded[]>>;
 
-/** Different responses of this server, by `<method> <path or media type>`, with the reason. */
+/**
+ * Intended differences between the responses of this server and of Kubernetes, by `<method> <path or media type>`, with
+ * the reason.
+ */
 const deviations: Readonly<Record<string, { readonly status: number; readonly why: string }>> = {
   'PATCH application/strategic-merge-patch+json': {
     status: 200,
@@ -52,7 +55,10 @@ for (const [client, requests] of Object.entries(recordings)) {
 
     after(async () => server.stop());
 
-    /** The recorded body; for one that was cut off, the object that the client had just read, with another age. */
+    /**
+     * Returns the recorded body. For a body that was cut off, returns the object that the client had just read, with
+     * another age.
+     */
     async function bodyOf({ method, url, body }: Recorded): Promise<string | undefined> {
       if (body === '') return undefined;
       if (method !== 'PUT' || !isCutOff(body)) return body;

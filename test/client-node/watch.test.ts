@@ -20,7 +20,7 @@ describe('client-node, watching over TLS with a token', () => {
   let config: KubeConfig;
 
   beforeEach(async () => {
-    // The clock starts at the present time, because certificates are checked by the system's clock.
+    // The clock starts at the present time, because the validity of certificates is checked by the system's clock.
     clock = new FakeClock(Date.now());
     server = await SecureServer.start({ clock, retention: { minAgeMs: 1_000, minChanges: 0 } });
     config = new KubeConfig();
@@ -65,7 +65,7 @@ describe('client-node, watching over TLS with a token', () => {
 
     const summary = (): string[] => events.map(({ type, object }) => `${type} ${object.metadata?.name ?? ''}`.trim());
 
-    it('sees each change after its revision, once, in order', async () => {
+    it('receives each change after its revision once, in order', async () => {
       await create('ann');
       const controller = await watch({ resourceVersion: await revision() });
       await create('bob');
@@ -77,7 +77,7 @@ describe('client-node, watching over TLS with a token', () => {
       controller.abort();
     });
 
-    it('has bookmarks where it asks for them', async () => {
+    it('receives bookmarks when it requests them', async () => {
       await create('ann');
       const controller = await watch({ resourceVersion: await revision(), allowWatchBookmarks: true });
       await clock.advance(61_000);
@@ -87,7 +87,7 @@ describe('client-node, watching over TLS with a token', () => {
       controller.abort();
     });
 
-    it('learns that its time is over, or that history is gone', async () => {
+    it('ends after timeoutSeconds, and gets 410 when its revision is compacted', async () => {
       await create('ann');
       const start = await revision();
       await watch({ resourceVersion: start, timeoutSeconds: '30' });
@@ -127,12 +127,12 @@ describe('client-node, watching over TLS with a token', () => {
     });
 
     afterEach(async () => {
-      // The library reports a stop as an error.
+      // The client library reports a stop as an error.
       expect(errors.filter((error) => (error as Error).name !== 'AbortError')).to.deep.equal([]);
       await informer.stop();
     });
 
-    it('has the existing objects, and follows changes', async () => {
+    it('adds the existing objects, and follows changes', async () => {
       expect(seen).to.deep.equal(['add ann']);
       await create('bob');
       const headers = authorization();
@@ -144,7 +144,7 @@ describe('client-node, watching over TLS with a token', () => {
       expect(informer.list()).to.have.length(1);
     });
 
-    it('continues where it was, without another list, when the server ends its watch', async () => {
+    it('continues after its last event, without another list, when the server ends its watch', async () => {
       await create('bob');
       await eventually(() => seen.length === 2);
       await clock.advance(61 * 60_000);
@@ -155,7 +155,7 @@ describe('client-node, watching over TLS with a token', () => {
       expect(lists).to.equal(1);
     });
 
-    it('continues where it was, without another list, when its connection is cut', async () => {
+    it('continues after its last event, without another list, when its connection breaks', async () => {
       const proxy = await TcpProxy.start(server.http.api.url);
       const through = new KubeConfig();
       through.loadFromFile(server.kubeconfig);
@@ -168,7 +168,7 @@ describe('client-node, watching over TLS with a token', () => {
         return (await api.listClusterCustomObject(kind)) as KubernetesListObject<KubernetesObject>;
       });
       cut.on('add', ({ metadata }) => void names.push(metadata!.name!));
-      // The library does not continue by itself after an error.
+      // The client library does not restart an informer after an error.
       cut.on('error', (error: unknown) => void ((error as Error).name === 'AbortError' || cut.start()));
       await cut.start();
       proxy.down();
@@ -182,7 +182,7 @@ describe('client-node, watching over TLS with a token', () => {
       await proxy.close();
     });
 
-    it('lists again when its history is gone', async () => {
+    it('lists again when its revision is compacted', async () => {
       await informer.stop();
       await create('bob', 'cem');
       await server.http.delete(`${persons}/ann`, { headers: authorization() });

@@ -4,11 +4,11 @@ import { Ticket } from './tickets.fixture.ts';
 
 /** The switch that tests change while the plugin runs. */
 export interface Faults {
-  /** When true, runs and cleanups fail. */
+  /** When true, reconciles and cleanups fail. */
   isBroken: boolean;
 }
 
-/** A plugin with a controller that has a finalizer, and that fails while `faults.isBroken` is true. */
+/** Returns a plugin with a controller that has a finalizer, and fails while `faults.isBroken` is true. */
 export function brokenPlugin(faults: Faults): Plugin {
   const check = async (): Promise<void> => {
     if (faults.isBroken) throw new Error('the <b>printer</b> is on fire');

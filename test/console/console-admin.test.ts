@@ -19,7 +19,7 @@ import type { Theme } from './console.fixture.ts';
 
 const token = 'the-token-of-the-administrator';
 const reader = 'the-token-of-a-reader';
-// A client that tries to log in chooses the name in the audit log.
+// Anybody who tries to log in can put any name into the audit log, also HTML.
 const hostile = '<img src=x onerror=alert(1)>\u202e';
 
 const settingsSchema = `settings:
@@ -40,7 +40,7 @@ const settingsSchema = `settings:
 const manifest = (version: string): string => `name: stamps\nversion: ${version}\ndescription: Stamps <b>letters</b>
 ${settingsSchema}`;
 
-/** A plugin without kinds, as `npm pack` packs it. */
+/** Returns the archive of a plugin without kinds, as `npm pack` makes it. */
 function archive(folder: string, version: string, code = 'export default {};\n'): string {
   const files = { 'plugin.yaml': manifest(version), 'package.json': '{"type":"module"}' };
   const source = join(folder, `stamps-${version}`);
@@ -100,7 +100,7 @@ describe('an administrator in the console [slow]', function () {
     return opened;
   }
 
-  it('installs a plugin from a file, sees its phase, and why another file is refused', async () => {
+  it('installs a plugin from a file, sees its phase, and sees the reason why another file is refused', async () => {
     await visit(page, '#/plugins');
     await page.getByRole('button', { name: 'Install…', exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -133,7 +133,7 @@ describe('an administrator in the console [slow]', function () {
     return ((await response.json()) as { readonly spec: unknown }).spec;
   }
 
-  it('makes the settings of a plugin by a form of their schema, and sees which of them the schema refuses', async () => {
+  it('creates the settings of a plugin in a form, and sees which values the schema refuses', async () => {
     const card = page.getByRole('region', { name: 'stamps', exact: true });
     await card.getByRole('link', { name: 'Settings' }).press('Enter');
     await page.getByRole('link', { name: 'Create it' }).press('Enter');
@@ -156,7 +156,7 @@ describe('an administrator in the console [slow]', function () {
     await page.getByRole('heading', { level: 1 }).scrollIntoViewIfNeeded();
     await takePicture(page, 'settings');
     await page.getByRole('button', { name: 'Review and create', disabled: false }).press('Enter');
-    // Unlike a click, a press does not wait for a disabled button; this one is enabled by the response to the dry run.
+    // Unlike click, press does not wait until the button is enabled. The response to the dry run enables this button.
     const confirm = page.getByRole('button', { name: 'Create', exact: true, disabled: false });
     await confirm.waitFor();
     await expectAccessibleInThemes(page);
@@ -167,7 +167,7 @@ describe('an administrator in the console [slow]', function () {
     expect(await storedSettings()).to.deep.equal(settings);
   });
 
-  it('edits in the YAML the settings that the form cannot show, with completion by their schema', async () => {
+  it('edits settings that the form cannot show as YAML, with completion by the schema', async () => {
     await visit(page, '#/objects/pluginsettings.plugin.homeostat.internal/-/stamps?tab=edit');
     await page.getByText('This field takes any value: edit it in the YAML.').waitFor();
     await page.locator('.cm-line', { hasText: 'ink: 3' }).click();
@@ -186,13 +186,13 @@ describe('an administrator in the console [slow]', function () {
       .to.include({ ink: 3, paper: 'plain' })
       .and.have.deep.property('notes', ['a', { b: 1 }]);
     await visit(page, '#/plugins');
-    // A plugin without settings has no button for them.
+    // The card of a plugin without settings has no link to settings.
     const consoleCard = page.getByRole('region', { name: 'Console', exact: true });
     await consoleCard.getByRole('button', { name: 'Reload' }).waitFor();
     expect(await consoleCard.getByRole('link', { name: 'Settings' }).count()).to.equal(0);
   });
 
-  it('replaces a plugin by its next version, and uninstalls it', async () => {
+  it('replaces a plugin with its next version, and uninstalls it', async () => {
     // By keyboard alone.
     await page.getByRole('button', { name: 'Install…', exact: true }).press('Enter');
     const dialog = page.getByRole('dialog');
@@ -214,7 +214,7 @@ describe('an administrator in the console [slow]', function () {
     await card.waitFor({ state: 'detached' });
   });
 
-  it('sees the file and line at which a plugin failed, on its card and, by a link, from the overview', async () => {
+  it('sees the file and line where a plugin failed on its card, to which the overview has a link', async () => {
     const code = 'export default {\n  start() {\n    throw new Error("no <b>ink</b>");\n  },\n};\n';
     await page.getByRole('button', { name: 'Install…', exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -234,7 +234,7 @@ describe('an administrator in the console [slow]', function () {
     await card.waitFor({ state: 'detached' });
   });
 
-  it('finds in the audit log who did what, and what was refused', async () => {
+  it('finds the requests of each user and refused requests in the audit log', async () => {
     const body = JSON.stringify({ user: hostile, password: 'a wrong password' });
     await fetch(`${served.url}/login`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     await visit(page, '#/audit');
@@ -257,7 +257,7 @@ describe('an administrator in the console [slow]', function () {
     await page.getByText('code: must be a number', { exact: false }).waitFor();
   });
 
-  it('finds on the access page the time at which each token of a service account was used last', async () => {
+  it('finds the last use of each token of a service account on the access page', async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const accounts = `${served.url}/api/v1/namespaces/default/serviceaccounts`;
     const metadata = { name: 'robot', namespace: 'default' };
@@ -296,7 +296,7 @@ describe('an administrator in the console [slow]', function () {
     expect(await page.getByLabel('User').inputValue()).to.equal('system:serviceaccount:default:robot');
   });
 
-  it('sees on the page of a user what the user may do, and by which bindings', async () => {
+  it("sees the permissions of a user, and the bindings that give them, on the user's page", async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const send = async (path: string, body: object): Promise<void> => {
       const response = await fetch(`${served.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -351,7 +351,7 @@ describe('an administrator in the console [slow]', function () {
     await page.getByRole('heading', { name: 'mona-painter', level: 1 }).waitFor();
   });
 
-  it('asks what a group, a service account and a user without an object here may do', async () => {
+  it('looks up the permissions of a group, of a service account, and of a user without an object', async () => {
     await visit(page, '#/access');
     const card = page.getByRole('region', { name: 'What may … do?' });
     const ask = async (kind: string, name: string, groups = ''): Promise<void> => {
@@ -369,11 +369,11 @@ describe('an administrator in the console [slow]', function () {
     await ask('User', 'https://issuer.example/<b>guest</b>', 'visitors, painters');
     await card.getByText('as one of painters').waitFor();
     await ask('ServiceAccount', 'default/robot');
-    // Every account may read the keys of the issuer of tokens.
+    // Every service account may read the public keys of the token issuer.
     await card.getByText('as one of system:serviceaccounts').waitFor();
   });
 
-  it('sees which plugin declares an extension point, and which one uses it, at the card of a plugin that a link names', async () => {
+  it('sees extension points and contributions on the card of the plugin that a link names', async () => {
     await visit(page, '#/plugins/task');
     const card = page.getByRole('region', { name: 'task', exact: true });
     await card.getByText('Contributes to: console/pages (1), console/panels (1)', { exact: false }).waitFor();
@@ -386,7 +386,7 @@ describe('an administrator in the console [slow]', function () {
     expect((box?.y ?? 0) + Math.min(box?.height ?? 0, 100)).to.be.at.most(800);
   });
 
-  it('looks at panels of plugins, which get neither the session cookie nor the token', async () => {
+  it('sees panels of plugins, which have neither the session cookie nor the token', async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const task = {
       apiVersion: 'tasks.example.com/v1',
@@ -415,7 +415,7 @@ describe('an administrator in the console [slow]', function () {
   });
 
   for (const theme of ['light', 'dark'] as const) {
-    it(`has an audit page that axe-core does not object to, in the ${theme} theme`, async () => {
+    it(`has an audit page without accessibility problems (axe-core) in the ${theme} theme`, async () => {
       const shown = await logIn(token, theme);
       await visit(shown, '#/audit?since=24h');
       await shown.getByRole('row').nth(3).waitFor();
@@ -430,7 +430,7 @@ describe('an administrator in the console [slow]', function () {
     });
   }
 
-  it('alone installs, uninstalls and reads the audit log over HTTP as well', async () => {
+  it('may install and uninstall plugins and read the audit log over HTTP, and other users may not', async () => {
     const headers = { authorization: `Bearer ${reader}` };
     for (const [method, path] of [
       ['GET', '/apis/api.plugins.internal/v1/archives'],
@@ -444,7 +444,7 @@ describe('an administrator in the console [slow]', function () {
     }
   });
 
-  it('alone sees the audit log and the buttons that install', async () => {
+  it('sees the audit log and the buttons to install plugins, and other users do not', async () => {
     const other = await logIn(reader);
     await other.getByText('rita', { exact: true }).waitFor();
     expect(await other.getByRole('link', { name: 'Audit' }).count()).to.equal(0);

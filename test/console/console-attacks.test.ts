@@ -12,7 +12,7 @@ const password = 'a long password of eve';
 const rbac = 'rbac.authorization.k8s.io';
 const runsPath = '/apis/controllers.homeostat.internal/v1alpha1';
 const notesPath = '/apis/notes.example.com/v1/namespaces';
-/** A text that only readers of the runs in a namespace may see. */
+/** Returns an error text that only users who may read the runs of the namespace may see. */
 const textOf = (namespace: string): string => `the-error-text-in-${namespace}`;
 
 const Note = defineModel({
@@ -71,7 +71,7 @@ describe('a user without rights who is logged in to the console', () => {
     return { status: response.status, text: await response.text() };
   }
 
-  /** Lets eve do this in one namespace. */
+  /** Grants eve the permissions of a rule in one namespace. */
   async function grant(name: string, namespace: string, rule: object): Promise<void> {
     const at = `/apis/${rbac}/v1/namespaces/${namespace}`;
     const apiVersion = `${rbac}/v1`;
@@ -82,7 +82,7 @@ describe('a user without rights who is logged in to the console', () => {
     await asAdmin('POST', `${at}/rolebindings`, { apiVersion, kind: 'RoleBinding', metadata, roleRef, subjects });
   }
 
-  it('reads no run, no state of a controller, no page for operators, and no object', async () => {
+  it('cannot read runs, states of controllers, pages for operators, or objects', async () => {
     for (const path of [
       `${runsPath}/runs`,
       `${runsPath}/runs?watch=true&timeoutSeconds=1`,
@@ -109,14 +109,14 @@ describe('a user without rights who is logged in to the console', () => {
     }
   });
 
-  it('gets the files of the console, which contain no data; a request without a login gets none of them', async () => {
+  it('gets the files of the console, which contain no data; a request without a login does not get them', async () => {
     expect((await asEve('/console/')).status).to.equal(200);
     expect((await fetch(`${server.url}/console/`)).status).to.equal(401);
     for (const path of ['/console/../plugin.yaml', '/console/%2e%2e/plugin.yaml', '/console/..%2fplugin.yaml'])
       expect((await asEve(path)).status, path).to.be.oneOf([400, 403, 404]);
   });
 
-  it('changes nothing: no pause, no run, no plugin', async () => {
+  it('cannot pause an object, start a run or change a plugin', async () => {
     for (const [method, path] of [
       ['PATCH', `${notesPath}/red/notes/note`],
       ['DELETE', `${notesPath}/red/notes/note`],
@@ -127,7 +127,7 @@ describe('a user without rights who is logged in to the console', () => {
       expect((await asEve(path, method)).status, `${method} ${path}`).to.equal(403);
   });
 
-  it('sees the runs of one namespace with the right to read them there, and none of others', async () => {
+  it('sees only the runs of the namespace in which the user may read runs', async () => {
     await grant('runs', 'red', {
       apiGroups: ['controllers.homeostat.internal'],
       resources: ['runs'],
@@ -148,7 +148,7 @@ describe('a user without rights who is logged in to the console', () => {
     expect(JSON.parse(crossed)).to.have.property('items').that.deep.equals([]);
   });
 
-  it('gets an explanation of an object that it may read without the errors that it may not', async () => {
+  it('gets the explanation of an object that the user may read, without errors that the user may not read', async () => {
     await grant('notes', 'blue', { apiGroups: ['notes.example.com'], resources: ['notes'], verbs: ['get'] });
     const path = `${notesPath}/blue/notes/note/explanation`;
     await eventually(async () => (await asEve(path)).status === 200);

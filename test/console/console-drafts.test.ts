@@ -6,7 +6,7 @@ import { eventually } from '@homeostat/controller-runtime/testing';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
-describe('what a person typed into the console [slow]', function () {
+describe('an edit in the console that is not saved [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;
@@ -32,7 +32,7 @@ describe('what a person typed into the console [slow]', function () {
   const patch = async (name: string, spec: object): Promise<unknown> =>
     server.client.patch(Ticket, name, { type: 'merge', patch: { spec } });
 
-  it('is still there after a look at other pages, with what others changed meanwhile', async () => {
+  it('is kept while the user visits other pages, and is merged with changes of other clients', async () => {
     await create('looked');
     await visit(page, editOf('looked'));
     await title().fill('typed');
@@ -46,7 +46,7 @@ describe('what a person typed into the console [slow]', function () {
     await page.getByText('Others changed the same fields meanwhile').waitFor();
     expect(await title().inputValue()).to.equal('typed');
     expect(await page.getByLabel('priority').inputValue()).to.equal('4');
-    // The question stays open, too.
+    // After a visit to another page, the question about the conflict is still open.
     await visit(page, '#/');
     await visit(page, editOf('looked'));
     await page.getByRole('button', { name: 'Keep mine' }).click();
@@ -56,7 +56,7 @@ describe('what a person typed into the console [slow]', function () {
     await page.getByRole('link', { name: 'Edit', exact: true }).waitFor();
   });
 
-  it('stays in the text while it has a mistake, also when others change the object', async () => {
+  it('stays in the text editor while it has a mistake, also when other clients change the object', async () => {
     await create('broken');
     await visit(page, editOf('broken'));
     await page.locator('.cm-line', { hasText: 'title: stored' }).click();
@@ -78,14 +78,14 @@ describe('what a person typed into the console [slow]', function () {
     await page.getByRole('link', { name: 'Edit', exact: true }).waitFor();
   });
 
-  it('is still there on the page that creates an object, until it is created or begun again', async () => {
+  it('is kept on the page that creates an object until the user creates the object or starts again', async () => {
     const place = `#/create/${ticketsPath}`;
     await visit(page, place);
     await title().fill('begun');
     await visit(page, '#/');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await visit(page, place);
-    await page.getByText('What you typed before is still here.').waitFor();
+    await page.getByText('The text that you typed before is still here.').waitFor();
     expect(await title().inputValue()).to.equal('begun');
     await page.getByRole('button', { name: 'Start again' }).press('Enter');
     expect(await title().inputValue()).to.equal('');
@@ -99,7 +99,7 @@ describe('what a person typed into the console [slow]', function () {
     expect(await title().inputValue()).to.equal('');
   });
 
-  it('stays an entry of a list or of a map while its field is empty', async () => {
+  it('keeps an entry of a list or a map while its field is empty', async () => {
     await create('listed');
     await patch('listed', { watchers: ['ada', 'bob'] });
     const labels = { team: 'red' };
@@ -120,7 +120,7 @@ describe('what a person typed into the console [slow]', function () {
     expect(stored?.metadata.labels).to.deep.equal({ team: 'blue' });
   });
 
-  it('is lost only after a question when the browser leaves the console', async () => {
+  it('is lost only after a confirmation when the browser leaves the console', async () => {
     await create('left');
     await visit(page, editOf('left'));
     await title().fill('not saved');

@@ -6,7 +6,7 @@ import type { TestServer } from 'homeostat/testing';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible, visit } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
-/** More objects than a page holds at once. */
+/** The number of objects: more than the 20,000 that a page shows at once. */
 const count = 20_700;
 const nameOf = (number: number): string => `t-${number.toString().padStart(6, '0')}`;
 
@@ -46,7 +46,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     });
   }
 
-  /** Scrolls until this number of rows is loaded. */
+  /** Scrolls until the wanted number of rows is loaded. */
   async function load(wanted: number): Promise<void> {
     await eventually(
       async () => {
@@ -57,7 +57,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     );
   }
 
-  it('gives each column its width, even though most rows are not rendered', async () => {
+  it('has the same column widths in the head and the rows, although most rows are not rendered', async () => {
     const [head, cell] = [
       page.getByRole('columnheader', { name: 'Age' }),
       page.locator('.rows tbody td:nth-child(3)').first(),
@@ -67,7 +67,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     expect(await widthOf(cell)).to.equal(await widthOf(head));
   });
 
-  it('shows rows as they are when they are loaded, and not as they were when the list began', async () => {
+  it('shows each row with its state at the time of loading, not at the start of the list', async () => {
     await server.client.delete(Ticket, nameOf(600));
     await server.client.create(Ticket, { metadata: { name: `${nameOf(601)}-new` }, spec: { title: 'later' } });
     await server.client.create(Ticket, { metadata: { name: nameOf(600) }, spec: { title: 'again' } });
@@ -80,7 +80,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     expect(await page.getByRole('link', { name: nameOf(602), exact: true }).count()).to.equal(0);
   });
 
-  it('continues after 20,000 rows with the next part, in which earlier objects do not appear', async () => {
+  it('continues after 20,000 rows with a next part, which does not contain earlier objects', async () => {
     await load(20_000);
     await page.getByText(/^1 to 20,\d\d\d of 20,700$/).waitFor();
     await page.getByRole('button', { name: 'Next part' }).press('Enter');
@@ -96,7 +96,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     await page.getByRole('link', { name: 'z-last', exact: true }).waitFor();
   });
 
-  it('begins again when it is filtered in a later part, and goes back to the first', async () => {
+  it('starts again at the first part when a filter is set in a later part', async () => {
     await page.getByLabel('Field', { exact: true }).fill('spec.title=again');
     await page.keyboard.press('Enter');
     await page.getByText('1 object', { exact: true }).waitFor();
@@ -105,7 +105,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     await page.getByRole('link', { name: 'a-first', exact: true }).waitFor();
   });
 
-  it('says that a text is searched in the loaded rows only, and how all objects are searched', async () => {
+  it('says that the text search covers only loaded rows, and how to search all objects', async () => {
     await page.getByRole('searchbox', { name: 'Text' }).fill(nameOf(20_600));
     const limit = page.getByText(/^The text is searched only in the [\d,]+ loaded rows, not in all 20,70\d objects\./);
     await limit.waitFor();
@@ -119,7 +119,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     await page.getByRole('link', { name: 'a-first', exact: true }).waitFor();
   });
 
-  it('does not grow while objects change: nodes, listeners and rows stay', async () => {
+  it('keeps its numbers of nodes, listeners and rows while objects change', async () => {
     const session = await page.context().newCDPSession(page);
     await session.send('Performance.enable');
     const rowsBefore = await loaded();
@@ -133,7 +133,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
     expect(after.heap).to.be.at.most(before.heap + 8 * 1024 * 1024);
   });
 
-  /** Changes visible and unloaded objects, and waits until the page has the last change. */
+  /** Changes objects, both loaded and not loaded by the page, and waits until the page shows the last change. */
   async function change(changes: number): Promise<void> {
     for (let done = 0; done < changes; done += 500) {
       const names = Array.from({ length: 500 }, (_, index) => nameOf(index < 250 ? index : 1000 + index));
@@ -149,7 +149,7 @@ describe('a list of the console that is longer than a page [slow]', function () 
   }
 });
 
-/** The sizes of the page's content, without anything that garbage collection removes. */
+/** Returns the numbers of nodes and listeners of the page, after a garbage collection. */
 async function sizesOf(session: CDPSession) {
   await session.send('HeapProfiler.collectGarbage');
   const { metrics } = await session.send('Performance.getMetrics');

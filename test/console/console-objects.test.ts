@@ -47,7 +47,7 @@ describe('objects in the console [slow]', function () {
   const placeOf = (name: string, tab = ''): string =>
     `#/objects/${ticketsPath}/-/${name}${tab === '' ? '' : `?tab=${tab}`}`;
 
-  it('creates one by the form, and shows what the server refuses at its field', async () => {
+  it('are created in a form, which shows a refusal of the server at its field', async () => {
     await visit(page, `#/create/${ticketsPath}`);
     await page.getByLabel('name required', { exact: true }).fill('printer');
     await page.getByLabel('title required').fill('Paper is stuck');
@@ -66,7 +66,7 @@ describe('objects in the console [slow]', function () {
     expect(stored?.spec).to.deep.equal({ title: 'Paper is stuck', priority: 2 });
   });
 
-  it('merges changes of others while a person edits, and asks where both changed one field', async () => {
+  it('are merged with changes of other clients during an edit; the page asks when both changed one field', async () => {
     await server.client.create(Ticket, { metadata: { name: 'merged' }, spec: { title: 'first', priority: 1 } });
     await visit(page, placeOf('merged', 'edit'));
     await page.getByLabel('title required').fill('typed by hand');
@@ -85,7 +85,7 @@ describe('objects in the console [slow]', function () {
     await eventually(async () => (await server.client.get(Ticket, 'merged'))?.spec.title === 'typed by hand');
   });
 
-  it('shows while a person types what the server refuses, in the form and in the text, as YAML or JSON', async () => {
+  it('are validated by the server while the user types, in the form and in the text as YAML or JSON', async () => {
     await server.client.create(Ticket, { metadata: { name: 'typed' }, spec: { title: 'typed', priority: 3 } });
     await visit(page, placeOf('typed', 'edit'));
     await page.getByLabel('priority').fill('9');
@@ -108,7 +108,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('button', { name: 'Discard' }).click();
   });
 
-  it('types over selected text without a violation of the policy of the page', async () => {
+  it('can be edited by typing over selected text without breaking the content security policy', async () => {
     await server.client.create(Ticket, { metadata: { name: 'retyped' }, spec: { title: 'before', priority: 3 } });
     await visit(page, placeOf('retyped', 'edit'));
     await page.locator('.cm-line', { hasText: 'title: before' }).click();
@@ -117,7 +117,7 @@ describe('objects in the console [slow]', function () {
     await page.keyboard.press('Control+A');
     await page.keyboard.type('spec: {title: after}');
     await eventually(async () => (await page.getByLabel('title required').inputValue()) === 'after');
-    // What was typed is one text without markup of the browser.
+    // The typed text has no inline styles of the browser.
     expect(await page.locator('.cm-content [style]').count()).to.equal(0);
     await page.getByRole('button', { name: 'Discard' }).click();
     await visit(page, placeOf('retyped', 'raw'));
@@ -129,7 +129,7 @@ describe('objects in the console [slow]', function () {
     expect(await raw.textContent()).not.to.include('not written');
   });
 
-  it('suggests values of an indexed field, and filters by one', async () => {
+  it('are filtered by a value of an indexed field, for which the page suggests values', async () => {
     await server.client.create(Ticket, { metadata: { name: 'red' }, spec: { title: 'Red <b>ink</b>' } });
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByLabel('Field', { exact: true }).fill('spec.title=R');
@@ -141,20 +141,20 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('link', { name: 'red', exact: true }).waitFor();
   });
 
-  it('names the manager that applies a changed field, and takes over its value', async () => {
+  it('show the manager that applies a changed field, whose value the user can take over', async () => {
     const metadata = { name: 'applied' };
     await server.client.apply(Ticket, { metadata, spec: { title: 'by ci', priority: 3 } }, { fieldManager: 'ci' });
     await visit(page, placeOf('applied', 'edit'));
     await page.getByLabel('priority').fill('5');
     await page.getByRole('button', { name: 'Review and save' }).click();
-    await page.getByRole('heading', { name: 'Fields that others apply' }).waitFor();
+    await page.getByRole('heading', { name: 'Fields that other managers apply' }).waitFor();
     await expectAccessibleInThemes(page);
     await page.getByRole('button', { name: 'Take theirs' }).click();
     await page.getByText('Nothing would change.').waitFor();
     await page.keyboard.press('Escape');
   });
 
-  it('leads in three clicks from the overview to the stack of a failing run', async () => {
+  it('show the stack of a failing run three clicks from the overview', async () => {
     faults.isBroken = true;
     await server.client.create(Ticket, { metadata: { name: 'failing' }, spec: { title: 'breaks' } });
     await visit(page, '#/');
@@ -167,7 +167,7 @@ describe('objects in the console [slow]', function () {
     expect(await page.locator('.run-body b').count()).to.equal(0);
   });
 
-  it('pauses and resumes an object, and asks for a run', async () => {
+  it('can be paused, resumed and run now', async () => {
     await server.client.create(Ticket, { metadata: { name: 'paused' }, spec: { title: 'rests' } });
     await visit(page, placeOf('paused', 'runs'));
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -177,7 +177,7 @@ describe('objects in the console [slow]', function () {
     await page.locator('.run summary', { hasText: 'manual' }).first().waitFor();
   });
 
-  it('explains why a deleted object is still there', async () => {
+  it('show the reason why a deleted object still exists', async () => {
     await server.client.create(Ticket, { metadata: { name: 'stays' }, spec: { title: 'cleaned up later' } });
     await server.settle();
     faults.isBroken = true;
@@ -186,14 +186,14 @@ describe('objects in the console [slow]', function () {
     await page.locator('dialog').getByRole('button', { name: 'Delete', exact: true, disabled: false }).waitFor();
     await expectAccessibleInThemes(page);
     await page.locator('dialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    const blocked = page.getByRole('region', { name: 'Why it is still here' });
+    const blocked = page.getByRole('region', { name: 'Why this object still exists' });
     await blocked.getByText('tickets.example.com/keeper').waitFor();
     await blocked.getByText('the <b>printer</b> is on fire').waitFor();
     await blocked.getByText('tries again').waitFor();
     expect(await page.getByRole('button', { name: 'Delete…' }).count()).to.equal(0);
   });
 
-  it('shows hostile content as text: markup, bidi marks, a text of 1 MB and 10,000 labels', async () => {
+  it('show hostile content as text: markup, bidi marks, a text of 1 MB and 10,000 labels', async () => {
     const title = `<img src=x onerror=alert(1)>\u202e<script>alert(2)</script>${'x'.repeat(1_000_000)}`;
     const labels = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`example.com/l${index}`, 'v']));
     await server.client.create(Ticket, { metadata: { name: 'hostile', labels }, spec: { title } });
@@ -205,7 +205,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('link', { name: 'hostile', exact: true }).waitFor();
   });
 
-  it("shows a plugin's panel and page, and contains a panel that throws", async () => {
+  it('have panels and pages of plugins, and a panel that throws affects no other part of the page', async () => {
     const tasks = `${server.url}/apis/tasks.example.com/v1/tasks`;
     const body = {
       apiVersion: 'tasks.example.com/v1',
@@ -237,7 +237,7 @@ describe('objects in the console [slow]', function () {
     await other.close();
   });
 
-  it("shows a plugin's column, live, and its button, which changes the object", async () => {
+  it('have columns of plugins with live values, and buttons of plugins that change an object', async () => {
     const tasks = `${server.url}/apis/tasks.example.com/v1/tasks`;
     const write = async (method: string, at: string, body: object, type = 'application/json'): Promise<void> => {
       const response = await fetch(at, { method, headers: { 'content-type': type }, body: JSON.stringify(body) });
@@ -259,7 +259,7 @@ describe('objects in the console [slow]', function () {
     await page.getByText('100 % of “for the team” is done.').waitFor();
   });
 
-  it('enables and disables a plugin', async () => {
+  it('of the kind Plugin are enabled and disabled with a button', async () => {
     await visit(page, '#/plugins');
     const card = page.getByRole('region', { name: 'task', exact: true });
     await card.getByRole('button', { name: 'Disable' }).click();
@@ -268,7 +268,7 @@ describe('objects in the console [slow]', function () {
     await card.getByText('Started').waitFor();
   });
 
-  it('shows the raw stream of a kind', async () => {
+  it('are shown as raw watch events of a kind', async () => {
     await visit(page, `#/watch?kind=${ticketsPath}`);
     await page.getByText('LISTED').waitFor();
     const hint = page.getByText('Nothing has changed since the list was read.', { exact: false });
@@ -278,7 +278,7 @@ describe('objects in the console [slow]', function () {
     await hint.waitFor({ state: 'detached' });
   });
 
-  it('shows who may do what', async () => {
+  it('have an access page that shows whether a user may do something', async () => {
     await visit(page, '#/access');
     const form = page.getByRole('region', { name: 'May a user do this?' });
     await form.getByLabel('User', { exact: true }).fill('nobody');
@@ -286,7 +286,7 @@ describe('objects in the console [slow]', function () {
     await form.getByText('nobody may not').waitFor();
   });
 
-  it('compares two states of an object, and restores one', async () => {
+  it('have a history that compares two states, and restores one', async () => {
     await server.client.create(Ticket, { metadata: { name: 'restored' }, spec: { title: 'as it was' } });
     await server.client.patch(Ticket, 'restored', { type: 'merge', patch: { spec: { title: 'as it is' } } });
     await visit(page, placeOf('restored', 'history'));
@@ -321,7 +321,7 @@ describe('objects in the console [slow]', function () {
   ];
 
   for (const theme of ['light', 'dark'] as const) {
-    it(`have no page that axe-core objects to, in the ${theme} theme`, async () => {
+    it(`have pages without accessibility problems (axe-core) in the ${theme} theme`, async () => {
       faults.isBroken = true;
       await server.client.patch(Ticket, 'failing', {
         type: 'merge',
@@ -340,7 +340,7 @@ describe('objects in the console [slow]', function () {
     });
   }
 
-  it('are counted on the overview, also those that fail and are not shown', async () => {
+  it('are counted on the overview, also failing objects that it does not list', async () => {
     faults.isBroken = true;
     for (let number = 0; number < 13; number += 1)
       await server.client.create(Ticket, { metadata: { name: `late-${number}` }, spec: { title: 'breaks' } });
@@ -349,7 +349,7 @@ describe('objects in the console [slow]', function () {
     await page.getByRole('region', { name: 'Rates' }).getByText('errors/s').waitFor();
   });
 
-  it('have a page for each controller, which explains a name that does not exist', async () => {
+  it('have a page for each controller, which says when no controller has the name', async () => {
     await visit(page, '#/controllers/no.such');
     await page.getByText('There is no controller of this name').waitFor();
     await page.getByRole('link', { name: 'See all controllers' }).press('Enter');

@@ -19,7 +19,7 @@ interface PluginPart {
   readonly metadata: { readonly name: string };
 }
 
-describe('what controllers did, in the console [slow]', function () {
+describe('runs of controllers in the console [slow]', function () {
   this.timeout(browserTimeoutMs);
   let browser: ConsoleBrowser;
   let server: TestServer;
@@ -43,7 +43,7 @@ describe('what controllers did, in the console [slow]', function () {
   const create = async (name: string, spec: object): Promise<unknown> =>
     server.client.create(Orchard, { metadata: { name }, spec });
 
-  it('shows what triggered a run, how long it waited and took, and what it wrote, as differences', async () => {
+  it('show their trigger, their wait, their duration, and their writes as differences', async () => {
     await create('north', { trees: 1 });
     await visit(page, placeOf('north', 'runs'));
     await page.locator('.run').first().waitFor();
@@ -64,7 +64,7 @@ describe('what controllers did, in the console [slow]', function () {
     await expectAccessible(page);
   });
 
-  it('shows the error and the stack of a run that failed, and the time of the next run', async () => {
+  it('show the error and the stack of a failure, and the time of the next run', async () => {
     await create('south', { isSick: true });
     await visit(page, placeOf('south', 'runs'));
     const run = page.locator('.run', { hasText: 'error' }).first();
@@ -74,7 +74,7 @@ describe('what controllers did, in the console [slow]', function () {
     await run.getByText(/(Next run: (in \d+s|now)|The next run was due (just now|\d+s ago))\./).waitFor();
   });
 
-  it('lists on the overview an object that began to fail, without being asked', async () => {
+  it('appear on the overview when an object begins to fail, without a reload', async () => {
     await create('west', { trees: 0 });
     await visit(page, '#/');
     const card = page.getByRole('region', { name: 'Objects that need attention' });
@@ -85,7 +85,7 @@ describe('what controllers did, in the console [slow]', function () {
     await card.getByText('Sick: as it is').first().waitFor();
   });
 
-  it('shows what an object owns, however many objects the kind has, live', async () => {
+  it('show the objects that an object owns, live, even of a kind with many objects', async () => {
     await create('many', { trees: 1100 });
     await create('tail', { trees: 1 });
     await server.settle();
@@ -99,10 +99,10 @@ describe('what controllers did, in the console [slow]', function () {
     await tree.getByRole('link', { name: 'tail-1', exact: true }).press('Enter');
     await page.getByRole('heading', { name: 'tail-1', level: 1 }).waitFor();
     await visit(page, placeOf('many', 'tree'));
-    await page.getByText('It owns more: these are the first 500 objects.').waitFor();
+    await page.getByText('This object owns more objects: these are the first 500.').waitFor();
   });
 
-  it('finds the state of one key of a controller by its name', async () => {
+  it('have a page that shows the state of one key of a controller', async () => {
     await visit(page, '#/controllers/plugin-2.gardener');
     const card = page.getByRole('region', { name: 'State of one key' });
     await card.getByLabel('Key').fill('south');
@@ -129,7 +129,7 @@ describe('what controllers did, in the console [slow]', function () {
     await page.getByRole('heading', { name: 'south', level: 1 }).waitFor();
   });
 
-  it('shows rates, and the median and 99th percentile of runs and waits, as charts with their last values', async () => {
+  it('have charts of rates, and of the median and the 99th percentile of durations and waits, with the last values', async () => {
     await visit(page, '#/controllers/plugin-2.gardener');
     const card = page.getByRole('region', { name: 'Rates and times' });
     await card.locator('canvas').nth(1).waitFor();
@@ -137,7 +137,7 @@ describe('what controllers did, in the console [slow]', function () {
       await card.getByText(new RegExp(`^${label} \\d+\\.\\d$`)).waitFor();
   });
 
-  it('names the leader of a controller, and its term', async () => {
+  it('have a page that names the leader of a controller, and its term', async () => {
     const { items } = await server.client.list(Lease);
     const lease = items.find(({ metadata }) => metadata.name === 'plugin-2.plugin.homeostat.internal');
     const { holderIdentity, leaseTransitions } = lease?.spec ?? {};
@@ -147,7 +147,7 @@ describe('what controllers did, in the console [slow]', function () {
     await about.getByText(`Leader: ${holderIdentity}, term ${leaseTransitions}`, { exact: true }).waitFor();
   });
 
-  it('lists on the overview an object that is stuck, with a link to its cause', async () => {
+  it('appear on the overview when an object is stuck, with a link to the cause', async () => {
     await visit(page, '#/');
     const card = page.getByRole('region', { name: 'Objects that need attention' });
     await card.getByRole('link', { name: 'Press' }).waitFor();
@@ -163,11 +163,11 @@ describe('what controllers did, in the console [slow]', function () {
     await page.locator('.explanation', { hasText: 'it gave up until the object changes' }).waitFor();
   });
 
-  it('says how far the indexes of a kind are built, until they are', async () => {
+  it("show the progress of a kind's indexes until they are built", async () => {
     const path = '/apis/plugin.homeostat.internal/v1alpha1/plugins';
     const indexing = [{ apiVersion: 'orchards.example.com/v1', kind: 'Press', indexed: 12_000 }];
     const isList = (url: URL): boolean => url.pathname === path && !url.searchParams.has('watch');
-    // As the server reports the plugin while it builds the indexes of many objects.
+    // The response has the status that the server reports while it builds the indexes of many objects.
     await page.route(isList, async (route) => {
       const response = await route.fetch();
       const list = (await response.json()) as { readonly items: readonly PluginPart[] };
@@ -190,7 +190,7 @@ describe('what controllers did, in the console [slow]', function () {
     await card.getByText('Started').waitFor();
   });
 
-  it('says which deletions wait for a plugin that does not run', async () => {
+  it('show the deletions that wait for a plugin that does not run', async () => {
     for (const name of ['gone-1', 'gone-2']) await server.client.create(Press, { metadata: { name }, spec: {} });
     await server.settle();
     await visit(page, '#/plugins');

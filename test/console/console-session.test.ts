@@ -20,7 +20,7 @@ const token = 'the-token-of-the-administrator';
 const rbac = 'rbac.authorization.k8s.io/v1';
 const password = 'a long password of ada';
 
-/** The parts of the browser's storage that scripts of the page can read. */
+/** The storage of the browser that scripts of the page can read. */
 interface BrowserStores {
   readonly localStorage: object;
   readonly sessionStorage: object;
@@ -98,7 +98,7 @@ describe('a session of the console [slow]', function () {
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
   }
 
-  it('begins at the login page, which refuses a wrong password and leads to the page that was wanted', async () => {
+  it('starts at the login page, which refuses a wrong password and then opens the requested page', async () => {
     page = await browser.open(`${server.url}/console/#/kinds/${ticketsPath}`);
     await page.getByLabel('User').fill('ada');
     await page.getByLabel('Password').fill('wrong');
@@ -122,7 +122,7 @@ describe('a session of the console [slow]', function () {
     ).to.equal('');
   });
 
-  it('offers no button that the user may not press, and no kind that the user may not list', async () => {
+  it('shows no buttons and kinds for which the user has no permission', async () => {
     expect(await page.getByRole('link', { name: 'Create' }).count()).to.equal(0);
     await visit(page, `#/objects/${ticketsPath}/-/first`);
     await page.getByRole('heading', { name: 'first', level: 1 }).waitFor();
@@ -137,7 +137,7 @@ describe('a session of the console [slow]', function () {
     await expectAccessible(page);
   });
 
-  it('has the rights of the namespace that a page is about, and says how to come to it', async () => {
+  it("uses the user's permissions in the namespace of a page, and says how to select the namespace", async () => {
     for (const namespace of ['ours', 'theirs'])
       await ask('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', 'watch', 'delete'] }];
@@ -159,7 +159,7 @@ describe('a session of the console [slow]', function () {
     await page.getByText('You may not do this').waitFor();
   });
 
-  it('shows an object that the user may get, but not list, as it was', async () => {
+  it('shows an object that the user may get but not watch, and says that it is not updated', async () => {
     const rules = [{ apiGroups: [''], resources: ['configmaps'], resourceNames: ['shown'], verbs: ['get'] }];
     const at = '/apis/rbac.authorization.k8s.io/v1/namespaces/theirs';
     const metadata = { name: 'shown', namespace: 'theirs' };
@@ -176,7 +176,7 @@ describe('a session of the console [slow]', function () {
     await page.getByText('You may not do this').waitFor();
   });
 
-  it('shows no card and no table of what the user may not read, and says so', async () => {
+  it('shows a message in place of cards and tables that the user may not read', async () => {
     await visit(page, '#/');
     await page.getByRole('region', { name: 'Objects that need attention' }).waitFor();
     for (const name of ['Warnings', 'Plugins', 'Rates'])
@@ -190,7 +190,7 @@ describe('a session of the console [slow]', function () {
     ]);
   });
 
-  it('heals without a reload when the server was restarted under the open page', async () => {
+  it('continues without a reload of the page after a restart of the server', async () => {
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByText('live', { exact: true }).waitFor();
     await server.stop();
@@ -202,7 +202,7 @@ describe('a session of the console [slow]', function () {
     expect(await page.getByText('The connection to the server is lost.', { exact: false }).count()).to.equal(0);
   });
 
-  it('shows a kind as soon as the server serves it, also to a user who may not follow the plugins', async () => {
+  it('shows a kind once the server serves it, also to a user who may not watch plugins', async () => {
     let isMissing = true;
     await page.route('**/apis', async (route) => {
       const response = await route.fetch();
@@ -216,7 +216,7 @@ describe('a session of the console [slow]', function () {
     await page.unroute('**/apis');
   });
 
-  it('asks for the password over the open page when it has ended, and continues', async () => {
+  it('asks for the password in a dialog on the open page when the session has ended, and continues', async () => {
     await page.context().clearCookies();
     await server.client.create(Ticket, { metadata: { name: 'meanwhile' }, spec: { title: 'missed' } });
     await visit(page, '#/');
@@ -231,7 +231,7 @@ describe('a session of the console [slow]', function () {
     await page.getByRole('link', { name: 'meanwhile', exact: true }).waitFor();
   });
 
-  it('accepts a token over the open page, and keeps it out of reach of scripts', async () => {
+  it('accepts a token in the dialog, which scripts then cannot read', async () => {
     await page.context().clearCookies();
     await visit(page, '#/');
     await visit(page, `#/kinds/${ticketsPath}`);
@@ -252,7 +252,7 @@ describe('a session of the console [slow]', function () {
     expect(stored).not.to.include(token);
   });
 
-  it('logs out, and leaves no session behind', async () => {
+  it('ends on the server when the user logs out', async () => {
     const [cookie] = await page.context().cookies();
     await page.getByRole('button', { name: 'Log out' }).click();
     await page.getByText('Log in with a token').waitFor();
@@ -263,7 +263,7 @@ describe('a session of the console [slow]', function () {
     await page.getByText('live', { exact: true }).waitFor();
   });
 
-  it('shows what is missing when a permission is withdrawn while the page is open', async () => {
+  it('shows the missing permission when it is withdrawn while the page is open', async () => {
     await page.getByText('live', { exact: true }).waitFor();
     await ask('DELETE', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/ada');
     await page.getByText('You may not do this').waitFor();
@@ -274,7 +274,7 @@ describe('a session of the console [slow]', function () {
       .waitFor();
   });
 
-  it('takes away the buttons of a permission that was withdrawn, once the server has refused something', async () => {
+  it('hides the buttons of a withdrawn permission once the server has refused a request', async () => {
     const rules = [{ apiGroups: ['tickets.example.com'], resources: ['tickets'], verbs: ['*'] }];
     const metadata = { name: 'writer' };
     const group = 'rbac.authorization.k8s.io';

@@ -43,7 +43,7 @@ describe('the console in a browser [slow]', function () {
 
   afterEach(() => browser.expectQuiet());
 
-  it('loads at most 150 KB, compressed, before it shows the first page', () => {
+  it('loads at most 150 KB (compressed) before it shows the first page', () => {
     const folder = join(consoleFolder, 'resources/static');
     const html = readFileSync(join(folder, 'index.html'), 'utf8');
     const first = [...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, file = '']) => file);
@@ -53,7 +53,7 @@ describe('the console in a browser [slow]', function () {
     expect(bytes.reduce((sum, each) => sum + each, 0)).to.be.at.most(150 * 1024);
   });
 
-  it('allows no inline script and no inline style', async () => {
+  it('has a content security policy without inline scripts and styles', async () => {
     const { headers } = await fetch(`${server.url}/console/`);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).to.contain("default-src 'self'").and.not.contain('unsafe');
@@ -69,7 +69,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByRole('link', { name: 'delta', exact: true }).waitFor({ state: 'detached' });
   });
 
-  it('keeps filters and order in the URL, and goes back', async () => {
+  it('keeps filters and order in the URL, and supports the back button', async () => {
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByLabel('Labels').fill('example.com/team=beta');
     await page.getByLabel('Labels').press('Enter');
@@ -82,14 +82,14 @@ describe('the console in a browser [slow]', function () {
     expect(await page.getByLabel('Labels').inputValue()).to.equal('example.com/team=beta');
   });
 
-  it('keeps the columns that a person chose for a list, in the URL and after a reload', async () => {
+  it('keeps the chosen columns of a list in the URL, and after a reload', async () => {
     const ada = { metadata: { name: 'ada' }, spec: { name: 'Ada', age: 36, gender: 'FEMALE' } };
     await server.client.create(demoPerson, ada);
     await visit(page, '#/kinds/persons.demo.example.com');
     const head = (name: string) => page.getByRole('columnheader', { name, exact: true });
     await head('Created').waitFor();
     expect(await head('Gender').count()).to.equal(0);
-    // A column that the kind declares has its value, whatever its name is.
+    // A column that the kind declares shows the field's value, even if its name is also that of a standard column.
     await page.getByRole('row', { name: /ada 36/ }).waitFor();
     await page.getByText('Columns', { exact: true }).press('Enter');
     await expectAccessibleInThemes(page);
@@ -111,7 +111,7 @@ describe('the console in a browser [slow]', function () {
     expect(page.url()).not.to.match(/[?&](show|hide)=/);
   });
 
-  it('finds kinds and names by /, jumps by :, and shows keys by ?', async () => {
+  it('searches kinds and names after /, jumps to a page after :, and lists the keys after ?', async () => {
     await visit(page, '#/');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.keyboard.press('/');
@@ -131,7 +131,7 @@ describe('the console in a browser [slow]', function () {
     await page.keyboard.press('Escape');
   });
 
-  it('deletes what is selected after a dry run', async () => {
+  it('deletes the selected objects after a dry run', async () => {
     for (const name of ['old-1', 'old-2'])
       await server.client.create(Ticket, { metadata: { name }, spec: { title: name } });
     await visit(page, `#/kinds/${ticketsPath}?sort=metadata.name%2Cdesc`);
@@ -147,7 +147,7 @@ describe('the console in a browser [slow]', function () {
     );
   });
 
-  it('labels, pauses and resumes what is selected after a dry run, by keyboard', async () => {
+  it('labels, pauses and resumes the selected objects after a dry run, by keyboard', async () => {
     for (const name of ['many-1', 'many-2'])
       await server.client.create(Ticket, { metadata: { name, labels: { old: 'yes' } }, spec: { title: name } });
     await visit(page, `#/kinds/${ticketsPath}?sort=metadata.name%2Cdesc`);
@@ -194,7 +194,7 @@ describe('the console in a browser [slow]', function () {
     );
   });
 
-  it('says before a bulk action which objects the server refuses to change', async () => {
+  it('shows before a bulk action which objects the server refuses to change', async () => {
     await server.client.create(Ticket, { metadata: { name: 'refused' }, spec: { title: 'refused' } });
     await visit(page, `#/kinds/${ticketsPath}?q=refused`);
     await page.getByLabel('Select refused').click();
@@ -209,7 +209,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByRole('button', { name: 'Cancel' }).press('Enter');
   });
 
-  it('is used by keyboard: rows are moved through, selected and opened', async () => {
+  it('moves through rows, selects and opens them by keyboard', async () => {
     await visit(page, `#/kinds/${ticketsPath}`);
     await page.getByRole('link', { name: 'beta', exact: true }).waitFor();
     await page.getByRole('region', { name: 'Ticket list' }).focus();
@@ -220,7 +220,7 @@ describe('the console in a browser [slow]', function () {
     await page.getByRole('heading', { name: 'beta', level: 1 }).waitFor();
   });
 
-  it('has its links behind a button on a narrow screen, and no page wider than that', async () => {
+  it('puts its links into a menu on a narrow screen, and has no page wider than the screen', async () => {
     const shown = await browser.open(`${server.url}/console/`);
     await shown.setViewportSize({ width: 390, height: 800 });
     await shown.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -266,7 +266,7 @@ describe('the console in a browser [slow]', function () {
   });
 
   for (const theme of ['light', 'dark'] as const) {
-    it(`has no page that axe-core objects to, in the ${theme} theme`, async () => {
+    it(`has pages without accessibility problems (axe-core) in the ${theme} theme`, async () => {
       const shown = await browser.open(`${server.url}/console/`, theme);
       for (const [fragment, heading] of pages) {
         await visit(shown, fragment);

@@ -12,16 +12,16 @@ export const consoleFolder = dirname(fileURLToPath(import.meta.resolve('@homeost
 
 const axeSource = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
 
-// The first start of a browser on a busy machine is slow.
+// The time limit includes the first start of a browser, which is slow on a busy machine.
 export const browserTimeoutMs = 60_000;
 
 export type Theme = 'light' | 'dark';
 
-/** One browser, and the errors that its pages report. */
+/** A browser, and the errors that its pages report. */
 export class ConsoleBrowser {
   readonly complaints: string[] = [];
   readonly #browser: Browser;
-  /** Requests to anything but the server of the page. */
+  /** The URLs of requests to other hosts than the server of the page. */
   readonly foreign: string[] = [];
 
   private constructor(browser: Browser) {
@@ -39,7 +39,7 @@ export class ConsoleBrowser {
     await this.#browser.close();
   }
 
-  /** A page with cookies and storage of its own. */
+  /** Opens a page with its own cookies and storage. */
   async open(url: string, theme: Theme = 'light'): Promise<Page> {
     const viewport = { width: 1280, height: 800 };
     const context: BrowserContext = await this.#browser.newContext({
@@ -52,7 +52,7 @@ export class ConsoleBrowser {
     page.setDefaultTimeout(browserTimeoutMs / 3);
     page.on('pageerror', (error) => this.complaints.push(String(error)));
     page.on('console', (message) => {
-      // A refused request is part of some tests, and the browser reports each one.
+      // The browser reports each refused request as an error, and some tests cause refusals.
       if (message.type() === 'error' && !/Failed to load resource/.test(message.text()))
         this.complaints.push(message.text());
     });
@@ -63,16 +63,16 @@ export class ConsoleBrowser {
     return page;
   }
 
-  /** Expects that the page had no errors, violated no policy, and sent no requests elsewhere. */
+  /** Expects that the pages reported no errors or policy violations, and sent no requests to other hosts. */
   expectQuiet(): void {
     expect(this.complaints.splice(0)).to.deep.equal([]);
     expect(this.foreign.splice(0)).to.deep.equal([]);
   }
 }
 
-/** Expects that axe-core finds nothing that keeps people from using the page. */
+/** Expects that axe-core finds no accessibility problems in the page. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // Evaluated over the debugger, which the policy of the page does not stop.
+  // The debugger evaluates the script; the content security policy of the page does not apply to it.
   await page.evaluate(axeSource);
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeResults> } };
@@ -82,10 +82,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(found).to.deep.equal([]);
 }
 
-/**
- * Calls {@link expectAccessible} in the dark and in the light theme, on a page that follows the system's theme, such as
- * an open dialog.
- */
+/** Calls {@link expectAccessible} in the dark and in the light theme. The page must follow the system's theme. */
 export async function expectAccessibleInThemes(page: Page): Promise<void> {
   for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme });
@@ -113,11 +110,11 @@ export async function visit(page: Page, fragment: string): Promise<void> {
   }, fragment);
 }
 
-/** Renews a picture of docs/console.md if `CONSOLE_PICTURES` is 1. */
+/** Takes a screenshot for docs/console.md if `CONSOLE_PICTURES` is 1. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (process.env['CONSOLE_PICTURES'] !== '1') return;
   await page.setViewportSize({ width: 1120, height: 680 });
-  // The page reads data after its first rendering.
+  // The page loads data after its first rendering.
   await page.waitForLoadState('networkidle', { timeout: 2000 }).catch(() => undefined);
   await page.screenshot({ path: fileURLToPath(new URL(`../../../docs/images/console/${name}.png`, import.meta.url)) });
 }

@@ -3,7 +3,7 @@ import { defineModel } from 'homeostat';
 /** The kind's name in the URLs of the console. */
 export const ticketsPath = 'tickets.tickets.example.com';
 
-/** A kind with a field of each sort. */
+/** A kind with fields of different types. */
 export const Ticket = defineModel({
   gvk: 'tickets.example.com/v1/Ticket',
   plural: 'tickets',

@@ -28,7 +28,7 @@ const Tree = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { number: { type: 'integer' } } } } },
 } as const);
 
-/** Plants the trees of each orchard; an orchard that is sick fails after it has reported that. */
+/** Creates the trees of each orchard. For a sick orchard, it writes a condition and then fails. */
 const gardener = controller(Orchard, {
   name: 'gardener',
   owns: [Tree],
@@ -48,7 +48,7 @@ export const Press = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } },
 } as const);
 
-/** Gives up on each press after one retry, and never ends the cleanup of a deleted press. */
+/** Gives up on each press after one retry, and never finishes the cleanup of a deleted press. */
 const presser = controller(Press, {
   name: 'presser',
   retryLimit: 1,
@@ -58,6 +58,6 @@ const presser = controller(Press, {
   cleanup: async () => ({ requeueAfter: 3_600_000 }),
 });
 
-/** A controller that writes objects that others own, and their status; and one that gives up. */
+/** Returns a plugin with two controllers: the gardener writes dependents and status, the presser gives up. */
 export const treePlugin = (): Plugin =>
   definePlugin({ models: [Orchard, Tree, Press], controllers: [gardener, presser] });

@@ -5,7 +5,7 @@ import type { Answer as HttpAnswer } from '../support/servers/test-server.ts';
 import { cell, cellsPath } from './cell-model.ts';
 import type { Answer, ObjectState, Request } from './history.ts';
 
-/** The time after which a client without a response gives up: longer than any fault. */
+/** The time limit for a response. It is longer than any fault lasts. */
 const patienceMs = 5_000;
 
 /** The response to a list. */
@@ -18,7 +18,9 @@ export interface ListAnswer {
 export class CellClient {
   readonly #agent = new Agent({ keepAlive: true });
 
-  /** Returns undefined when the request was not sent, so that there is nothing to record. */
+  /**
+   * Sends a request about a cell. Returns undefined when the request was not sent, so that no operation is recorded.
+   */
   async perform(port: number, key: string, request: Request): Promise<Answer | undefined> {
     const answer = await this.#send(port, ...messageOf(key, request));
     if (answer === 'lost') return { kind: 'unknown' };
@@ -26,8 +28,8 @@ export class CellClient {
   }
 
   /**
-   * Lists all cells or one, in chunks of a size or in one go. Returns undefined when there is no response, or it came
-   * too late for the next chunk.
+   * Lists all cells or one, in chunks of `limit` or completely. Returns undefined when there is no response, or when
+   * the continue token has expired before the next chunk.
    */
   async list(port: number, options: { key?: string; limit?: number } = {}): Promise<ListAnswer | undefined> {
     const { key, limit } = options;
@@ -53,8 +55,8 @@ export class CellClient {
   }
 
   /**
-   * `refused` means that no server listens, so nothing was sent; `lost`, that there is no response, or only a part of
-   * one.
+   * Returns the response; `refused` when no server listens, so that nothing was sent; `lost` when there is no response,
+   * or only a part of it.
    */
   async #send(port: number, method: string, path: string, body?: object): Promise<HttpAnswer | 'refused' | 'lost'> {
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
@@ -100,15 +102,18 @@ function messageOf(key: string, request: Request): [method: string, path: string
   }
 }
 
-/** Throws for a response that none of these requests may get. */
+/**
+ * Returns the meaning of a response; undefined when the request had no effect. Throws for a response that no request of
+ * this client may get.
+ */
 function meaningOf({ status, body, text }: HttpAnswer, key: string): Answer | undefined {
   if (status >= 500) return { kind: 'unknown' };
-  // Too many requests: the write was not tried.
+  // Too many requests: the server has not tried the write.
   if (status === 429) return undefined;
   if (status === 200 && body.kind === 'Status') return { kind: 'deleted', uid: body.details.uid };
   if (status === 200 || status === 201) return { kind: 'state', state: stateOf(body) };
   if (status === 409) return { kind: body.reason === 'AlreadyExists' ? 'exists' : 'conflict' };
-  // A server that has just started does not have the kind yet, and returns 404 for the path.
+  // A server that has just started may not serve the kind yet, and returns 404 for the path.
   if (status === 404) return body.details?.name === key ? { kind: 'notFound' } : undefined;
   throw new Error(`unexpected answer ${status}: ${text}`);
 }

@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** The kind of all histories, with only a value. */
+/** The kind of the objects in all histories. It has only a value. */
 export const Cell: ModelDescriptor = defineModel({
   gvk: 'history.example.com/v1/Cell',
   plural: 'cells',
@@ -15,7 +15,7 @@ export const Cell: ModelDescriptor = defineModel({
 
 export const cellsPath = '/apis/history.example.com/v1/cells';
 
-/** A cell as a client sends it. */
+/** Returns a cell as a client sends it. */
 export function cell(name: string, value: string, metadata: object = {}): object {
   return { apiVersion: 'history.example.com/v1', kind: 'Cell', metadata: { name, ...metadata }, spec: { value } };
 }

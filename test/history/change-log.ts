@@ -2,16 +2,19 @@ import type { History } from './history.ts';
 import { sightingsOf } from './sightings.ts';
 import type { Sighting } from './sightings.ts';
 
-/** A change, as a client saw it. */
+/** A change, as a client received it. */
 export interface Change {
   readonly revision: number;
   readonly key: string;
-  /** The change in words. */
+  /** The description of the change. */
   readonly text: string;
   readonly by: string;
 }
 
-/** The changes that clients saw in a response, a list or an event: by revision, as often as they were seen. */
+/**
+ * Returns the changes that clients received in responses, lists and events, sorted by revision. A change that was
+ * received several times is in the result several times.
+ */
 export function changesOf(history: History): Change[] {
   return sightingsOf(history)
     .map((sighting) => {
@@ -20,7 +23,7 @@ export function changesOf(history: History): Change[] {
     .sort((a, b) => a.revision - b.revision);
 }
 
-/** The changes of {@link changesOf} without duplicates. */
+/** Returns the changes of {@link changesOf} without duplicates. */
 export function distinctChangesOf(history: History): Change[] {
   return [...new Map(changesOf(history).map((change) => [change.revision, change])).values()];
 }

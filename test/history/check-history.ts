@@ -6,7 +6,10 @@ import { checkRevisionOrder } from './revision-order.ts';
 import { knownOperations } from './sightings.ts';
 import { checkWatchGuarantees } from './watch-guarantees.ts';
 
-/** All guarantees that a history breaks; none for a history that a single server without faults could have produced. */
+/**
+ * Returns all violations of guarantees in a history; an empty list for a history that a single server without faults
+ * could have produced.
+ */
 export function checkHistory(history: History): Violation[] {
   return [
     ...checkLinearizability(history),
@@ -16,7 +19,7 @@ export function checkHistory(history: History): Violation[] {
   ];
 }
 
-/** Checks the objects one by one: a history is linearizable when the history of each object is. */
+/** Checks each object on its own: a history is linearizable when the history of each object is linearizable. */
 export function checkLinearizability(history: History): Violation[] {
   const operations = knownOperations(history);
   return history.keys.flatMap((key) => {

@@ -7,19 +7,19 @@ import type { EtcdCluster } from '../support/databases/etcd-cluster.ts';
 import { OwnedDatabase } from '../support/databases/owned-database.ts';
 import { TestDatabase } from '../support/databases/postgres-server.ts';
 
-/** A fresh database for one run. */
+/** A new database for one run. */
 export interface HistoryDatabase {
   readonly url: string;
-  /** The members that keep the database, if there are several. */
+  /** The etcd cluster of the database; undefined for other engines. */
   readonly cluster?: EtcdCluster;
-  /** The server of the database, if there is one. */
+  /** The database server; undefined if the database has no server whose sessions can be ended. */
   readonly server: { endSessions(clientPorts?: readonly number[]): Promise<void> } | undefined;
   drop(): Promise<void>;
 }
 
 export type Engine = 'sqlite' | 'sqliteWithWorkers' | 'postgres' | 'mysql' | 'etcd';
 
-/** Creates a database of the engine; skips the tests if the server of the engine is missing. */
+/** Creates a database of an engine; skips the tests if the engine's server is not available. */
 export async function createDatabase(engine: Engine, context: Mocha.Context): Promise<HistoryDatabase> {
   if (engine === 'sqlite') {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-history-'));

@@ -6,16 +6,16 @@ import type { Replica } from './replica.ts';
 import type { Watcher } from './watcher.ts';
 
 /**
- * - `kill`: SIGKILL, and a new process after a moment
- * - `pause`: SIGSTOP for a second or so
+ * - `kill`: SIGKILL of a replica, and a new process shortly afterwards
+ * - `pause`: SIGSTOP of a replica for about a second
  * - `endSessions`: the database ends the sessions of a replica
- * - `cutDatabase`: a replica's connections to the database break, and new ones are refused for a while
- * - `stallDatabase`: these connections pass nothing on for a while
- * - `slowWatchers`: watchers do not read for a second or so
- * - `killMember`: SIGKILL of a member of the database's cluster, often its leader, and a new process after a while
+ * - `cutDatabase`: a replica's connections to the database break, and new ones are refused for about a second
+ * - `stallDatabase`: these connections transfer no data for about a second
+ * - `slowWatchers`: watchers do not read for about a second
+ * - `killMember`: SIGKILL of a member of the etcd cluster, often its leader, and a new process about a second later
  * - `pauseMember`: SIGSTOP of a member
- * - `cutMember`: a member and the others no longer reach each other
- * - `slowMembers`: the members' data to each other take 50 ± 30 ms
+ * - `cutMember`: a member and the other members cannot reach each other
+ * - `slowMembers`: data between members take 50 ± 30 ms
  */
 export type Fault =
   | 'kill'
@@ -37,12 +37,12 @@ export interface FaultTargets {
 
 interface Injection extends FaultTargets {
   readonly replica: Replica;
-  /** The duration, between a fifth of a second and one and a half. */
+  /** The duration of the fault in ms, between 200 and 1500. */
   readonly lastingMs: number;
   readonly random: () => number;
 }
 
-/** Each function resolves when its fault is over. */
+/** The function of each fault, which resolves when the fault is over. */
 const faults: Readonly<Record<Fault, (injection: Injection) => Promise<void>>> = {
   async kill({ replica, lastingMs }) {
     await replica.kill();
@@ -97,7 +97,7 @@ const faults: Readonly<Record<Fault, (injection: Injection) => Promise<void>>> =
   },
 };
 
-/** Returns a member, every other time the leader. */
+/** Returns a member of the cluster: the leader in half of the calls, otherwise any member. */
 async function memberOf(
   cluster: EtcdCluster | undefined,
   random: () => number,
@@ -107,8 +107,8 @@ async function memberOf(
 }
 
 /**
- * Causes one fault after the other, with pauses in which the service recovers; the first at once. Returns how many
- * there were.
+ * Causes one fault after the other, the first one at once, with pauses in which the service recovers. Returns the
+ * number of faults.
  */
 export async function injectFaults(
   targets: FaultTargets,

@@ -1,9 +1,9 @@
 import type { Answer, Event, Frame, History, Listing, ObjectState, Operation, Request, Watch } from './history.ts';
 
-/** The object of hand-made histories. */
+/** The name of the object in hand-made histories. */
 export const key = 'a';
 
-/** A state of the object `a`; the value is `v<revision>` unless given. */
+/** Returns a state of the object `a`. The default value is `v<revision>`. */
 export function state(revision: number, fields: Partial<ObjectState> = {}): ObjectState {
   return { uid: 'u1', revision, version: 1, value: `v${revision}`, ...fields };
 }
@@ -12,7 +12,7 @@ export function shown(object: ObjectState): Answer {
   return { kind: 'state', state: object };
 }
 
-/** An operation on `a` between two moments. */
+/** Returns an operation on `a` between two moments. */
 export function operation(
   [call, end]: readonly [call: number, end: number],
   request: Request,
@@ -21,17 +21,17 @@ export function operation(
   return { client: 'client', key, request, answer, call, return: end };
 }
 
-/** An acknowledged creation: revision 1, value v1. */
+/** Returns an acknowledged creation; by default, it has revision 1 and value v1. */
 export function created(call: number, end: number, object: ObjectState = state(1)): Operation {
   return operation([call, end], { verb: 'create', value: object.value }, shown(object));
 }
 
-/** An acknowledged update without preconditions. */
+/** Returns an acknowledged update without preconditions. */
 export function updated(call: number, end: number, object: ObjectState): Operation {
   return operation([call, end], { verb: 'update', value: object.value, expect: {} }, shown(object));
 }
 
-/** A write of unknown outcome. */
+/** Returns a write with an unknown outcome. */
 export function lost(call: number, request: Request): Operation {
   return operation([call, Infinity], request, { kind: 'unknown' });
 }
@@ -45,7 +45,8 @@ export function event(type: Event['type'], object: ObjectState, at: number): Fra
 }
 
 /**
- * A watch from the beginning to the end of the history, over connections that each resume at the end of the one before.
+ * Returns a watch from the beginning to the end of the history. Each of its connections resumes at the end of the
+ * previous one.
  */
 export function watch(streams: readonly Watch['streams'][number][], fields: Partial<Watch> = {}): Watch {
   return { watcher: 'watcher', key: undefined, after: 0, since: 0, streams, end: 'open', ...fields };

@@ -52,11 +52,11 @@ const setups = {
 const durationMs = 1000 * Number(process.env['HOMEOSTAT_HISTORY_SECONDS'] ?? 6);
 const mutantDurationMs = 3_000;
 const mutantRuns = 5;
-/** The time for the start, the end and the check of a run. */
+/** The time for the start, the end and the check of a run, in addition to its duration. */
 const overheadMs = 60_000;
 const seed = Number(process.env['HOMEOSTAT_HISTORY_SEED'] ?? randomInt(2 ** 31));
 
-/** The message of a failure: the first violations, and how to repeat the run. */
+/** Returns the message of a failure: the first violations, and the seed to repeat the run. */
 function report(violations: readonly Violation[], { history, faults }: Run): string {
   const { operations, listings } = history;
   const size = `${operations.length} operations, ${listings.length} lists, ${faults} faults`;
@@ -65,14 +65,14 @@ function report(violations: readonly Violation[], { history, faults }: Run): str
 }
 
 function checkSetup({ title, engine, replicas, faults }: Setup): void {
-  describe(`the history of ${title} in trouble [slow]`, () => {
+  describe(`the history of ${title} with faults [slow]`, () => {
     let database: HistoryDatabase;
     before(async function create() {
       database = await createDatabase(engine, this);
     });
     after(() => database?.drop());
 
-    it('is linearizable, and watchers receive all of it, once and in order', async function () {
+    it('is linearizable, and watchers receive every change once and in order', async function () {
       this.timeout(2 * durationMs + overheadMs);
       const run = await recordRun({ database, replicas, faults, seed, durationMs });
       const violations = checkHistory(run.history);
@@ -122,13 +122,14 @@ describe('the history of servers with a planted bug [slow]', () => {
     await expectBroken(this, 'linearizable', { mutant: 'staleReads', ...setups.oneOnSqlite, faults });
   });
 
-  it('that loses one change of its feed in three hundred breaks a promise to watchers', async function () {
+  it('that loses one change in three hundred of its feed breaks a guarantee for watchers', async function () {
     const faults = ['slowWatchers'] as const;
-    // Lists in chunks are made from the feed, so they may break another guarantee as well; the test expects this one.
+    // The server makes lists in chunks from the feed, so these may break another guarantee. The test expects only this
+    // one.
     await expectBroken(this, 'every write is an event', { mutant: 'lostChanges', ...setups.oneOnSqlite, faults });
   });
 
-  it('that each read only their own memory are not linearizable', async function () {
+  it('whose replicas read only their own memory is not linearizable', async function () {
     const faults = ['pause'] as const;
     await expectBroken(this, 'linearizable', { mutant: 'unaskedReads', ...setups.threeOnPostgres, faults });
   });

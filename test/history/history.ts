@@ -10,7 +10,7 @@ export interface ObjectState {
   readonly value: string;
 }
 
-/** Preconditions of a write; all that are given must hold. */
+/** The preconditions of a write. The stored object must meet all that are given. */
 export interface Expectation {
   readonly uid?: string;
   readonly revision?: number;
@@ -20,7 +20,7 @@ export interface Expectation {
 export type Request =
   | { readonly verb: 'create'; readonly value: string }
   | { readonly verb: 'update'; readonly value: string; readonly expect: Expectation }
-  /** True to write the present value, if there is one: a write that changes nothing. */
+  /** A write of the value that the client saw last; it changes nothing if this is still the present value. */
   | { readonly verb: 'touch'; readonly value: string; readonly expect: Expectation }
   | { readonly verb: 'delete'; readonly expect: Expectation }
   | { readonly verb: 'get' };
@@ -29,7 +29,7 @@ export type Answer =
   | { readonly kind: 'state'; readonly state: ObjectState }
   | { readonly kind: 'deleted'; readonly uid: string }
   | { readonly kind: 'exists' | 'conflict' | 'notFound' }
-  /** Connection lost, time-out or 5xx: the request takes effect at any later time, or never. */
+  /** A lost connection, a timeout or a 5xx: the request takes effect at any later time, or never. */
   | { readonly kind: 'unknown' };
 
 /**
@@ -50,10 +50,10 @@ export interface Operation {
   readonly return: Moment;
 }
 
-/** A list with all of its chunks. */
+/** A list with all its chunks. */
 export interface Listing {
   readonly client: string;
-  /** The requested objects; those without a state are absent. */
+  /** The requested objects. Those without an entry in `states` are absent. */
   readonly keys: readonly string[];
   readonly states: ReadonlyMap<string, ObjectState>;
   /** The revision of the list. */
@@ -76,27 +76,27 @@ export type Event = Exclude<Frame, { readonly type: 'BOOKMARK' }>;
 
 /** One connection of a watcher. */
 export interface Stream {
-  /** The revision after which it resumed. */
+  /** The revision after which the watch resumed on this connection. */
   readonly after: number;
   readonly frames: readonly Frame[];
 }
 
-/** The stream of a watcher after a list, over many connections, until it gets 410 and lists again. */
+/** The events of a watcher after a list, over many connections, until it gets 410 and lists again. */
 export interface Watch {
   readonly watcher: string;
-  /** The one object that it watches; undefined for all. */
+  /** The object that it watches; undefined for all objects. */
   readonly key: string | undefined;
-  /** Revision of the list. */
+  /** The revision of the list. */
   readonly after: number;
-  /** The moment at which it had the list. */
+  /** The moment at which the watcher had received the list. */
   readonly since: Moment;
   readonly streams: readonly Stream[];
-  /** `open`: followed up to the end of the run. */
+  /** `open` for a watch until the end of the run, `expired` for a watch that got 410. */
   readonly end: 'open' | 'expired';
 }
 
 export interface History {
-  /** Names of all objects. */
+  /** The names of all objects. */
   readonly keys: readonly string[];
   readonly operations: readonly Operation[];
   readonly listings: readonly Listing[];
@@ -116,7 +116,7 @@ export type WatchGuarantee =
 
 export type Guarantee = 'linearizable' | 'revisions follow time' | 'lists are of one moment' | WatchGuarantee;
 
-/** A broken guarantee, and its place in the history. */
+/** A broken guarantee, with a text about the violation in the history. */
 export interface Violation {
   readonly guarantee: Guarantee;
   readonly message: string;

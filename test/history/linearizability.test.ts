@@ -14,7 +14,7 @@ function isLinearizable(...operations: readonly Operation[]): boolean {
 }
 
 describe('linearizability of one object', () => {
-  it('accepts responses in their order, and reads of what was written last', () => {
+  it('accepts operations one after the other, and reads of the last written value', () => {
     expect(
       isLinearizable(read(1, 2, undefined), created(3, 4), read(5, 6, v1), updated(7, 8, v2), read(9, 10, v2)),
     ).to.equal(true);
@@ -25,16 +25,16 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), updated(3, 8, v2), read(4, 5, v2), read(6, 7, v1))).to.equal(false);
   });
 
-  it('rejects a stale read: it began after the write was acknowledged', () => {
+  it('rejects a stale read, which begins after the acknowledgement of a newer write', () => {
     expect(isLinearizable(created(1, 2), updated(3, 4, v2), read(5, 6, v1))).to.equal(false);
     expect(isLinearizable(created(1, 2), read(3, 4, undefined))).to.equal(false);
   });
 
-  it('rejects a write that was acknowledged and lost', () => {
+  it('rejects a lost write, which was acknowledged before', () => {
     expect(isLinearizable(created(1, 2), updated(3, 4, v2), updated(5, 6, state(3, { version: 2 })))).to.equal(false);
   });
 
-  it('rejects two creations without a deletion between them, and accepts them with one', () => {
+  it('rejects two creations without a deletion between them, and accepts two with a deletion', () => {
     const again = state(3, { uid: 'u2' });
     const deletion = operation([3, 9], { verb: 'delete', expect: {} }, { kind: 'deleted', uid: 'u1' });
     expect(isLinearizable(created(1, 2), created(5, 6, again))).to.equal(false);
@@ -46,7 +46,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2, state(7)), deletion, created(5, 6, state(6, { uid: 'u2' })))).to.equal(false);
   });
 
-  it('rejects an update whose precondition was not met, and a conflict whose precondition was met', () => {
+  it('rejects an update that succeeded against its precondition, and a conflict of an update that met its precondition', () => {
     const expecting = (revision: number) => ({ verb: 'update', value: 'v3', expect: { revision } }) as const;
     const before = [created(1, 2), updated(3, 4, v2)];
     expect(isLinearizable(...before, operation([5, 6], expecting(2), shown(v3)))).to.equal(true);
@@ -55,7 +55,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(...before, operation([5, 6], expecting(2), { kind: 'conflict' }))).to.equal(false);
   });
 
-  it('rejects the refusal of a creation while the object is absent, and of a deletion while it is there', () => {
+  it('rejects the refusal of a creation of an absent object, and of a deletion of an existing one', () => {
     const refused = operation([3, 4], { verb: 'create', value: 'x' }, { kind: 'exists' });
     const missed = operation([3, 4], { verb: 'delete', expect: {} }, { kind: 'notFound' });
     expect(isLinearizable(created(1, 2), refused)).to.equal(true);
@@ -70,7 +70,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), updated(3, 4, v2), touch)).to.equal(false);
   });
 
-  it('lets a write of unknown outcome happen at any later time, or never', () => {
+  it('lets a write with an unknown outcome take effect at any later time, or never', () => {
     const unknown = lost(3, { verb: 'update', value: 'v2', expect: {} });
     const after = updated(9, 10, v3);
     expect(isLinearizable(created(1, 2), unknown, read(5, 6, v1))).to.equal(true);
@@ -79,7 +79,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), unknown, read(5, 6, v2), read(7, 8, v1))).to.equal(false);
   });
 
-  it('lets a write of unknown outcome happen at most once, and not before it was called', () => {
+  it('lets a write with an unknown outcome take effect at most once, and not before its call', () => {
     const unknown = lost(3, { verb: 'update', value: 'x', expect: {} });
     expect(isLinearizable(created(1, 2), unknown, updated(5, 6, state(4, { version: 4 }))), 'twice').to.equal(false);
     expect(
@@ -87,7 +87,7 @@ describe('linearizability of one object', () => {
     ).to.equal(false);
   });
 
-  it('lets a deletion and a creation of unknown outcome explain what was read', () => {
+  it('lets a deletion and a creation with unknown outcomes explain later reads', () => {
     const deletion = lost(3, { verb: 'delete', expect: {} });
     expect(isLinearizable(created(1, 2), deletion, read(5, 6, v1), read(7, 8, undefined))).to.equal(true);
     expect(isLinearizable(created(1, 2), deletion, read(5, 6, undefined), read(7, 8, v1))).to.equal(false);
@@ -96,7 +96,7 @@ describe('linearizability of one object', () => {
     expect(isLinearizable(created(1, 2), deletion, creation, updated(8, 9, onTop))).to.equal(true);
   });
 
-  it('decides a history with forty writes of unknown outcome', () => {
+  it('decides a history with forty writes with unknown outcomes', () => {
     const unknown = Array.from({ length: 40 }, (_, at): Operation => {
       const verb = (['create', 'update', 'delete'] as const)[at % 3]!;
       return lost(2 + at, verb === 'create' ? { verb, value: `x${at}` } : { verb, value: `x${at}`, expect: {} });
@@ -126,7 +126,7 @@ interface Held {
   readonly digit: string;
 }
 
-/** A register that holds a digit. */
+/** The model of a register that has a digit as its value. */
 const register = {
   initial: { digit: '0' },
   step: (held: Held, { text }: Step): Held | undefined => {
@@ -138,7 +138,7 @@ const register = {
 };
 
 describe('the search for an order', () => {
-  /** All orders of the operations, tried one by one. */
+  /** Returns true if one of all orders of the operations explains the responses. It tries all of them. */
   function isExplained(steps: readonly Step[], held: Held): boolean {
     if (steps.every((each) => each.return === Infinity)) return true;
     const earliest = Math.min(...steps.map((each) => each.return));
@@ -155,7 +155,7 @@ describe('the search for an order', () => {
     });
   }
 
-  it('agrees with trying all orders, on two thousand small random histories', () => {
+  it('has the same result as trying all orders, for two thousand small random histories', () => {
     const random = seededRandom(7);
     const answers = Array.from({ length: 2000 }, () => {
       const steps = Array.from({ length: 6 }, (): Step => {
@@ -176,7 +176,7 @@ describe('the search for an order', () => {
     expect(answers.filter(Boolean).length, 'that are linearizable').to.be.within(400, 1600);
   });
 
-  it('names the response that cannot be explained, and the states that were possible', () => {
+  it('returns the response that no order explains, and the states that were possible', () => {
     const steps = [
       { call: 1, return: 2, text: 'w1' },
       { call: 3, return: 6, text: 'w2' },

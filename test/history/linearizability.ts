@@ -1,7 +1,7 @@
-/** An operation in time. */
+/** The times of the call and of the response of an operation. */
 export interface Timed {
   readonly call: number;
-  /** Infinity when the outcome is unknown: it takes effect at any time after the call, or never. */
+  /** Infinity when the outcome is unknown. Then the operation takes effect at any time after the call, or never. */
   readonly return: number;
 }
 
@@ -10,40 +10,43 @@ export interface SequentialModel<State, Operation> {
   readonly initial: State;
   /**
    * The state after an operation, if the operation can have its recorded response in this state; otherwise undefined. A
-   * read returns the same state object: the search places it at once wherever it fits, because that excludes no order.
-   * A write returns a new state object.
+   * read returns the same state object. The search then adds the read at once, because this excludes no other order. A
+   * write returns a new state object.
    */
   step(state: State, operation: Operation): State | undefined;
   /** Returns the same text for equal states. */
   formatState(state: State): string;
-  /** Two operations of unknown outcome are interchangeable if this returns the same text for both. */
+  /** Returns the same text for two operations with unknown outcomes that are interchangeable. */
   effectOf(operation: Operation): string;
 }
 
 /** The first operation whose response no order explains. */
 export interface Unexplained<State, Operation> {
   readonly operation: Operation;
-  /** All possible states of the object at its response, without the operations that are under way then. */
+  /** All possible states of the object at the response, without the effects of operations that have no response yet. */
   readonly states: readonly State[];
 }
 
-/** A possible history up to a moment: the object's state, and the operations under way that have taken effect. */
+/**
+ * A possible history up to a moment: the object's state, and the pending operations that have taken effect. Pending
+ * operations have no response yet.
+ */
 interface Configuration<State> {
   readonly state: State;
   readonly done: ReadonlySet<number>;
 }
 
 /**
- * The maximum number of steps of the search; a history that needs more is too long, or has too many unknown outcomes,
- * to be decided.
+ * The maximum number of configurations in a search. A history that needs more is too long, or has too many unknown
+ * outcomes.
  */
 const maxConfigurations = 200_000;
 
 /**
- * Looks for one order of the operations that explains every response and keeps real time: an operation comes before
- * all that were called after its response. The search is that of Wing and Gong (1993), breadth first, and remembers
- * the configurations that it has met (Lowe, 2017). At each response it keeps all configurations in which that
- * operation has taken effect; when none is left, no order exists. Returns undefined when there is an order.
+ * Searches for an order of the operations that explains every response and keeps real time: an operation comes before
+ * all operations that were called after its response. The search is that of Wing and Gong (1993), breadth first, and
+ * remembers the configurations that it has met (Lowe, 2017). At each response, it keeps all configurations in which the
+ * operation has taken effect. When none is left, no order exists. Returns undefined when an order exists.
  */
 export function findUnexplained<State, Operation extends Timed>(
   operations: readonly Operation[],
@@ -55,7 +58,7 @@ export function findUnexplained<State, Operation extends Timed>(
 class Search<State, Operation extends Timed> {
   readonly #operations: readonly Operation[];
   readonly #model: SequentialModel<State, Operation>;
-  /** The operations, by number, that are called and have no response yet. */
+  /** The numbers of the pending operations, which are called and have no response yet. */
   readonly #underWay = new Set<number>();
 
   constructor(operations: readonly Operation[], model: SequentialModel<State, Operation>) {
@@ -81,18 +84,19 @@ class Search<State, Operation extends Timed> {
     return undefined;
   }
 
-  /** Calls and returns in the order of time. */
+  /** Returns the calls and responses in the order of time. */
   #moments(): { id: number; isCall: boolean }[] {
     const moments = this.#operations.flatMap((operation, id) => [
       { id, isCall: true, at: operation.call },
       ...(this.#isUnknown(id) ? [] : [{ id, isCall: false, at: operation.return }]),
     ]);
-    // At equal moments, calls come first, so that operations that touch are concurrent.
+    // At equal moments, calls come before responses, so that an operation that begins when another one ends is
+    // concurrent with it.
     return moments.sort((a, b) => a.at - b.at || Number(b.isCall) - Number(a.isCall));
   }
 
   /**
-   * All configurations in which the operation has taken effect, each reached by as few other operations as possible.
+   * Returns all configurations in which the operation has taken effect, each with as few other operations as possible.
    */
   #explain(id: number, from: readonly Configuration<State>[]): readonly Configuration<State>[] {
     const met = new Memory<State>((configuration) => this.#keyOf(configuration));
@@ -126,7 +130,7 @@ class Search<State, Operation extends Timed> {
     return next;
   }
 
-  /** Adds the operations under way that only read this state. */
+  /** Adds the pending operations that only read the state of a configuration. */
   #withReads({ state, done }: Configuration<State>): Configuration<State> {
     const reads = [...this.#underWay].filter(
       (id) => !done.has(id) && !this.#isUnknown(id) && this.#model.step(state, this.#operation(id)) === state,
@@ -135,8 +139,8 @@ class Search<State, Operation extends Timed> {
   }
 
   /**
-   * Called at the response of an operation: it has taken effect in all configurations, so they no longer need to record
-   * it.
+   * Removes an operation from all configurations at its response. It has taken effect in all of them, so they need not
+   * record it any more.
    */
   #forget(id: number, configurations: readonly Configuration<State>[]): readonly Configuration<State>[] {
     const left = new Memory<State>((configuration) => this.#keyOf(configuration));
@@ -162,9 +166,9 @@ class Search<State, Operation extends Timed> {
 }
 
 /**
- * The configurations met so far. Operations of unknown outcome may never take effect. When two configurations differ
- * only in the operations of unknown outcome that they have used, the one with more of them is dropped: the other one
- * allows every continuation that it allows.
+ * The configurations found so far. When two of them differ only in operations with unknown outcomes, it drops the one
+ * in which more of these operations have taken effect. The other one allows the same continuations, because such an
+ * operation may take effect at any later time, or never.
  */
 class Memory<State> {
   readonly list: Configuration<State>[] = [];

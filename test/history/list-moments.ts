@@ -3,7 +3,8 @@ import { sightingsOf } from './sightings.ts';
 import type { Sighting } from './sightings.ts';
 
 /**
- * A list shows all of its objects at one moment, its revision, even if it came in chunks during other writes.
+ * Checks that each list shows all its objects at one revision, that of the list, even if it came in chunks during other
+ * writes.
  */
 export function checkListMoments(history: History): Violation[] {
   const byKey = new Map<string, Sighting[]>(history.keys.map((key) => [key, []]));
@@ -29,12 +30,12 @@ function findFault({ revision, states }: Listing, key: string, sightings: readon
     return shown.revision < state.revision ? `shows ${key} of ${shown.revision}, not of ${state.revision}` : undefined;
   }
   if (isDeletion) return undefined;
-  // Only a client that saw the later deletion shows that the object existed.
+  // The object is known to have existed only if a client saw its later deletion.
   const isDeletedLater = sightings.some((later) => later.isDeletion && later.state.uid === state.uid);
   return isDeletedLater ? `does not show ${key} of ${state.revision}` : undefined;
 }
 
-/** The last of the ordered items that is not after a revision. */
+/** Returns the last of the sorted sightings whose revision is not above the given one. */
 function lastUpTo(sightings: readonly Sighting[], revision: number): Sighting | undefined {
   let [low, high] = [0, sightings.length];
   while (low < high) {

@@ -1,10 +1,10 @@
-// Bugs that break a guarantee, each in one place, to prove that the checkers find them. They replace methods of the API
-// server's compiled classes, only in the process of a test's server, which loads these classes instead of its bundle.
+// Planted bugs, each of which breaks a guarantee, to prove that the checkers find them. They replace methods of the API
+// server's compiled classes in the process of a test's server, which loads these classes instead of its bundle.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * - `earlyAnswers`: a write is acknowledged a fifth of a second before it is durable
- * - `lostChanges`: one change in three hundred is not sent to watchers; the fiftieth is the first
+ * - `lostChanges`: one change in three hundred, first the fiftieth, is not sent to watchers
  * - `staleReads`: one read in twenty returns the state of the object at an earlier read
  * - `unaskedReads`: a replica reads its memory without reading the database's revision first
  */
@@ -17,7 +17,7 @@ const mutants: Readonly<Record<Mutant, () => Promise<void>>> = {
   unaskedReads: plantUnaskedReads,
 };
 
-/** Call it before the server's packages are loaded. */
+/** Plants a bug. Call this before the packages of the server are loaded. */
 export async function plant(mutant: Mutant): Promise<void> {
   await import(new URL('../../../.ci/bundles/without-bundles.js', import.meta.url).href);
   await mutants[mutant]();
@@ -26,7 +26,9 @@ export async function plant(mutant: Mutant): Promise<void> {
 /** The time between the response to a write and its storage. */
 const lagMs = 200;
 
-/** The used part of the store's commit. The store of a single server refuses none of the writes of a history. */
+/**
+ * The methods of the store that this bug uses. The store of a single server refuses none of the writes of a history.
+ */
 interface SqliteStore {
   open(): Promise<{ revision: number }>;
   commit(batch: readonly unknown[]): Promise<unknown>;
@@ -89,7 +91,7 @@ async function plantUnaskedReads(): Promise<void> {
   };
 }
 
-/** A compiled module of the API server, by its path in the package. */
+/** Imports a compiled module of the API server by its path in the package. */
 async function load<Module>(path: string): Promise<Module> {
   return (await import(new URL(`../../../apiserver/dist/${path}`, import.meta.url).href)) as Module;
 }

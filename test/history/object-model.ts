@@ -2,8 +2,8 @@ import type { SequentialModel } from './linearizability.ts';
 import type { Expectation, ObjectState, Operation } from './history.ts';
 
 /**
- * The state of an object as far as clients know it. If a write got no response, its value is not known before a reader
- * saw it.
+ * The state of an object as far as clients know it. The value of a write without a response is unknown until a client
+ * has read it.
  */
 interface KnownObject {
   readonly uid: string | undefined;
@@ -13,19 +13,19 @@ interface KnownObject {
 }
 
 export interface KeyState {
-  /** The highest known revision: later states have a higher one, also after deletions. */
+  /** The highest known revision. Later states have higher revisions, also after deletions. */
   readonly revision: number;
-  /** undefined: absent. */
+  /** Undefined when the object is absent. */
   readonly object: KnownObject | undefined;
 }
 
-/** The rules of one object, which is absent at first. */
+/** The behaviour of one object, which is absent at first. */
 export const objectModel: SequentialModel<KeyState, Operation> = {
   initial: { revision: 0, object: undefined },
   step,
   formatState: ({ revision, object }) =>
     `${revision} ${object === undefined ? 'absent' : [object.uid, object.revision, object.version, object.value].join()}`,
-  // Without the value, because no client has read the value of a write whose outcome is still unknown.
+  // The value is left out, because no client has read the value of a write whose outcome is still unknown.
   effectOf: ({ request }) => `${request.verb} ${'expect' in request ? JSON.stringify(request.expect) : ''}`,
 };
 
@@ -51,7 +51,8 @@ function step(state: KeyState, operation: Operation): KeyState | undefined {
 
 function isConflict(request: Operation['request'], object: KnownObject | undefined): boolean {
   if (object === undefined || !('expect' in request)) return false;
-  // A conflict without a precondition means that the write lost too many races; it says nothing about the object.
+  // The server responds with a conflict without a precondition when other writes were faster too often. This says
+  // nothing about the object.
   return Object.keys(request.expect).length === 0 || !meets(object, request);
 }
 
@@ -74,7 +75,10 @@ function afterState(state: KeyState, { request }: Operation, shown: ObjectState)
   }
 }
 
-/** The effect of a write without a response; without an effect, it counts as never sent. */
+/**
+ * Returns the state after a write without a response; undefined if the write has no effect in this state, so that it
+ * counts as never sent.
+ */
 function afterUnknown(state: KeyState, request: Operation['request']): KeyState | undefined {
   const { revision, object } = state;
   const unseen = { revision: undefined, value: undefined };
@@ -96,14 +100,14 @@ function meets(object: KnownObject | undefined, request: Operation['request']): 
   if (object === undefined) return false;
   const { uid, revision, version }: Expectation = 'expect' in request ? request.expect : {};
   return (
-    // A client cannot expect a state that no reader saw.
+    // A client cannot have a precondition on a state that no client has read.
     (uid === undefined || uid === object.uid) &&
     (revision === undefined || revision === object.revision) &&
     (version === undefined || version === object.version)
   );
 }
 
-/** An object whose creation no reader saw may have any uid. */
+/** Compares uids. An object whose creation got no response may have any uid. */
 function isSame(known: string | undefined, uid: string): boolean {
   return known === undefined || known === uid;
 }

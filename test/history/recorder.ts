@@ -6,7 +6,7 @@ export interface OpenWatch extends Watch {
   end: Watch['end'];
 }
 
-/** Records what clients and watchers do and see, in the order of events. */
+/** Records the requests, responses and events of clients and watchers, in the order in which they happen. */
 export class Recorder {
   #moment: Moment = 0;
   readonly #operations: Operation[] = [];
@@ -24,7 +24,7 @@ export class Recorder {
     return this.#moment;
   }
 
-  /** Records the end of an operation: a response that came now, or that none will come (`unknown`). */
+  /** Records the end of an operation: a response that arrived now, or `unknown` if no response will arrive. */
   operation(asked: { client: string; key: string; request: Request; call: Moment }, answer: Answer): void {
     const end = answer.kind === 'unknown' ? Infinity : this.moment();
     this.#operations.push({ ...asked, answer, return: end });
@@ -34,7 +34,7 @@ export class Recorder {
     this.#listings.push({ ...listing, return: this.moment() });
   }
 
-  /** Records that a watcher with a list of this revision starts to follow. */
+  /** Records the start of a watch after a list of the revision `after`. */
   watch(watcher: string, { key, after }: { key: string | undefined; after: number }): OpenWatch {
     const watch: OpenWatch = { watcher, key, after, since: this.moment(), streams: [], end: 'open' };
     this.#watches.push(watch);

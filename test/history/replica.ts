@@ -5,7 +5,7 @@ import { TcpProxy } from '../support/network/tcp-proxy.ts';
 import type { HistoryDatabase } from './database.ts';
 import type { Mutant } from './mutants.ts';
 
-/** A server process, at one port for as long as the run lasts. */
+/** A server process, which keeps its port during the whole run. */
 export class Replica {
   readonly port: number;
   /** The proxy between the replica and its database; undefined for a database that is not a server (SQLite). */
@@ -19,7 +19,7 @@ export class Replica {
     this.#args = options.args;
   }
 
-  /** Creates a replica that is not started yet. */
+  /** Creates a replica without starting it. */
   static async create({ url, server }: HistoryDatabase, mutant?: Mutant): Promise<Replica> {
     const proxy = server === undefined ? undefined : await TcpProxy.start(url, 5432);
     const port = await freePort();
@@ -28,15 +28,18 @@ export class Replica {
   }
 
   /**
-   * Starts the process, and resolves when it is ready. The database may take a moment to notice the end of the previous
-   * process.
+   * Starts the process, and resolves when it is ready. The database may notice the end of the previous process only
+   * after a short time.
    */
   async start(): Promise<void> {
     const program = new URL('./history-server.js', import.meta.url);
     this.#server = await eventually(() => KillableServer.run(program, ...this.#args), { timeoutMs: 15_000 });
   }
 
-  /** Kills the process with SIGKILL. Throws when the process had ended by itself, which no fault may cause. */
+  /**
+   * Kills the process with SIGKILL. Throws when the process has already ended by itself, because no fault may cause
+   * this.
+   */
   async kill(): Promise<void> {
     if (this.#server?.hasEnded === true) throw new Error(`the server at port ${this.port} ended by itself`);
     await this.#server?.kill();

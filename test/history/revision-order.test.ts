@@ -17,7 +17,7 @@ function listing(revision: number, ...states: readonly (typeof v1)[]): Listing {
 describe('the order of revisions over all objects', () => {
   const other = { ...created(3, 4, state(2, { uid: 'u2', value: 'b1' })), key: 'b' };
 
-  it('is correct when each write gets a higher revision than all that were shown before it began', () => {
+  it('is correct when each write gets a higher revision than all revisions that clients saw before it began', () => {
     expect(
       checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [listing(2, v1)] })),
     ).to.deep.equal([]);
@@ -25,18 +25,18 @@ describe('the order of revisions over all objects', () => {
     expect(checkRevisionOrder(history({ operations: [concurrent, created(3, 4)] }))).to.deep.equal([]);
   });
 
-  it('is broken by a write of another object that gets a lower one', () => {
+  it('is broken by a write of another object that gets a lower revision', () => {
     const violations = checkRevisionOrder(history({ operations: [created(1, 2, state(5)), other] }));
     expect(violations.map(({ guarantee }) => guarantee)).to.deep.equal(['revisions follow time']);
   });
 
-  it('is broken by a list of an earlier revision than was shown', () => {
+  it('is broken by a list whose revision is earlier than one that a client saw before', () => {
     expect(
       checkRevisionOrder(history({ operations: [created(1, 2), other], listings: [listing(1, v1)] })),
     ).to.have.length(1);
   });
 
-  it('is broken by a write that begins after a bookmark of its own revision', () => {
+  it('is broken by a write that begins after a bookmark of the same revision', () => {
     const watches = [watch([{ after: 0, frames: [bookmark(2, 1)] }])];
     expect(checkRevisionOrder(history({ operations: [other], watches }))).to.have.length(1);
     expect(
@@ -57,18 +57,18 @@ describe('the moment of a list', () => {
     return checkListMoments(history({ operations, watches, listings: [list] })).length;
   }
 
-  it('is that of its revision: it shows the objects that existed then', () => {
+  it('is correct when the list shows the objects that existed at its revision', () => {
     expect([faults(listing(0)), faults(listing(1, v1)), faults(listing(2, v2)), faults(listing(4))]).to.deep.equal([
       0, 0, 0, 0,
     ]);
   });
 
-  it('is missed by one that shows an object as it was earlier, or later', () => {
+  it('is wrong when the list shows an earlier or later state of an object', () => {
     expect(faults(listing(2, v1))).to.equal(1);
     expect(faults(listing(1, v2))).to.equal(1);
   });
 
-  it('is missed by one that omits an existing object, or shows a deleted one', () => {
+  it('is wrong when the list omits an existing object, or shows a deleted one', () => {
     expect(faults(listing(3))).to.equal(1);
     expect(faults(listing(5, v2))).to.equal(1);
   });

@@ -1,21 +1,23 @@
 import type { History, Moment, Violation } from './history.ts';
 import { knownOperations, sightingsOf } from './sightings.ts';
 
-/** A revision that existed at a moment, or a revision that must be later than all that existed then. */
+/**
+ * A revision at a moment. Depending on its role, it existed then, or is compared with the revisions that existed then.
+ */
 interface Mark {
   readonly at: Moment;
   readonly revision: number;
   readonly what: string;
   /**
-   * `seen`: the revision exists now. `later`: it must be above all revisions that were seen before. `notEarlier`: it
-   * must not be below any of them.
+   * `seen`: a client saw the revision. `later`: the revision must be above all revisions that were seen before.
+   * `notEarlier`: the revision must not be below any of them.
    */
   readonly role: 'seen' | 'later' | 'notEarlier';
 }
 
 /**
- * A database has one counter: a write that begins after any client saw a revision, of any object, gets a higher one,
- * and a list that begins then does not have an earlier one.
+ * Checks that revisions follow time, because a database has one counter for all objects. A write that begins after a
+ * client saw a revision must get a higher one. A list that begins then must not have a lower one.
  */
 export function checkRevisionOrder(history: History): Violation[] {
   const violations: Violation[] = [];

@@ -17,7 +17,7 @@ export interface RunOptions {
   readonly replicas: number;
   readonly faults: readonly Fault[];
   readonly mutant?: Mutant;
-  /** Draws the requests of clients, and the faults and their times. */
+  /** The seed of the random requests of clients, and of the faults and their times. */
   readonly seed: number;
   readonly durationMs: number;
 }
@@ -27,7 +27,7 @@ export interface Run {
   readonly faults: number;
 }
 
-/** Few objects, so that many clients use the same one. */
+/** The names of the objects: only a few, so that several clients use the same one. */
 const keys = ['a', 'b', 'c', 'd', 'e', 'f'];
 const clientCount = 8;
 const minOperations = 300;
@@ -36,8 +36,8 @@ const minOperations = 300;
 const catchUpMs = 15_000;
 
 /**
- * Records what clients and watchers saw of servers with faults. Afterwards the servers have ended; the database
- * remains.
+ * Runs clients and watchers against servers with faults, and returns the recorded history. Afterwards the servers have
+ * ended; the database remains.
  */
 export async function recordRun(options: RunOptions): Promise<Run> {
   const replicas: Replica[] = [];
@@ -73,7 +73,8 @@ class RunningHistory {
     this.#clients = Array.from({ length: clientCount }, (_, at) => {
       return new WorkloadClient({ ...shared, name: `client-${at}`, ports, random: nextRandom() });
     });
-    // Two watchers follow all objects, and two a single object; of each pair, one disconnects repeatedly.
+    // Two watchers follow all objects, and two follow a single object. In each pair, one watcher disconnects
+    // repeatedly.
     this.#watchers = [undefined, undefined, 'a', 'b'].map((key, at) => {
       const random = nextRandom();
       const nextPort = (): number => pick(random, ports);
@@ -83,8 +84,8 @@ class RunningHistory {
   }
 
   async record(): Promise<Run> {
-    // A watch from revision 0, the revision of an empty database, would begin with the present objects instead of
-    // resuming.
+    // A watch from revision 0 would begin with the present objects instead of resuming. An empty database has revision
+    // 0, so this write increases it.
     await this.#clients[0]!.write(keys[0]!);
     const watching = new AbortController();
     const watchers = this.#watchers.map((watcher) => watcher.run(watching.signal));
@@ -98,7 +99,7 @@ class RunningHistory {
     }
   }
 
-  /** Clients and faults, for as long as the run lasts. Returns how many faults there were. */
+  /** Runs clients and faults for the duration of the run. Returns the number of faults. */
   async #work(): Promise<number> {
     const { database, faults, durationMs } = this.#options;
     const working = new AbortController();
@@ -116,15 +117,18 @@ class RunningHistory {
     return injected;
   }
 
-  /** Waits for the duration, and on a busy machine until there are enough operations, since a few prove nothing. */
+  /**
+   * Waits for the duration, and on a busy machine until there are enough operations, because a few operations prove
+   * nothing.
+   */
   async #enough(durationMs: number): Promise<void> {
     await delay(durationMs);
     await eventually(() => this.#recorder.size >= minOperations, { timeoutMs: 30_000, describe: 'enough operations' });
   }
 
   /**
-   * Writes each object a last time, waits until all watchers have received these writes, and reads at each replica. A
-   * change that is still missing then is lost.
+   * Writes each object a last time, waits until all watchers have received these writes, and reads all objects at each
+   * replica. A change that a watcher has not received then is lost.
    */
   async #finish(): Promise<void> {
     const last = this.#clients[0]!;
@@ -132,7 +136,7 @@ class RunningHistory {
     for (const key of keys) written.set(key, await last.write(key));
     const isTold = ({ key, revision }: Watcher): boolean =>
       [...written].every(([each, latest]) => (key !== undefined && key !== each) || revision >= latest);
-    // The checkers report a watcher that never receives it.
+    // The checkers report a watcher that does not receive a write.
     await eventually(() => this.#watchers.every(isTold), { timeoutMs: catchUpMs }).catch(() => undefined);
     for (const { port } of this.#replicas) {
       for (const key of keys) await last.ask(key, { verb: 'get' }, port);

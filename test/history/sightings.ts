@@ -1,10 +1,10 @@
 import type { Event, History, Moment, ObjectState, Operation } from './history.ts';
 
-/** A client saw a state, in a response, a list or an event. */
+/** A state that a client received in a response, a list or an event. */
 export interface Sighting {
   readonly key: string;
   readonly state: ObjectState;
-  /** A deletion shows the object's last value under the revision of the deletion. */
+  /** True for a deletion. Its state has the object's last value and the revision of the deletion. */
   readonly isDeletion: boolean;
   readonly at: Moment;
   readonly by: string;
@@ -34,9 +34,9 @@ export function eventsOf({
 }
 
 /**
- * Returns the operations; each list becomes a read of every requested object. A write of unknown outcome whose value a
- * client saw has taken effect by that time, so its outcome is known. Operations without information (a read without a
- * response) are left out.
+ * Returns the operations; each list becomes a read of every requested object. When a client saw the value of a write
+ * with an unknown outcome, the write has taken effect by that time, so its outcome is known. Operations without
+ * information (a read without a response) are left out.
  */
 export function knownOperations(history: History): Operation[] {
   const seen = new Map<string, Sighting>();
@@ -54,7 +54,7 @@ function known(operation: Operation, seen: ReadonlyMap<string, Sighting>): Opera
   if (answer.kind !== 'unknown') return [operation];
   if (request.verb === 'get' || request.verb === 'touch') return [];
   const sighting = request.verb === 'delete' ? undefined : seen.get(request.value);
-  // A value that was seen before its request is reported separately; it cannot be placed here.
+  // Another check reports a value that was seen before its request. Such a sighting is ignored here.
   if (sighting === undefined || sighting.at < operation.call) return [operation];
   return [{ ...operation, answer: { kind: 'state', state: sighting.state }, return: sighting.at }];
 }

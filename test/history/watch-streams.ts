@@ -4,30 +4,30 @@ import { changesOf, distinctChangesOf } from './change-log.ts';
 import type { Change } from './change-log.ts';
 import type { Event, History, Stream, Watch } from './history.ts';
 
-/** A watcher never receives an earlier change after a later one, over all of its connections. */
+/** Checks that a watcher never receives an earlier change after a later one, over all its connections. */
 export function findDisorder({ watches }: History): string[] {
   return watches.flatMap((watch) => {
     const revisions = revisionsOf(watch.streams);
     return revisions.flatMap((revision, at) => {
       const before = revisions[at - 1] ?? 0;
-      return revision < before ? [`${watch.watcher} was told ${revision} after ${before}`] : [];
+      return revision < before ? [`${watch.watcher} received revision ${revision} after ${before}`] : [];
     });
   });
 }
 
-/** A watcher receives each change once, over all its connections. */
+/** Checks that a watcher receives each change only once, over all its connections. */
 export function findRepetition({ watches }: History): string[] {
   return watches.flatMap((watch) => {
     const told = new Set<number>();
     return revisionsOf(watch.streams).flatMap((revision) => {
-      if (told.has(revision)) return [`${watch.watcher} was told ${revision} again`];
+      if (told.has(revision)) return [`${watch.watcher} received revision ${revision} again`];
       told.add(revision);
       return [];
     });
   });
 }
 
-/** A revision is one change: every response and event of every replica shows the whole of it. */
+/** Checks that a revision is one change: all responses and events of all replicas show the same state for it. */
 export function findHalfChange(history: History): string[] {
   const first = new Map<number, Change>();
   return changesOf(history).flatMap((change) => {
@@ -37,7 +37,7 @@ export function findHalfChange(history: History): string[] {
   });
 }
 
-/** A connection that resumes after a revision begins with the first change after it. */
+/** Checks that a connection that resumes after a revision begins with the first change after this revision. */
 export function findBadResumption(history: History): string[] {
   return eachStream(history, ({ watcher }, stream, changes) => {
     const { after } = stream;
@@ -46,24 +46,24 @@ export function findBadResumption(history: History): string[] {
     const old = revisions.filter((revision) => revision <= after);
     const missed = changes.filter(({ revision }) => revision > after && revision < first);
     return [
-      ...old.map((revision) => `${watcher} resumed after ${after} and was told ${revision}`),
-      ...missed.map(({ text }) => `${watcher} resumed after ${after}, was told ${first}, but not ${text}`),
+      ...old.map((revision) => `${watcher} resumed after revision ${after}, but received ${revision}`),
+      ...missed.map(({ text }) => `${watcher} resumed after revision ${after}, received ${first}, but not ${text}`),
     ];
   });
 }
 
-/** Between two events of a connection no change is left out. */
+/** Checks that no change is missing between two events of a connection. */
 export function findGap(history: History): string[] {
   return eachStream(history, ({ watcher }, stream, changes) => {
     const told = new Set(revisionsOf([stream]));
     const { first, last } = spanOf([...told]);
     return changes
       .filter(({ revision }) => revision > first && revision < last && !told.has(revision))
-      .map(({ text }) => `${watcher} was told ${first} and ${last}, but not ${text}`);
+      .map(({ text }) => `${watcher} received revisions ${first} and ${last}, but not ${text}`);
   });
 }
 
-/** Before a bookmark comes everything up to its revision. */
+/** Checks that all changes up to the revision of a bookmark come before the bookmark. */
 export function findEarlyBookmark(history: History): string[] {
   return eachStream(history, ({ watcher }, { after, frames }, changes) => {
     const told = new Set<number>();
@@ -84,7 +84,7 @@ export function findEarlyBookmark(history: History): string[] {
   });
 }
 
-/** Calls with each connection, and the changes that concern its watcher, by revision. */
+/** Calls `check` for each connection, with the changes that its watcher should receive, sorted by revision. */
 function eachStream(
   history: History,
   check: (watch: Watch, stream: Stream, changes: readonly Change[]) => string[],
@@ -103,7 +103,10 @@ function revisionsOf(streams: readonly Stream[]): number[] {
     .map(({ state }) => state.revision);
 }
 
-/** Returns the span of these revisions. Without revisions it is empty, and no revision lies before or within it. */
+/**
+ * Returns the first and the last of the revisions. Without revisions, returns an empty range, so that no revision is
+ * before or within it.
+ */
 function spanOf(revisions: readonly number[]): { first: number; last: number } {
   const sorted = revisions.toSorted((a, b) => a - b);
   return { first: sorted[0] ?? -Infinity, last: sorted.at(-1) ?? -Infinity };

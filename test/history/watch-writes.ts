@@ -1,27 +1,27 @@
-// The relation between the events of watchers and the requests of clients. Each check returns the violations of its
+// Checks of the relation between events of watchers and requests of clients. Each check returns the violations of its
 // guarantee.
 import type { Event, History, Operation, Watch } from './history.ts';
 import { eventsOf } from './sightings.ts';
 
-/** No event reports a write before a client has requested it. */
+/** Checks that no event reports a write before a client has requested it. */
 export function findFutureEvent(history: History): string[] {
   const writes = new Writes(history.operations);
   return eachEvent(history, ({ watcher }, event) => {
     const calls = writes.causesOf(event).map(({ call }) => call);
     if (calls.length === 0 || calls.some((call) => call < event.at)) return [];
-    return [`${watcher} was told ${textOf(event)} at ${event.at}, and it was asked for at ${calls.join()}`];
+    return [`${watcher} received ${textOf(event)} at ${event.at}, before its requests at ${calls.join()}`];
   });
 }
 
-/** Every event comes from a client's request that was not refused. */
+/** Checks that every event comes from a client's request that was not refused. */
 export function findUnwrittenEvent(history: History): string[] {
   const writes = new Writes(history.operations);
   return eachEvent(history, ({ watcher }, event) =>
-    writes.causesOf(event).length > 0 ? [] : [`${watcher} was told ${textOf(event)}, which no client wrote`],
+    writes.causesOf(event).length > 0 ? [] : [`${watcher} received ${textOf(event)}, which no client wrote`],
   );
 }
 
-/** Every watcher receives every acknowledged write that happened while it watched. */
+/** Checks that every watcher receives all acknowledged writes that happened during its watch. */
 export function findUntoldWrite({ operations, watches }: History): string[] {
   return watches.flatMap((watch) => {
     const events = watch.streams.flatMap(eventsOf);
@@ -36,15 +36,18 @@ export function findUntoldWrite({ operations, watches }: History): string[] {
       })
       .map(({ client, key, request, answer }) => {
         const what = answer.kind === 'state' ? `, revision ${answer.state.revision}` : '';
-        return `${watch.watcher} was not told of the ${request.verb} of ${key} by ${client}${what}`;
+        return `${watch.watcher} did not receive the ${request.verb} of ${key} by ${client}${what}`;
       });
   });
 }
 
-/** Returns what the watcher must have received: a revision, or the uid of the deleted object. */
+/**
+ * Returns the event that the watcher must have received: its revision, or the uid of the deleted object. Returns
+ * undefined when no event is required.
+ */
 function dueEvent({ key, request, answer, call }: Operation, watch: Watch, last: number): number | string | undefined {
   if (watch.key !== undefined && watch.key !== key) return undefined;
-  // No response has the revision of a deletion, so only its time shows that it came after the list, and before the end.
+  // The response of a deletion has no revision, so only the times show whether it happened during the watch.
   if (answer.kind === 'deleted') return call > watch.since && watch.end === 'open' ? answer.uid : undefined;
   if (answer.kind !== 'state' || (request.verb !== 'create' && request.verb !== 'update')) return undefined;
   const { revision } = answer.state;
@@ -59,7 +62,7 @@ function textOf({ type, key, state }: Event): string {
   return `${type} ${key} ${state.value}, revision ${state.revision}`;
 }
 
-/** The writes of a history that were not refused. */
+/** The writes in a history that were not refused. */
 class Writes {
   readonly #byValue = new Map<string, Operation>();
   readonly #deletions = new Map<string, Operation[]>();
@@ -73,7 +76,7 @@ class Writes {
     }
   }
 
-  /** The operations that may have caused the event. */
+  /** Returns the operations that may have caused an event. */
   causesOf({ type, key, state }: Event): readonly Operation[] {
     const write = this.#byValue.get(state.value);
     if (write?.key !== key) return [];

@@ -9,21 +9,24 @@ import type { OpenWatch, Recorder } from './recorder.ts';
 
 export interface WatcherOptions {
   readonly name: string;
-  /** The one cell that it watches; undefined: all of {@link keys}. */
+  /** The cell that it watches; undefined for all cells in `keys`. */
   readonly key: string | undefined;
   readonly keys: readonly string[];
   readonly recorder: Recorder;
   readonly client: CellClient;
   /** Returns the port of the replica for the next connection. */
   readonly nextPort: () => number;
-  /** Returns the time after which the next connection hangs up by itself. */
+  /** Returns the time after which the watcher closes the next connection. */
   readonly nextStayMs: () => number;
 }
 
 /** The delay before the next attempt when no server responded. */
 const restMs = 20;
 
-/** Lists, watches, and resumes at its position whenever the connection breaks; after a 410, it lists again. */
+/**
+ * A client that lists, watches, and resumes after its last revision whenever the connection breaks. After a 410, it
+ * lists again.
+ */
 export class Watcher {
   readonly #options: WatcherOptions;
   #watch: OpenWatch | undefined;
@@ -38,20 +41,20 @@ export class Watcher {
     return this.#options.key;
   }
 
-  /** The revision up to which it has received everything, by an event, a bookmark or its list. */
+  /** The revision up to which it has received all changes: that of its last event, bookmark or list. */
   get revision(): number {
     const streams = this.#watch?.streams ?? [];
     const last = streams.findLast(({ frames }) => frames.length > 0)?.frames.at(-1);
     return last === undefined ? (this.#watch?.after ?? 0) : revisionOf(last);
   }
 
-  /** Stops reading until {@link resume}; sent data stay in the buffers. */
+  /** Stops reading until {@link resume}. Data from the server stay in the buffers. */
   pause(): void {
     this.#paused = this.#reader;
     this.#paused?.pause();
   }
 
-  /** Resumes the paused connection, if it still exists. */
+  /** Reads from the paused connection again, if it still exists. */
   resume(): void {
     if (this.#paused?.closed === false) this.#paused.resume();
     this.#paused = undefined;
@@ -74,7 +77,7 @@ export class Watcher {
     return recorder.watch(name, { key, after: answer.revision });
   }
 
-  /** One connection, from beginning to end. */
+  /** Runs one connection of a watch from its start to its end. */
   async #follow(watch: OpenWatch, signal: AbortSignal): Promise<void> {
     const { key, nextPort, nextStayMs } = this.#options;
     const selector = key === undefined ? '' : `&fieldSelector=metadata.name=${key}`;

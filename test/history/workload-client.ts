@@ -15,7 +15,7 @@ export interface WorkloadOptions {
   readonly random: () => number;
 }
 
-/** The weight of each request, of 100 in all. */
+/** The verbs of requests. The number of times of each verb is its weight; the sum is 100. */
 const verbs = [
   ...Array<'create'>(20).fill('create'),
   ...Array<'update'>(34).fill('update'),
@@ -36,7 +36,10 @@ const restMs = 10;
 /** The maximum time after the last fault in which a server must accept a write. */
 const recoveryMs = 30_000;
 
-/** The next step of a client; drawn as a whole, so that responses do not change later draws. */
+/**
+ * The next step of a client. All its random values are drawn together, so that responses do not change later random
+ * values.
+ */
 interface Step {
   readonly verb: (typeof verbs)[number];
   readonly key: string;
@@ -45,10 +48,10 @@ interface Step {
   readonly list: (typeof lists)[number];
 }
 
-/** One client, which sends one request after the other, drawn from a seed, each to any replica. */
+/** A client that sends random requests one after the other, each to a random replica. */
 export class WorkloadClient {
   readonly #options: WorkloadOptions;
-  /** The last state that it saw of each object. */
+  /** The last state of each object that the client has received. */
   readonly #seen = new Map<string, ObjectState>();
   #written = 0;
 
@@ -66,7 +69,7 @@ export class WorkloadClient {
     }
   }
 
-  /** Creates or updates the object, until that is acknowledged. Returns the revision. */
+  /** Creates or updates an object, and repeats this until a write is acknowledged. Returns the revision. */
   async write(key: string): Promise<number> {
     const [port = 0] = this.#options.ports;
     return eventually(
@@ -79,7 +82,7 @@ export class WorkloadClient {
     );
   }
 
-  /** Sends a request to a replica, and records the response; undefined without a response. */
+  /** Sends a request to a replica, and records and returns the response; undefined without a response. */
   async ask(key: string, request: Request, port: number): Promise<Answer | undefined> {
     const { name, recorder, client } = this.#options;
     const call = recorder.moment();
@@ -110,11 +113,11 @@ export class WorkloadClient {
       case 'update':
         return { verb, value: this.#nextValue(), expect };
       case 'touch':
-        // The revision is a precondition: otherwise the touch could store this value again after another one, and each
-        // value must be written only once.
+        // The revision is a precondition. Without it, the touch could store this value again after another value, but
+        // each value must be written only once.
         return seen === undefined ? { verb: 'get' } : { verb, value: seen.value, expect: { revision: seen.revision } };
       case 'delete': {
-        // A deletion has no version as a precondition.
+        // A deletion cannot have the version as a precondition.
         const { version: _version, ...known } = expect;
         return { verb, expect: known };
       }

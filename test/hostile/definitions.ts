@@ -10,7 +10,7 @@ function describe(number: number, count: number): string {
   return Array.from({ length: count }, (_, index) => words[(number * 7 + index) % words.length]).join(' ');
 }
 
-/** A schema with this many leaves, three levels deep, like those of workflow engines. */
+/** Returns a schema with the given number of leaves, three levels deep, like the schemas of workflow engines. */
 function schemaOf(leaves: number): object {
   const leaf = (number: number): object => {
     const description = describe(number, 12);
@@ -43,7 +43,7 @@ function definitionOf(kind: string, leaves: number): object {
   };
 }
 
-/** Server-side apply of a definition; `leaves` of 8,800 make 1.2 MB. */
+/** Returns a server-side apply of a definition; 8,800 leaves make 1.2 MB. */
 export function applyDefinition(kind: string, leaves: number): HostileRequest {
   const headers = { 'content-type': 'application/apply-patch+yaml' };
   const query = '?fieldManager=campaign&force=true';
@@ -51,7 +51,7 @@ export function applyDefinition(kind: string, leaves: number): HostileRequest {
   return { method: 'PATCH', path: `${path}/${kind.toLowerCase()}s.${group}${query}`, headers, body };
 }
 
-/** A request that gets 200 when the kind is served. */
+/** Returns a request that gets 200 when the kind is served. */
 export function listOfKind(kind: string): HostileRequest {
   return { method: 'GET', path: `/apis/${group}/v1/${kind.toLowerCase()}s?limit=1` };
 }

@@ -4,8 +4,8 @@ import { openSync, readSync } from 'node:fs';
 const tickMs = 1;
 
 /**
- * Measures how long one turn blocked the event loop, in processor time of the main thread, so that other processes do
- * not count. Outside of Linux it is the processor time of the process, limited by the elapsed time.
+ * Measures the longest time for which one turn blocked the event loop. The time is CPU time of the main thread, so that
+ * other processes do not affect it. Outside of Linux, it is the CPU time of the process, limited by the elapsed time.
  */
 export class EventLoopProbe {
   readonly #cpuMs: () => number = mainThreadClock();
@@ -20,7 +20,7 @@ export class EventLoopProbe {
     this.#timer = setInterval(() => this.#look(), tickMs);
   }
 
-  /** The longest turn since the last call. */
+  /** Returns the duration of the longest turn since the last call. */
   takeLongestMs(): number {
     this.#look();
     const longestMs = this.#longestMs;

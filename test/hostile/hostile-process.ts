@@ -16,7 +16,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A server in a separate process, with Person, Letter, Machine and Thing, which receives hostile requests. */
+/** A server in a separate process for hostile requests. It serves the kinds Person, Letter, Machine and Thing. */
 export class HostileProcess {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
@@ -30,7 +30,7 @@ export class HostileProcess {
     this.#child.on('exit', (code, signal) => this.#rejectAll(`the server ended: ${String(code ?? signal)}`));
   }
 
-  /** `database`: the URL of a database that several of them may share. */
+  /** Starts the process. `database` is the URL of a database that several processes may share. */
   static async start(database: string = 'memory:'): Promise<HostileProcess> {
     const server = new HostileProcess(database);
     await new Promise<void>((resolve, reject) => server.#waiting.set(0, { resolve, reject }));
@@ -38,7 +38,7 @@ export class HostileProcess {
     return server;
   }
 
-  /** Undefined while the process is alive. */
+  /** The reason why the process has ended; undefined while it runs. */
   get ended(): string | undefined {
     const { exitCode, signalCode } = this.#child;
     return exitCode === null && signalCode === null ? undefined : String(exitCode ?? signalCode);
@@ -62,7 +62,7 @@ export class HostileProcess {
     });
   }
 
-  /** Suspends the process until it is resumed: to the others it is a server that has become very slow. */
+  /** Suspends the process until it is resumed. For other servers, it is a server that has become very slow. */
   suspend(): void {
     this.#child.kill('SIGSTOP');
   }

@@ -8,11 +8,11 @@ export type HostileRequest =
     }
   | {
       readonly raw: readonly string[];
-      /** True: the client resets the connection as soon as it has written. */
+      /** True when the client resets the connection as soon as it has written the bytes. */
       readonly cutOff: boolean;
     };
 
-/** The response; status 0 without a response, or for one that is not HTTP. */
+/** The response to a request. The status is 0 when there is no response, or it is not HTTP. */
 export interface HostileAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;

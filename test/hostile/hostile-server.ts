@@ -7,7 +7,10 @@ import { createNamespaces } from '../support/models/namespaces.ts';
 import { EventLoopProbe } from './event-loop-probe.ts';
 import { newThing, thingWith } from './models.ts';
 
-/** Functions that a parent process may call in this server, by name; the server sends what the function returns. */
+/**
+ * Functions that the parent process may call in this server, by name. The server sends the result of the function to
+ * the parent.
+ */
 export interface HostileServerCalls {
   url(): string;
   takeLongestMs(): number;
@@ -17,9 +20,9 @@ export interface HostileServerCalls {
   /** Changes each of the first objects of {@link fill}. */
   change(count: number): Promise<void>;
   reindex(): Promise<void>;
-  /** Runs an informer of the objects of {@link fill}, as a plugin; resolves when it has them all. */
+  /** Runs an informer of the objects of {@link fill} as a plugin. Resolves when the informer has all objects. */
   follow(): Promise<void>;
-  /** Adds another index to the informer of {@link follow}, and asks it once it is filled. */
+  /** Adds another index to the informer of {@link follow}, and queries the index once it is filled. */
   indexFollowed(): Promise<void>;
   /**
    * Grants or withdraws the plugin's permission to follow the objects. This takes effect at the next change of a role.
@@ -34,12 +37,12 @@ export interface HostileServerCalls {
 const thingIndexes = ['spec.weight', 'spec.name'];
 const thing = thingWith(thingIndexes);
 
-/** Creations at the same time. */
+/** The number of concurrent creations. */
 const width = 500;
 
 const database = process.argv[2] ?? 'memory:';
 
-/** Servers that share a database lose their place in its history soon. */
+/** The size of the history. It is smaller for servers that share a database, so that they soon miss changes. */
 const historyBytes = (database === 'memory:' ? 8 : 1) * 1024 * 1024;
 
 const problems: string[] = [];
@@ -49,7 +52,7 @@ const probe = new EventLoopProbe();
 const server = await startApiServer({
   database,
   port: 0,
-  // A short history, because history takes memory that the tests would count as growth.
+  // The history is short, because the tests would count its memory as growth.
   retention: { minAgeMs: 0, minChanges: 100, maxBytes: historyBytes },
 });
 const models: readonly ModelDescriptor[] = [letter, machine, thing];
@@ -89,7 +92,7 @@ function smallThing(number: number): never {
   return newThing(`filled-${number}`, spec, { namespace: 'default', labels }) as never;
 }
 
-/** Registers the kind again with more indexes, for which all of its objects are read. */
+/** Registers the kind again with more indexes. The server reads all objects of the kind to build them. */
 async function reindex(): Promise<void> {
   server.schemeManager.unregister(thing, serviceOwner);
   server.schemeManager.register(thingWith([...thingIndexes, 'spec.map.text', 'spec.tags']));
@@ -116,8 +119,8 @@ function follow(): Promise<void> {
 async function indexFollowed(): Promise<void> {
   indexes += 1;
   const name = `ending-${indexes}`;
-  // Of 100,000 objects, a hundred have each value: the caller reads all objects of a value in one turn, so there must
-  // be few.
+  // Each value belongs to a hundred of the 100,000 objects. The caller reads all objects of a value in one turn, so
+  // there must be few.
   followed.addIndex(name, ({ metadata }) => [metadata.name.slice(-3)]);
   await followed.whenIndexed();
   if (followed.byIndex(name, '-42').length + followed.byIndex(name, '042').length === 0)

@@ -29,8 +29,8 @@ import type { HostileRequest } from './hostile-request.ts';
 import type { LargeRequest } from './request-makers.ts';
 
 /**
- * Requests are made by the test that sends them. All of them together take 230 MB and two seconds, in every run, since files are
- * imported even if their tests are left out.
+ * Large requests to one object. Each is made only by the test that sends it: to make all of them takes 230 MB and two
+ * seconds, and this file is imported even if its tests are skipped.
  */
 const bodies: readonly LargeRequest[] = [
   { name: 'JSON: 1,400,000 numbers', request: (object) => create({ any: { a: repeat(1_400_000, () => 0) } })(object) },
@@ -40,10 +40,10 @@ const bodies: readonly LargeRequest[] = [
   },
   { name: 'JSON: 200,000 fields of one object', request: (object) => create({ any: fields(200_000, 0) })(object) },
   {
-    name: 'JSON: as many nodes as may be',
+    name: 'JSON: the maximum number of nodes',
     request: (object) => create({ any: { a: repeat(maxNodes / 2 - 50, () => []) } })(object),
   },
-  { name: 'JSON: objects as large as may be', request: (object) => create({ any: maps(9, 0) })(object) },
+  { name: 'JSON: objects of the maximum size', request: (object) => create({ any: maps(9, 0) })(object) },
   { name: 'JSON: a string of 2.9 MB', request: (object) => create({ name: 'x'.repeat(2_900_000) })(object) },
   { name: 'JSON: 1,400,000 backslashes', request: (object) => create({ name: '\\'.repeat(1_400_000) })(object) },
   {
@@ -60,11 +60,11 @@ const bodies: readonly LargeRequest[] = [
     request: () => post(`${JSON.stringify(newThing('x', { any: repeat(120_000, () => 0) }))}x`),
   },
   {
-    name: 'a pattern that meets a new set of states with each character',
+    name: 'a pattern whose matching reaches a new set of states with each character',
     request: (object) => create({ code: randomLetters(900, object) })(object),
   },
   {
-    name: 'a long text, and a pattern that meets many states',
+    name: 'a long text, and a pattern whose matching reaches many states',
     request: (object) => create({ code: randomLetters(60_000, object) })(object),
   },
   { name: 'items that get a default', request: (object) => create({ list: repeat(70_000, () => ({})) })(object) },
@@ -79,15 +79,15 @@ const bodies: readonly LargeRequest[] = [
   { name: 'items of another type', request: (object) => create({ list: repeat(140_000, () => 1) })(object) },
   { name: '100,000 labels', request: (object) => create({}, { labels: fields(100_000, 'v') })(object) },
   {
-    name: 'as many labels as may be',
+    name: 'the maximum number of labels',
     request: (object) => create({}, { labels: fields(maxFields - 10, 'v') })(object),
   },
   {
-    name: 'as many bad labels as may be',
+    name: 'the maximum number of invalid labels',
     request: (object) => create({}, { labels: fields(maxFields - 10, 'v v') })(object),
   },
   {
-    name: 'as many annotations as may be',
+    name: 'the maximum number of annotations',
     request: (object) => create({}, { annotations: fields(maxFields - 10, 'v') })(object),
   },
   {
@@ -95,11 +95,11 @@ const bodies: readonly LargeRequest[] = [
     request: (object) => create({}, { finalizers: repeat(100_000, (index) => `a.b/c${index}`) })(object),
   },
   {
-    name: 'as many finalizers as may be',
+    name: 'the maximum number of finalizers',
     request: (object) => create({}, { finalizers: repeat(maxFields, (index) => `a.b/c${index}`) })(object),
   },
   {
-    name: 'as many owners as may be',
+    name: 'the maximum number of owners',
     request: (object) =>
       create(
         {},
@@ -118,11 +118,11 @@ const bodies: readonly LargeRequest[] = [
     request: (object) => create({ keyed: repeat(60_000, (index) => ({ k: `k${index}` })) })(object),
   },
   {
-    name: 'a list of type map, as large as may be',
+    name: 'a list of type map of the maximum size',
     request: (object) => create({ keyed: repeat(maxFields, (index) => ({ k: `k${index}`, v: 'v' })) })(object),
   },
   {
-    name: 'a list of type map, all items the same',
+    name: 'a list of type map with equal items',
     request: (object) => create({ keyed: repeat(maxFields, () => ({ k: 'k' })) })(object),
   },
   {
@@ -130,12 +130,12 @@ const bodies: readonly LargeRequest[] = [
     request: (object) => create({ set: repeat(100_000, (index) => `k${index}`) })(object),
   },
   {
-    name: 'a list of type set, as large as may be',
+    name: 'a list of type set of the maximum size',
     request: (object) => create({ set: repeat(maxFields, (index) => `k${index}`) })(object),
   },
   { name: 'YAML: 1,000,000 empty lists', request: (object) => yaml(`    a: [${'[],'.repeat(900_000)}]\n`)(object) },
   {
-    name: 'YAML: as many items as may be',
+    name: 'YAML: the maximum number of items',
     request: (object) => yaml(`    a:\n${'    - a\n'.repeat(maxNodes - 50)}`)(object),
   },
   {
@@ -173,7 +173,7 @@ const patches: readonly LargeRequest[] = [
       )(object),
   },
   {
-    name: 'JSON patch: 1,000 moves to deeper places',
+    name: 'JSON patch: 1,000 moves to deeper levels',
     before: (object) => [large(object)],
     request: (object) =>
       patch(jsonPatch, [
@@ -210,7 +210,7 @@ const patches: readonly LargeRequest[] = [
       patch(jsonPatch, [{ op: 'test', path: '/spec/any/a', value: repeat(140_000, () => 0) }])(object),
   },
   {
-    name: 'JSON patch: 10,000 additions in front',
+    name: 'JSON patch: 10,000 additions at the start of a list',
     before: (object) => [large(object)],
     request: (object) =>
       patch(
@@ -219,7 +219,7 @@ const patches: readonly LargeRequest[] = [
       )(object),
   },
   {
-    name: 'JSON patch: removal of a large value, and back',
+    name: 'JSON patch: removal of a large value, and its addition',
     before: (object) => [large(object)],
     request: (object) =>
       patch(jsonPatch, [
@@ -242,7 +242,7 @@ const patches: readonly LargeRequest[] = [
       )(object),
   },
   {
-    name: 'merge patch: a small one of a large object',
+    name: 'merge patch: a small patch of a large object',
     before: (object) => [create({ any: maps(5, 'v') })(object)],
     request: (object) => patch(mergePatch, { spec: { name: 'n' } })(object),
   },
@@ -255,19 +255,19 @@ const patches: readonly LargeRequest[] = [
 
 const applies: readonly LargeRequest[] = [
   { name: 'apply: 100,000 fields', request: (object) => apply({ any: fields(100_000, 'v') }, 'a')(object) },
-  { name: 'apply: as many fields as may be', request: (object) => apply({ any: maps(4, 'v') }, 'a')(object) },
+  { name: 'apply: the maximum number of fields', request: (object) => apply({ any: maps(4, 'v') }, 'a')(object) },
   {
-    name: 'apply: as many conflicts as may be',
+    name: 'apply: the maximum number of conflicts',
     before: (object) => [apply({ any: maps(4, 'v') }, 'a')(object)],
     request: (object) => apply({ any: maps(4, 'w') }, 'b')(object),
   },
   {
-    name: 'apply: as many fields taken by force as may be',
+    name: 'apply: the maximum number of fields, with force',
     before: (object) => [apply({ any: maps(4, 'v') }, 'a')(object)],
     request: (object) => apply({ any: maps(4, 'w') }, 'b&force=true')(object),
   },
   {
-    name: 'apply: a small one to a large object',
+    name: 'apply: a small change of a large object',
     before: (object) => [apply({ any: maps(4, 'v') }, 'a')(object)],
     request: (object) => apply({ name: 'n' }, 'b')(object),
   },
@@ -277,7 +277,7 @@ const applies: readonly LargeRequest[] = [
     request: (object) => apply({ keyed: repeat(maxFields, (index) => ({ k: `k${index}`, v: 'b' })) }, 'b')(object),
   },
   {
-    name: 'apply: many lists of type map, as large as may be',
+    name: 'apply: many lists of type map of the maximum size',
     request: (object) => apply(keyedLists(mostItems, 'v'), 'a')(object),
   },
   {
@@ -286,7 +286,7 @@ const applies: readonly LargeRequest[] = [
     request: (object) => apply(keyedLists(storedItems, 'w'), 'b')(object),
   },
   {
-    name: 'apply: many lists of type map, by force',
+    name: 'apply: many lists of type map, with force',
     before: (object) => [apply(keyedLists(storedItems, 'v'), 'a')(object)],
     request: (object) => apply(keyedLists(mostItems, 'w'), 'b&force=true')(object),
   },
@@ -301,7 +301,7 @@ const applies: readonly LargeRequest[] = [
     request: (object) => apply({ name: 'm' }, 'z')(object),
   },
   {
-    name: 'apply: broken JSON, which is no YAML either',
+    name: 'apply: broken JSON, which is not valid YAML either',
     request: (object) =>
       patch(
         applyPatch,
@@ -359,7 +359,7 @@ function largeConfigMap(name: string): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: fields(maxFields - 10, 'x'.repeat(60)) };
 }
 
-/** Requests for all objects of a kind. */
+/** Requests that list all objects of a kind. */
 export const listRequests: readonly LargeRequest[] = [
   { name: 'list', request: (object) => get('')(object) },
   { name: 'list: indented', request: (object) => get('?pretty=true')(object) },
@@ -384,7 +384,7 @@ export const listRequests: readonly LargeRequest[] = [
   { name: 'export', request: () => ({ method: 'GET', path: '/export' }) },
 ];
 
-/** Requests that need an index that the kind does not have before the first of them. */
+/** Requests for which the server must first build an index of the kind. */
 export const firstRequests: readonly LargeRequest[] = [
   { name: 'list: the first label selector', request: (object) => get('?labelSelector=app%3Dapp-1&size=20')(object) },
   { name: 'list: the first sort by many values', request: (object) => get('?sort=spec.tags&size=20')(object) },

@@ -5,7 +5,10 @@ const usualMs = 4;
 
 const text = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ [`k${index % 100}`]: `${index}` })));
 
-/** How many times longer this machine takes for the same work; at least 1. The limits of stalls are scaled by it. */
+/**
+ * Returns the factor by which this machine is slower than the reference machine at the same work; at least 1. Tests
+ * multiply their limits of stalls by it.
+ */
 export function machineSlowness(): number {
   const times = Array.from({ length: rounds }, () => {
     const start = process.cpuUsage();

@@ -10,7 +10,7 @@ const keyed: JsonSchema = {
   items: { type: 'object', required: ['k'], properties: { k: { type: 'string' }, v: { type: 'string' } } },
 };
 
-/** A schema with everything that costs time: defaults in lists, lists of all types, maps, undescribed fields. */
+/** A schema with all constructs that cost time: defaults in lists, lists of all types, maps, and unknown fields. */
 const schema: JsonSchema = {
   type: 'object',
   properties: {
@@ -48,7 +48,7 @@ export function thingWith(indexes: readonly string[]): ModelDescriptor {
 
 export const things = `/apis/${apiVersion}/namespaces/default/things`;
 
-/** A Thing as a client sends it. */
+/** Returns a Thing as a client sends it. */
 export function newThing(name: string, spec: object = {}, metadata: object = {}): Record<string, unknown> {
   return { apiVersion, kind: 'Thing', metadata: { name, ...metadata }, spec };
 }

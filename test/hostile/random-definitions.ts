@@ -1,4 +1,4 @@
-// Definitions of kinds, with schemas of any shape.
+// Random requests about definitions of kinds, with schemas of any shape.
 import fc from 'fast-check';
 import type { HostileRequest } from './hostile-request.ts';
 import { definitions, json } from './random-values.ts';
@@ -57,7 +57,7 @@ export const defining = fc
       metadata: { name },
       spec: { group: 'defined.example.com', scope: 'Cluster', names, versions: [version] },
     });
-    // Dry runs only, since served kinds would pile up.
+    // All requests are dry runs, because otherwise the number of served kinds would grow.
     const path = `${definitions}${method === 'PUT' ? `/${name}` : ''}?dryRun=All`;
     return { method, path, headers: { 'content-type': 'application/json' }, body };
   });

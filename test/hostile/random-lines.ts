@@ -1,10 +1,13 @@
-// Requests whose parts fit together by chance only, and bytes that are no request.
+// Random requests with independent parts, which match only by chance, and bytes that are not a request.
 import fc from 'fast-check';
 import { letters, machines, person, persons } from '../support/models/models.ts';
 import type { HostileRequest } from './hostile-request.ts';
 import { visible } from './random-values.ts';
 
-/** The unit `binary` of fast-check takes a second of CPU time to make a table of these. */
+/**
+ * Any character of Unicode. The unit `binary` of fast-check is not used, because it takes a second of CPU time to make
+ * a table of all characters.
+ */
 const characters = fc.integer({ min: 0, max: 0x10_ff_ff }).map((codePoint) => String.fromCodePoint(codePoint));
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'LOCK'];
@@ -99,7 +102,7 @@ const value = fc.oneof(
 const anyQuery = fc
   .array(fc.tuple(fc.oneof(fc.constantFrom(...parameters), visible), value), { maxLength: 4 })
   .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
-  // A request for a future revision makes the server wait; another test has one such request.
+  // A request for a future revision makes the server wait, so these are replaced. Another test has such a request.
   .map((text) => text.replaceAll(/resourceVersion=\d{5,}/g, 'resourceVersion=1'));
 
 const almostPerson = fc

@@ -1,4 +1,4 @@
-// Lists, deletions of collections and watches, with strange selectors.
+// Random lists, deletions of collections and watches with unusual selectors.
 import fc from 'fast-check';
 import { letters, persons } from '../support/models/models.ts';
 import { things } from './models.ts';
@@ -31,7 +31,7 @@ export const selecting = fc
   )
   .map(([path, parameter, text, method]): HostileRequest => ({
     method,
-    // Dry-run deletions leave the objects for the next request.
+    // Deletions are dry runs, so that the objects exist for the next request.
     path: `${path}?${parameter}=${encodeURIComponent(text).slice(0, 8000)}${method === 'DELETE' ? '&dryRun=All' : ''}`,
   }));
 

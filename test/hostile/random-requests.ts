@@ -5,7 +5,7 @@ import { anything, raw } from './random-lines.ts';
 import { selecting, watching } from './random-reads.ts';
 import { patching, merging, applying, writing, reading, protobuf } from './random-writes.ts';
 
-/** A request of any kind; each kind occurs in proportion to its weight. */
+/** A random request of any type. The weights are the relative frequencies of the types. */
 const hostileRequest: fc.Arbitrary<HostileRequest> = fc.oneof(
   { weight: 8, arbitrary: anything },
   { weight: 4, arbitrary: writing },
@@ -20,7 +20,7 @@ const hostileRequest: fc.Arbitrary<HostileRequest> = fc.oneof(
   { weight: 3, arbitrary: raw },
 );
 
-/** This many requests, the same for the same seed. */
+/** Returns `count` random requests. They are the same for the same seed. */
 export function randomRequests(count: number, seed: number): readonly HostileRequest[] {
   return fc.sample(hostileRequest, { seed, numRuns: count });
 }

@@ -1,4 +1,4 @@
-// Values of which the requests are made.
+// Random values for requests.
 import fc from 'fast-check';
 import { newThing } from './models.ts';
 
@@ -10,7 +10,7 @@ export const visible = fc.string({
 
 export const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** Texts that become large or deep. */
+/** Texts that repeat a part, so that they are long or deeply nested. */
 export const repeated = fc
   .tuple(
     fc.constantFrom('a', '[', '{"a":', '"a",', '[],', '{},', '- ', '&a ', '\\', '\u0000', '😀', 'a.', '(', '~1', '%'),
@@ -18,7 +18,7 @@ export const repeated = fc
   )
   .map(([text, times]) => text.repeat(times));
 
-/** Items of long lists: drawn once, because most of the time would go into new ones. */
+/** The items of long lists. They are generated once, because new items would take most of the time. */
 const items = fc.sample(fc.jsonValue({ maxDepth: 1 }), { seed: 20_300_101, numRuns: 500 });
 
 export const json: fc.Arbitrary<unknown> = fc.oneof(

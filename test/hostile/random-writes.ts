@@ -1,4 +1,4 @@
-// Writes of every kind, with bodies that are almost right.
+// Random writes of every type, with bodies that are almost valid.
 import fc from 'fast-check';
 import { persons } from '../support/models/models.ts';
 import { things } from './models.ts';

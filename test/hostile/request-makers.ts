@@ -1,8 +1,9 @@
-// The parts of requests that are as much work as possible for their kind.
+// Functions that make parts of requests. These requests cause as much work for the server as requests of their type
+// can.
 import type { HostileRequest } from './hostile-request.ts';
 import { newThing, things } from './models.ts';
 
-/** A request that is as much work as possible for its kind. */
+/** A request that causes as much work for the server as a request of its type can. */
 export interface LargeRequest {
   readonly name: string;
   /** Returns the requests that are sent before this one, to the same object. */
@@ -16,7 +17,7 @@ export const jsonPatch = 'application/json-patch+json';
 export const mergePatch = 'application/merge-patch+json';
 export const applyPatch = 'application/apply-patch+yaml';
 
-/** The maximum number of fields of one object, and of nodes of a body. */
+/** The maximum number of fields of an object, and of nodes of a body. */
 export const [maxFields, maxNodes] = [10_000, 250_000];
 
 export function repeat<T>(count: number, make: (index: number) => T): T[] {
@@ -24,7 +25,8 @@ export function repeat<T>(count: number, make: (index: number) => T): T[] {
 }
 
 /**
- * Letters a and b in an order that does not repeat: the same for the same name. RE2 caches the states that it has met.
+ * Returns letters a and b in an order that does not repeat, and is the same for the same name. So a cache of RE2's
+ * states does not help.
  */
 export function randomLetters(count: number, name: string): string {
   let state = Number.parseInt(Buffer.from(name).toString('hex').slice(-7), 16);
@@ -38,7 +40,7 @@ export function fields(count: number, value: unknown): Spec {
   return Object.fromEntries(repeat(count, (index) => [`k${index}`, value]));
 }
 
-/** Several objects with the maximum number of fields. */
+/** Returns several maps, each with the maximum number of fields. */
 export function maps(count: number, value: unknown): Spec {
   return Object.fromEntries(repeat(count, (index) => [`m${index}`, fields(maxFields - 10, value)]));
 }
@@ -67,16 +69,19 @@ export function put(spec: Spec, metadata: Spec = {}): (object: string) => Hostil
   return (object) => ({ ...create(spec, metadata)(object), method: 'PUT', path: `${things}/${object}` });
 }
 
-/** Several lists of type map, each with this number of items. */
+/** Returns several lists of type map, each with the given number of items. */
 export function keyedLists(items: number, v: string): Spec {
   const list = repeat(items, (index) => ({ k: `${index}`, v }));
   return { manyKeyed: Object.fromEntries(repeat(8, (index) => [`l${index}`, list])) };
 }
 
-/** The maximum number of items within the limits of an object, and the maximum that can be stored with their owners. */
+/**
+ * The maximum number of items within the limits of an object, and the maximum number that can be stored together with
+ * the owners of their fields.
+ */
 export const [mostItems, storedItems] = [9_990, 2_300];
 
-/** Makes entries of this number of managers, each of which owns a field. */
+/** Returns metadata with 8,000 managers, each of which owns a field. */
 export function managers(operation: 'Apply' | 'Update'): Spec {
   const managedFields = repeat(8_000, (index) => ({
     manager: `m${index}`,
@@ -87,7 +92,7 @@ export function managers(operation: 'Apply' | 'Update'): Spec {
   return { managedFields };
 }
 
-/** A manager that owns items of several lists of type map. */
+/** Returns metadata with a manager that owns items of several lists of type map. */
 export function itemsOwner(): Spec {
   const list = Object.fromEntries(repeat(mostItems, (index) => [`k:{"k":"${index}"}`, {}]));
   const fieldsV1 = { 'f:spec': Object.fromEntries(repeat(6, (index) => [`f:l${index}`, list])) };
@@ -107,7 +112,7 @@ export function get(query: string, accept = 'application/json'): (object: string
 export const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
 export const metadataAlone = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
-/** A Namespace with this number of labels, as clients in Go write it. */
+/** Returns a Namespace with the given number of labels, in the Protobuf encoding of clients in Go. */
 export function namespaceMessage(labels: number): Buffer {
   const text = (number: number, value: string): Buffer => bytes(number, Buffer.from(value));
   const metadata = [

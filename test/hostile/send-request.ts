@@ -3,10 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { HostileAnswer, HostileRequest } from './hostile-request.ts';
 
-/** Bytes of a response that are kept; the rest is read and dropped. */
+/** The maximum number of bytes of a response that are kept. The rest is read and dropped. */
 export const shownBytes: number = 64 * 1024;
 
-/** Sends a request, and resolves when its response has ended, or the connection has. A watch ends with its headers. */
+/**
+ * Sends a request, and resolves when its response or the connection has ended. A watch counts as ended after its
+ * headers.
+ */
 export function sendRequest(port: number, request: HostileRequest): Promise<HostileAnswer> {
   return 'raw' in request ? sendRaw(port, request.raw, request.cutOff) : sendHttp(port, request);
 }
@@ -39,7 +42,7 @@ async function sendHttp(
   }
 }
 
-/** A watch counts as complete with its headers, since nothing else would end it. */
+/** Returns true for the response of a watch, which counts as ended after its headers because it may never end. */
 function isWatch(path: string, headers: IncomingMessage['headers']): boolean {
   return path.includes('watch') && headers['content-length'] === undefined;
 }
@@ -61,7 +64,7 @@ function sendRaw(port: number, pieces: readonly string[], cutOff: boolean): Prom
     socket.on('data', (chunk: Buffer) => {
       if (text.length < shownBytes) text += chunk.toString('latin1');
     });
-    // For an invalid request, a reset is a valid reaction.
+    // The server may reset the connection after an invalid request.
     socket.on('error', () => undefined);
     socket.on('close', () =>
       resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), headers: {}, text }),

@@ -28,7 +28,7 @@ describe('kubectl and admission policies [slow] [compat policies]', () => {
 
   after(() => kubectl?.stop());
 
-  it('applies a policy with its binding, and shows why an object is refused', async () => {
+  it('applies a policy with its binding, and shows the reason when an object is refused', async () => {
     await kubectl.succeeds('apply', '-f', await kubectl.file('policy.json', policy));
     await kubectl.succeeds('apply', '-f', await kubectl.file('binding.json', binding));
     expect(await kubectl.succeeds('get', 'validatingadmissionpolicies')).to.match(

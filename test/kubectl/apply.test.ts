@@ -19,7 +19,7 @@ describe('kubectl apply by the server, and prune [slow]', () => {
     return kubectl.file(`${name}.json`, newDemoPerson(name, spec, metadata));
   }
 
-  /** Managers and what they do, as managedFields has them. */
+  /** Returns the managers and their operations in managedFields. */
   async function managers(name: string): Promise<readonly string[]> {
     const { managedFields } = (await kubectl.stored(name)).metadata as {
       managedFields: { manager: string; operation: string }[];
@@ -27,7 +27,7 @@ describe('kubectl apply by the server, and prune [slow]', () => {
     return managedFields.map(({ manager, operation }) => `${manager} ${operation}`).toSorted();
   }
 
-  it('--server-side creates, changes, and takes away what is no longer in the file [compat server-side-apply]', async () => {
+  it('--server-side creates and changes an object, and removes fields that are no longer in the file [compat server-side-apply]', async () => {
     const applied = `${ref}/una serverside-applied\n`;
     expect(
       await kubectl.succeeds('apply', '--server-side', '-f', await personFile('una', { age: 1, gender: 'MALE' })),
@@ -44,7 +44,7 @@ describe('kubectl apply by the server, and prune [slow]', () => {
     expect((await kubectl.stored('una')).metadata.resourceVersion).to.equal(resourceVersion);
   });
 
-  it('--server-side tells each field of another manager, and --force-conflicts takes it [compat server-side-apply]', async () => {
+  it('--server-side names each field of another manager, and --force-conflicts takes over these fields [compat server-side-apply]', async () => {
     await kubectl.succeeds('apply', '--server-side', '-f', await personFile('vic', { age: 1, gender: 'MALE' }));
     const file = await personFile('vic', { age: 2, gender: 'FEMALE' });
     const args = ['apply', '--server-side', '--field-manager=robot', '-f', file];
@@ -65,7 +65,7 @@ describe('kubectl apply by the server, and prune [slow]', () => {
     expect((await kubectl.stored('wes')).reason).to.equal('NotFound');
   });
 
-  it('--server-side refuses what breaks the schema, and unknown fields [compat server-side-apply, validation]', async () => {
+  it('--server-side refuses objects that break the schema or have unknown fields [compat server-side-apply, validation]', async () => {
     const old = await kubectl.fails('apply', '--server-side', '-f', await personFile('old', { age: 151 }));
     expect(old).to.contain('Person "old" is invalid').and.contain('spec.age');
     const odd = await kubectl.fails('apply', '--server-side', '-f', await personFile('odd', { bogus: 1 }));
@@ -81,14 +81,15 @@ describe('kubectl apply by the server, and prune [slow]', () => {
     expect((await kubectl.stored('xia')).spec).to.deep.equal({ name: 'XIA', age: 3 });
   });
 
-  it('--prune deletes the applied objects that are selected and not in the files, and no others [compat prune]', async () => {
+  it('--prune deletes only applied objects that match the selector and are not in the files [compat prune]', async () => {
     const folder = join(dirname(await personFile('any', {})), 'pruned');
     await mkdir(folder);
     const add = (name: string): Promise<void> =>
       writeFile(join(folder, `${name}.json`), JSON.stringify(newDemoPerson(name, {}, { labels: { app: 'shop' } })));
     await add('kept');
     await add('gone');
-    // The first object is selected but was never applied; the second was applied but is not selected.
+    // The first object matches the selector but was never applied. The second was applied but does not match the
+    // selector.
     await kubectl.server.create(demoPersons, newDemoPerson('made', {}, { labels: { app: 'shop' } }));
     await kubectl.succeeds('apply', '-f', await personFile('other', {}, { labels: { app: 'bank' } }));
     const args = [
@@ -108,7 +109,7 @@ describe('kubectl apply by the server, and prune [slow]', () => {
     for (const name of ['kept', 'made', 'other']) expect((await kubectl.stored(name)).kind, name).to.equal('Person');
   });
 
-  it('diff --server-side shows what an apply by the server would change, and stores nothing [compat diff]', async () => {
+  it('diff --server-side shows the changes of a server-side apply, and stores nothing [compat diff]', async () => {
     await kubectl.succeeds('apply', '--server-side', '-f', await personFile('yan', { age: 1 }));
     const before = await kubectl.stored('yan');
     expect(await kubectl.succeeds('diff', '--server-side', '-f', await personFile('yan', { age: 1 }))).to.equal('');

@@ -15,7 +15,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  /** Runs a command that waits until a namespace is deleted, while the clock passes its grace period. */
+  /** Runs a command that waits until a namespace is deleted, and advances the clock past the grace period. */
   async function deleting(namespace: string, ...args: readonly string[]): Promise<string> {
     const printed = kubectl.succeeds(...args);
     const { server, clock } = kubectl;
@@ -55,7 +55,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(await kubectl.succeeds('get', 'ns', '-o', 'name')).to.equal('namespace/default\n');
   });
 
-  it('delete -f of a file that begins with the namespace of its objects [compat namespaces, delete]', async () => {
+  it('delete -f deletes the objects in a file that begins with their namespace [compat namespaces, delete]', async () => {
     const inShop = (name: string): object => {
       const letter = newLetter(name) as { readonly metadata: object };
       return { ...letter, metadata: { ...letter.metadata, namespace: 'shop' } };
@@ -71,7 +71,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(await printed).to.equal(`namespace "shop" deleted\n${deleted.join('')}`);
   });
 
-  it('-n and -A: objects by their namespace, which has to be there [compat namespaces]', async () => {
+  it('-n and -A select objects by namespace, and create fails when the namespace does not exist [compat namespaces]', async () => {
     await kubectl.succeeds('create', 'ns', 'post');
     const letter = await kubectl.file('letter.json', newLetter('hello'));
     expect(await kubectl.succeeds('create', '-n', 'post', '-f', letter)).to.equal(
@@ -86,7 +86,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(stderr).to.contain('namespaces "nowhere" not found');
   });
 
-  it('delete a namespace with what is in it, and wait --for=delete [compat namespaces, wait]', async () => {
+  it('delete a namespace with its objects, and wait --for=delete [compat namespaces, wait]', async () => {
     const path = `${letters.replace('letters', 'namespaces/post/letters')}/hello`;
     await kubectl.server.patch(path, { metadata: { finalizers: ['example.com/wait'] } });
     expect(await kubectl.succeeds('delete', 'ns', 'post', '--wait=false')).to.equal('namespace "post" deleted\n');
@@ -95,7 +95,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     await eventually(async () => (await kubectl.server.get(path)).body.metadata.deletionTimestamp !== undefined);
     const waiting = kubectl.succeeds('wait', '--for=delete', 'ns/post', `--timeout=${testPatienceMs(10)}s`);
     await kubectl.server.patch(path, { metadata: { finalizers: null } });
-    // The command prints nothing if the namespace is gone before its request.
+    // The command prints nothing if the namespace is deleted before its request.
     expect(await waiting).to.be.oneOf(['namespace/post condition met\n', '']);
     expect((await kubectl.run('get', 'ns', 'post')).stderr).to.contain('not found');
     expect(await kubectl.succeeds('get', 'letters', '-A', '--ignore-not-found')).to.equal('');
@@ -128,7 +128,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(await kubectl.succeeds('describe', 'person', 'bob')).to.match(/Events: +<none>/);
   });
 
-  it('auth can-i, can-i --list and whoami [compat reviews]', async () => {
+  it('auth can-i, can-i --list and whoami show permissions and the user [compat reviews]', async () => {
     const { exit, stdout } = await kubectl.run('auth', 'can-i', 'get', 'persons');
     expect([exit, stdout]).to.deep.equal([0, 'yes\n']);
     expect((await kubectl.run('auth', 'can-i', 'get', '/metrics')).stdout).to.equal('yes\n');
@@ -136,7 +136,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(await kubectl.succeeds('auth', 'whoami')).to.match(/^Username +developer$/m);
   });
 
-  it('get leases, and explain what they are [compat leases]', async () => {
+  it('get leases, and explain their fields [compat leases]', async () => {
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'op.example.com' } };
     const path = await kubectl.file('lease.json', {
       ...lease,

@@ -67,7 +67,7 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     }
   });
 
-  it('finds the account "default" in a new namespace, and again after it is deleted', async () => {
+  it('finds the service account "default" in a new namespace, and again after its deletion', async () => {
     await run('create', 'namespace', 'team');
     await run('wait', '--for=create', 'serviceaccount/default', '-n', 'team', `--timeout=${testPatienceMs(15)}s`);
     expect(await run('get', 'serviceaccounts', '-n', 'team')).to.match(/^NAME .*\ndefault .*\n$/);
@@ -77,7 +77,7 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     await run('delete', 'namespace', 'team', '--wait=false');
   });
 
-  it('creates service accounts and tokens for them, which the server accepts until the accounts are deleted', async () => {
+  it('creates service accounts and their tokens, which the server accepts until the accounts are deleted', async () => {
     expect(await run('create', 'serviceaccount', 'robot')).to.equal('serviceaccount/robot created\n');
     expect(await run('create', 'secret', 'generic', 'pass', '--from-literal=a=b')).to.include('created');
     const bound = ['--bound-object-kind', 'Secret', '--bound-object-name', 'pass', '--duration', '48h'];

@@ -26,7 +26,7 @@ describe('kubectl and rules in CEL [slow] [compat validations]', () => {
 
   after(() => kubectl?.stop());
 
-  it('shows a rule that cannot be read, and where', async () => {
+  it('shows the position of a mistake in a rule', async () => {
     const file = await kubectl.file('broken.json', definition('self.sise >= self.least'));
     const shown = await kubectl.fails('apply', '-f', file);
     expect(shown).to.contain('spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule');

@@ -19,7 +19,7 @@ describe('kubectl and CustomResourceDefinitions [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  it('applies a definition, waits for it, and has its objects from then on [compat definitions]', async () => {
+  it('applies a definition, waits until it is Established, and creates objects of it [compat definitions]', async () => {
     const file = await kubectl.file('crd.json', widgetDefinition({ versions: [widgetVersion({ subresources })] }));
     const crd = `customresourcedefinition.apiextensions.k8s.io/${widgetDefinitionName}`;
     expect(await kubectl.succeeds('apply', '-f', file)).to.equal(`${crd} created\n`);
@@ -37,7 +37,7 @@ describe('kubectl and CustomResourceDefinitions [slow]', () => {
     );
   });
 
-  it('explains its objects, and refuses what its schema does not know [compat definitions, explain]', async () => {
+  it('explains the fields of its objects, and refuses unknown fields [compat definitions, explain]', async () => {
     expect(await kubectl.succeeds('explain', 'widget.spec.size')).to.contain('FIELD: size <integer>');
     const unknown = await kubectl.file('unknown.json', newWidget('b', { sise: 3 }));
     expect(await kubectl.fails('apply', '-f', unknown)).to.contain('unknown field "spec.sise"');
@@ -62,7 +62,7 @@ describe('kubectl and CustomResourceDefinitions [slow]', () => {
     ).to.equal('4');
   });
 
-  it('deletes a definition, and its objects with it [compat definitions]', async () => {
+  it('deletes a definition with its objects [compat definitions]', async () => {
     expect(await kubectl.succeeds('delete', 'crd', widgetDefinitionName)).to.contain('deleted');
     // kubectl caches discovery for some minutes.
     expect(await kubectl.fails('get', 'widgets')).to.contain('the server could not find the requested resource');

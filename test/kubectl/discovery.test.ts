@@ -10,7 +10,7 @@ describe('kubectl about the server [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  it('cluster-info [compat version]', async () => {
+  it('cluster-info shows the address of the server [compat version]', async () => {
     const { exit, stdout, stderr } = await kubectl.run('cluster-info');
     expect([exit, stderr]).to.deep.equal([0, '']);
     // eslint-disable-next-line no-control-regex -- kubectl colours the line
@@ -19,7 +19,7 @@ describe('kubectl about the server [slow]', () => {
     );
   });
 
-  it('api-resources [compat discovery]', async () => {
+  it('api-resources lists all kinds [compat discovery]', async () => {
     const { exit, stdout } = await kubectl.run('api-resources', '--sort-by=name');
     expect(exit).to.equal(0);
     expect(stdout.split('\n')).to.deep.equal([
@@ -65,7 +65,7 @@ describe('kubectl about the server [slow]', () => {
     expect(named.stdout).to.equal('persons.demo.example.com\n');
   });
 
-  it('api-versions [compat discovery]', async () => {
+  it('api-versions lists all group versions [compat discovery]', async () => {
     const printed = await kubectl.run('api-versions');
     expect(printed).to.deep.equal({
       exit: 0,
@@ -88,7 +88,7 @@ describe('kubectl about the server [slow]', () => {
     });
   });
 
-  it('version [compat version]', async () => {
+  it('version shows the version of the server [compat version]', async () => {
     const { exit, stdout } = await kubectl.run('version', '-o', 'json');
     expect(exit).to.equal(0);
     const { serverVersion } = JSON.parse(stdout) as { serverVersion: object };
@@ -97,14 +97,14 @@ describe('kubectl about the server [slow]', () => {
     expect((await kubectl.succeeds('version')).split('\n')).to.include(`Server Version: ${gitVersion}`);
   });
 
-  it('explain of a kind [compat explain]', async () => {
+  it('explain shows the description of a kind [compat explain]', async () => {
     const { exit, stdout } = await kubectl.run('explain', 'persons', '--api-version=demo.example.com/v1alpha1');
     expect(exit).to.equal(0);
     expect(stdout).to.match(/^GROUP: +demo.example.com\nKIND: +Person\nVERSION: +v1alpha1\n/);
     expect(stdout).to.contain('Person is a demo kind.').and.contain('spec\t<PersonSpec> -required-');
   });
 
-  it('explain of a field, through a kind that refers to itself [compat explain]', async () => {
+  it('explain shows a nested field of a kind that refers to itself [compat explain]', async () => {
     const args = ['explain', '--api-version=demo.example.com/v1alpha1'];
     const { exit, stdout } = await kubectl.run(...args, 'persons.spec.otherPerson.spec.name');
     expect(exit).to.equal(0);
@@ -115,13 +115,13 @@ describe('kubectl about the server [slow]', () => {
     expect([missing.exit, missing.stderr]).to.deep.equal([1, 'error: field "nothing" does not exist\n']);
   });
 
-  it('explain --recursive ends, though the kind refers to itself [compat explain]', async () => {
+  it('explain --recursive ends for a kind that refers to itself [compat explain]', async () => {
     const { exit, stdout } = await kubectl.run('explain', 'ps', '--recursive');
     expect(exit).to.equal(0);
     expect(stdout).to.contain('  metadata\t<ObjectMeta>').and.contain('    otherPerson\t<Person>');
   });
 
-  it('describe [compat describe]', async () => {
+  it('describe shows the fields of an object [compat describe]', async () => {
     const { exit, stdout } = await kubectl.run('describe', 'ps', 'ann');
     expect(exit).to.equal(0);
     expect(stdout).to.match(/^Name: +ann\nNamespace:\nLabels: +team=red\nAnnotations: +<none>\nAPI Version: +demo/);

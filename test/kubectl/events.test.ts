@@ -15,7 +15,7 @@ describe('events of controllers in kubectl [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  /** Runs controllers until they have nothing to do, with what they write. */
+  /** Runs controllers that emit events until they have no work. */
   async function work(client: Client, name: string): Promise<void> {
     const persons = controller(demoPerson, {
       name,
@@ -39,7 +39,7 @@ describe('events of controllers in kubectl [slow]', () => {
     await stopped;
   }
 
-  it('describe shows the events of an object, cluster-scoped or namespaced, from a controller in process or over HTTP [compat events]', async () => {
+  it('describe shows events of cluster-scoped and namespaced objects, from controllers in process and over HTTP [compat events]', async () => {
     const { server } = kubectl;
     await server.api.client.create(letter, {
       metadata: { name: 'x', namespace: 'default' },

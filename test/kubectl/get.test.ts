@@ -46,7 +46,7 @@ describe('kubectl get [slow]', () => {
       ['persons --server-print=false', /^NAME +AGE\nbob +\w+\nann +\w+\n$/],
       ['person nobody --ignore-not-found', ''],
     ],
-    'chunks of a list [compat chunks]': [
+    'a list in chunks [compat chunks]': [
       ['persons --chunk-size=1', table],
       ['persons --chunk-size=0', table],
       ['persons --chunk-size=1 -o name', 'person.demo.example.com/bob\nperson.demo.example.com/ann\n'],
@@ -63,7 +63,7 @@ describe('kubectl get [slow]', () => {
       ['persons -o yaml', /^apiVersion: v1\nitems:\n- apiVersion: demo[^]*kind: List\n/],
       ['person ann --show-managed-fields -o jsonpath={.metadata.managedFields[*].operation}', 'Update'],
     ],
-    'what is selected [compat selectors]': [
+    'selected objects [compat selectors]': [
       ['persons --field-selector metadata.name=ann -o name', 'person.demo.example.com/ann\n'],
       ['persons --field-selector spec.gender=MALE -o name', 'person.demo.example.com/bob\n'],
       ['persons --field-selector spec.gender!=MALE -o name', 'person.demo.example.com/ann\n'],
@@ -72,7 +72,7 @@ describe('kubectl get [slow]', () => {
     'a subresource [compat status]': [
       ['person ann --subresource=status', 'NAME   AGE   READY   CREATED\nann    30            3m20s\n'],
     ],
-    'an address as it is [compat raw]': [['--raw /healthz', 'ok']],
+    'a raw path [compat raw]': [['--raw /healthz', 'ok']],
   };
   for (const [what, commands] of Object.entries(prints)) {
     describe(what, () => {
@@ -89,12 +89,12 @@ describe('kubectl get [slow]', () => {
     expect(printed.stderr).to.equal(isEmpty ? 'No resources found\n' : '');
   }
 
-  it('-l with a set and an absent key [compat selectors]', async () => {
+  it('-l selects by a set and an absent key [compat selectors]', async () => {
     const printed = await kubectl.run('get', 'persons', '-l', 'team in (red,green),!x', '-o', 'name');
     expect(printed).to.deep.equal({ exit: 0, stdout: 'person.demo.example.com/ann\n', stderr: '' });
   });
 
-  it('-o json [compat output]', async () => {
+  it('-o json prints an object and a list [compat output]', async () => {
     const one = await kubectl.run('get', 'person', 'ann', '-o', 'json');
     expect(JSON.parse(one.stdout)).to.deep.include({
       kind: 'Person',
@@ -107,7 +107,7 @@ describe('kubectl get [slow]', () => {
     expect([list.kind, list.items.length]).to.deep.equal(['List', 2]);
   });
 
-  it('--raw of an object is the response as it is [compat raw]', async () => {
+  it('--raw prints the unchanged response [compat raw]', async () => {
     const { exit, stdout } = await kubectl.run('get', '--raw', `${demoPersons}/ann`);
     expect([exit, stdout]).to.deep.equal([0, (await kubectl.server.get(`${demoPersons}/ann`)).text]);
   });
@@ -125,7 +125,7 @@ describe('kubectl get [slow]', () => {
     ['--raw /nowhere', 'Error from server (NotFound): the server could not find the requested resource\n', 'raw'],
   ];
   for (const [args, stderr, feature] of refused) {
-    it(`${args} fails, and says why [compat ${feature}]`, async () => {
+    it(`${args} fails with the reason [compat ${feature}]`, async () => {
       const printed = await kubectl.run('get', ...args.split(' '));
       expect([printed.exit, printed.stdout]).to.deep.equal([1, '']);
       expect(printed.stderr).to.contain(stderr);

@@ -2,13 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { KubectlSetup } from './kubectl-setup.ts';
 
-/** A definition of test/crds, and the results for its objects. */
+/** A definition in test/crds, and the expected results for its objects. */
 interface Definition {
   readonly file: string;
   readonly name: string;
   readonly type: string;
   readonly valid: { readonly apiVersion: string; readonly kind: string; readonly spec: object };
-  /** The stored form of the valid object. */
+  /** The spec of the valid object as it is stored, with defaults. */
   readonly defaulted: Readonly<Record<string, unknown>>;
   readonly table: RegExp;
   readonly invalid: readonly (readonly [spec: object, causes: readonly string[]])[];
@@ -100,7 +100,7 @@ const definitions: readonly Definition[] = [
   },
 ];
 
-describe('kubectl and definitions as operators bring them [compat definitions] [slow]', () => {
+describe('kubectl and definitions like those of operators [compat definitions] [slow]', () => {
   let kubectl: KubectlSetup;
 
   before(async function () {
@@ -126,7 +126,7 @@ describe('kubectl and definitions as operators bring them [compat definitions] [
         expect(await kubectl.succeeds('apply', '-f', path)).to.equal(`${crd} unchanged\n`);
       });
 
-      it('has objects, with defaults and columns', async () => {
+      it('has objects with defaults and columns', async () => {
         const good = await objectFile('good', valid.spec);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good created\n`);
         expect(await kubectl.succeeds('apply', '-f', good)).to.equal(`${type}.${group}/good unchanged\n`);
@@ -135,7 +135,7 @@ describe('kubectl and definitions as operators bring them [compat definitions] [
         expect(await kubectl.succeeds('get', type)).to.match(table);
       });
 
-      it('refuses what breaks its schema, by field, and unknown fields', async () => {
+      it('refuses objects that break its schema, with each field, and unknown fields', async () => {
         for (const [spec, causes] of invalid) {
           const refusal = await kubectl.fails('create', '-f', await objectFile('bad', spec));
           expect(refusal).to.match(new RegExp(`^The ${valid.kind} "bad" is invalid:`));

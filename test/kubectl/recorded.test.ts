@@ -18,7 +18,8 @@ interface RecordedCommand {
 const { cases } = JSON.parse(readVector('kubectl-wire.json')) as { readonly cases: readonly RecordedCommand[] };
 
 /**
- * Commands whose responses differ from Kubernetes', with the reason. A command listed here that does not differ fails.
+ * Commands whose responses differ from those of Kubernetes, with the reason. The test also fails when a command in this
+ * list does not differ.
  */
 const deviations: Readonly<Record<string, string>> = {
   'kubectl apply -f alice-bogus.yaml': 'an unknown field in a strict patch is 400, as in every other write, not 422',
@@ -28,7 +29,10 @@ const deviations: Readonly<Record<string, string>> = {
     'an update without a precondition is unconditional',
 };
 
-/** The range of commands during which the recorded server, which had no garbage collector, kept dependents. */
+/**
+ * The first and the last command of a range that is not compared: the recorded server had no garbage collector, so it
+ * kept dependents.
+ */
 const notCompared = ['kubectl delete person bob --cascade=orphan', 'kubectl delete person bob --cascade=foreground'];
 
 describe('the recorded requests of kubectl 1.32.5, one command after the other [spec operators-recorded] [compat recorded]', () => {
@@ -40,7 +44,7 @@ describe('the recorded requests of kubectl 1.32.5, one command after the other [
 
   after(() => replay.server.stop());
 
-  /** Maps the names of the recording to the names here. */
+  /** Remembers the names and tokens of this server for those of the recording. */
   function learn({ body }: WireAnswer, next: string | undefined): void {
     const { generateName, name, continue: token } = body?.metadata ?? {};
     if (generateName !== undefined) replay.learn('gen-w29kx', name as string);

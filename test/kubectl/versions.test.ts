@@ -23,12 +23,12 @@ describe('kubectl and kinds in several versions [slow]', () => {
     return [stdout, stderr];
   };
 
-  it('api-versions lists each [compat versions]', async () => {
+  it('api-versions lists each version [compat versions]', async () => {
     const [stdout] = await prints('api-versions');
     expect(stdout.split('\n')).to.include.members(['shop.example.com/v1', 'shop.example.com/v2']);
   });
 
-  it('get shows the preferred version, or the version that is named, with its columns and its warning [compat versions]', async () => {
+  it('get shows the preferred or the named version, with its columns and its warning [compat versions]', async () => {
     expect(await prints('get', 'gadgets')).to.deep.equal(['NAME   SIZE\na      3\n', '']);
     expect(await prints('get', 'gadgets.v1.shop.example.com')).to.deep.equal(['NAME   EXTENT\na      3 mm\n', warning]);
     expect(
@@ -36,7 +36,7 @@ describe('kubectl and kinds in several versions [slow]', () => {
     ).to.deep.equal(['shop.example.com/v1 3 mm', warning]);
   });
 
-  it('explain has the fields of the version [compat versions]', async () => {
+  it('explain shows the fields of the named version [compat versions]', async () => {
     expect((await prints('explain', 'gadgets.spec'))[0]).to.match(/size\t<integer>/);
     const [stdout] = await prints('explain', 'gadgets.spec', '--api-version=shop.example.com/v1');
     expect(stdout)
@@ -44,7 +44,7 @@ describe('kubectl and kinds in several versions [slow]', () => {
       .and.to.match(/extent\t<string>/);
   });
 
-  it('apply, patch, scale and delete work in each [compat versions]', async () => {
+  it('apply, patch, scale and delete work in each version [compat versions]', async () => {
     const v1 = await kubectl.file('v1.json', newGadgetV1('b', { extent: '9 cm' }));
     expect((await prints('apply', '-f', v1))[0]).to.equal('gadget.shop.example.com/b created\n');
     expect((await prints('apply', '-f', v1))[0]).to.equal('gadget.shop.example.com/b unchanged\n');

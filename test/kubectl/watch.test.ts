@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { demoPersons, newDemoPerson } from '../support/models/demo-person.ts';
 import { KubectlSetup } from './kubectl-setup.ts';
 
-/** Matches an output with this number of lines. */
+/** Returns a pattern for an output with the given number of lines. */
 function lines(count: number): RegExp {
   return new RegExp(`^(.*\\n){${count}}`);
 }
@@ -47,7 +47,7 @@ describe('kubectl watches [slow]', () => {
 
   it('get --watch-only prints only the changes [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', '--watch-only', '-o', 'name');
-    // Only a printed change shows that kubectl already watches.
+    // Only a printed change shows that kubectl has started its watch.
     let isSettled = false;
     const settle = (): void => void (isSettled = true);
     const first = printed(lines(1));
@@ -56,7 +56,7 @@ describe('kubectl watches [slow]', () => {
     expect(new Set(await first)).to.deep.equal(new Set(['person.demo.example.com/ann']));
   });
 
-  it('get -w -o json --output-watch-events [compat watch]', async () => {
+  it('get -w -o json --output-watch-events prints events with their types [compat watch]', async () => {
     const printed = kubectl.watch(
       'get',
       'ps',
@@ -70,14 +70,14 @@ describe('kubectl watches [slow]', () => {
     expect((await printed(lines(3))).at(-1)).to.equal('MODIFIED:bob');
   });
 
-  it('wait --for=condition, met while it waits [compat wait]', async () => {
+  it('wait --for=condition ends when the condition becomes true [compat wait]', async () => {
     const printed = kubectl.watch('wait', '--for=condition=Ready', 'ps/bob', `--timeout=${testPatienceMs(20)}s`);
     const status = { conditions: [{ type: 'Ready', status: 'True' }] };
     await kubectl.server.patch(`${demoPersons}/bob/status`, { status });
     expect(await printed(lines(1))).to.deep.equal(['person.demo.example.com/bob condition met']);
   });
 
-  it('wait --for=jsonpath, --for=create and --for=delete [compat wait]', async () => {
+  it('wait --for=jsonpath, --for=create and --for=delete end when their condition is met [compat wait]', async () => {
     const met = { exit: 0, stdout: 'person.demo.example.com/ann condition met\n', stderr: '' };
     expect(
       await kubectl.run('wait', '--for=jsonpath={.spec.gender}=FEMALE', 'ps/ann', `--timeout=${testPatienceMs(5)}s`),
@@ -86,7 +86,7 @@ describe('kubectl watches [slow]', () => {
     expect((await kubectl.run('wait', '--for=delete', 'ps/cat', `--timeout=${testPatienceMs(5)}s`)).exit).to.equal(0);
   });
 
-  it('wait ends by its timeout when nothing happens [compat wait]', async () => {
+  it('wait ends at its timeout when the condition is not met [compat wait]', async () => {
     const { exit, stderr } = await kubectl.run('wait', '--for=jsonpath={.spec.gender}=X', 'ps/ann', '--timeout=100ms');
     expect([exit, stderr]).to.deep.equal([1, 'error: timed out waiting for the condition on persons/ann\n']);
   });

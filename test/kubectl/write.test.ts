@@ -14,7 +14,7 @@ describe('kubectl writes [slow]', () => {
 
   after(() => kubectl?.stop());
 
-  it('create -f [compat create]', async () => {
+  it('create -f creates an object [compat create]', async () => {
     const file = await kubectl.file('cat.json', newDemoPerson('cat', { age: 3 }));
     expect(await kubectl.succeeds('create', '-f', file)).to.equal(`${ref}/cat created\n`);
     expect((await kubectl.stored('cat')).spec).to.deep.equal({ name: 'CAT', age: 3 });
@@ -23,7 +23,7 @@ describe('kubectl writes [slow]', () => {
     );
   });
 
-  it('create -f with generateName [compat create]', async () => {
+  it('create -f generates a name with generateName [compat create]', async () => {
     const file = await kubectl.file('gen.json', { ...newDemoPerson(''), metadata: { generateName: 'gen-' } });
     expect(await kubectl.succeeds('create', '-f', file)).to.match(/^person\.demo\.example\.com\/gen-\w{5} created\n$/);
   });
@@ -36,14 +36,14 @@ describe('kubectl writes [slow]', () => {
     expect((await kubectl.stored('dry')).reason).to.equal('NotFound');
   });
 
-  it('create -f of an object that breaks the schema names each field [compat validation]', async () => {
+  it('create -f names each field that breaks the schema [compat validation]', async () => {
     const file = await kubectl.file('bad.json', newDemoPerson('bad', { age: 999, gender: 'X' }));
     const error = await kubectl.fails('create', '-f', file);
     expect(error).to.contain('The Person "bad" is invalid:');
     expect(error).to.contain('* spec.age: Invalid value: 999:').and.contain('* spec.gender: Unsupported value: "X"');
   });
 
-  it('create -f with an unknown field is refused, or warns, or is silent, by --validate [compat validation]', async () => {
+  it('create -f with an unknown field fails, warns or succeeds, depending on --validate [compat validation]', async () => {
     const file = await kubectl.file('odd.json', newDemoPerson('odd', { bogus: 1 }));
     expect(await kubectl.fails('create', '-f', file)).to.contain('unknown field "spec.bogus"');
     const warned = await kubectl.run('create', '--validate=warn', '-f', file);
@@ -56,14 +56,14 @@ describe('kubectl writes [slow]', () => {
     expect(await kubectl.succeeds('create', '--validate=false', '-f', other)).to.equal(`${ref}/odd2 created\n`);
   });
 
-  it('create --validate=warn prints the warnings of an object that is refused for another reason [compat validation]', async () => {
+  it('create --validate=warn prints warnings also when the object is refused for another reason [compat validation]', async () => {
     const file = await kubectl.file('both.json', newDemoPerson('both', { bogus: 1, age: 999 }));
     const { exit, stderr } = await kubectl.run('create', '--validate=warn', '-f', file);
     expect(exit).to.equal(1);
     expect(stderr).to.contain('Warning: unknown field "spec.bogus"\n').and.contain('spec.age: Invalid value: 999');
   });
 
-  it('apply -f creates, changes, leaves alone, and takes away what is no longer in the file [compat client-side-apply]', async () => {
+  it('apply -f creates and changes objects, and removes fields that are no longer in the file [compat client-side-apply]', async () => {
     const apply = async (spec: object): Promise<string> =>
       kubectl.succeeds('apply', '-f', await kubectl.file('dan.json', newDemoPerson('dan', spec)));
     expect(await apply({ age: 30, gender: 'MALE' })).to.equal(`${ref}/dan created\n`);
@@ -92,14 +92,14 @@ describe('kubectl writes [slow]', () => {
     expect(await kubectl.stored('eve')).to.deep.equal(before);
   });
 
-  it('apply set-last-applied [compat client-side-apply]', async () => {
+  it('apply set-last-applied writes the annotation [compat client-side-apply]', async () => {
     const file = await kubectl.file('ann.json', newDemoPerson('ann', { age: 30 }));
     expect(await kubectl.succeeds('apply', 'set-last-applied', '-f', file, '--create-annotation')).to.equal(
       `${ref}/ann configured\n`,
     );
   });
 
-  it('diff shows what apply would change, by its exit code too [compat diff]', async () => {
+  it('diff shows the changes of an apply, and exits with 1 for changes [compat diff]', async () => {
     await kubectl.succeeds('apply', '-f', await kubectl.file('fay.json', newDemoPerson('fay', { age: 1 })));
     const { exit, stdout } = await kubectl.run(
       'diff',
@@ -113,7 +113,7 @@ describe('kubectl writes [slow]', () => {
     ).to.equal('');
   });
 
-  it('replace, replace --force and replace --subresource=status [compat replace, status]', async () => {
+  it('replace, replace --force and replace --subresource=status work [compat replace, status]', async () => {
     await kubectl.server.create(demoPersons, newDemoPerson('gus', { age: 1 }));
     const { uid } = (await kubectl.stored('gus')).metadata;
     const file = await kubectl.file('gus.json', { ...newDemoPerson('gus', { age: 2 }), status: { phase: 'Up' } });
@@ -129,7 +129,7 @@ describe('kubectl writes [slow]', () => {
     expect((await kubectl.stored('gus')).metadata.uid).not.to.equal(uid);
   });
 
-  it('edit, and edit that changes nothing [compat edit]', async () => {
+  it('edit changes an object, or is cancelled without a change [compat edit]', async () => {
     const edited = await kubectl.runWith({ KUBE_EDITOR: 'sed -i s/age:.20/age:\\ 21/' }, 'edit', 'ps', 'bob');
     expect(edited).to.deep.equal({ exit: 0, stdout: `${ref}/bob edited\n`, stderr: '' });
     expect((await kubectl.stored('bob')).spec.age).to.equal(21);
@@ -142,7 +142,7 @@ describe('kubectl writes [slow]', () => {
     ['json', '[{"op":"replace","path":"/spec/age","value":51}]', 51],
     ['strategic', '{"spec":{"age":52}}', 52],
   ] as const) {
-    it(`patch --type=${type} [compat patch]`, async () => {
+    it(`patch --type=${type} changes an object, and stores nothing as a dry run [compat patch]`, async () => {
       const args = ['patch', 'ps', 'ann', `--type=${type}`, '-p', patch];
       expect(await kubectl.succeeds(...args, '--dry-run=server')).to.contain('patched');
       expect((await kubectl.stored('ann')).spec.age).not.to.equal(age);
@@ -152,7 +152,7 @@ describe('kubectl writes [slow]', () => {
     });
   }
 
-  it('patch without a type, and of the status [compat patch, status]', async () => {
+  it('patch works without a type, and for the status [compat patch, status]', async () => {
     expect(await kubectl.succeeds('patch', 'ps', 'ann', '-p', '{"spec":{"age":53}}')).to.equal(`${ref}/ann patched\n`);
     const patch = '{"status":{"phase":"Active"},"spec":{"age":1}}';
     expect(await kubectl.succeeds('patch', 'ps', 'ann', '--subresource=status', '--type=merge', '-p', patch)).to.equal(
@@ -165,7 +165,7 @@ describe('kubectl writes [slow]', () => {
     expect(error).to.contain('The Person "ann" is invalid: spec.age: Invalid value: -1:');
   });
 
-  it('label and annotate set, refuse to overwrite, overwrite, list and take away [compat label]', async () => {
+  it('label and annotate set, overwrite (only with --overwrite), list and remove keys [compat label]', async () => {
     expect(await kubectl.succeeds('label', 'ps', 'ann', 'tier=gold')).to.equal(`${ref}/ann labeled\n`);
     expect(await kubectl.fails('label', 'ps', 'ann', 'tier=tin')).to.contain(
       'already has a value (gold), and --overwrite is false',
@@ -184,7 +184,7 @@ describe('kubectl writes [slow]', () => {
     expect(await kubectl.succeeds('label', 'ps', '-l', 'team=red', 'seen=yes')).to.equal(`${ref}/ann labeled\n`);
   });
 
-  it('create, replace and delete --raw [compat raw]', async () => {
+  it('create, replace and delete work with --raw [compat raw]', async () => {
     const file = await kubectl.file('hal.json', newDemoPerson('hal'));
     expect(JSON.parse(await kubectl.succeeds('create', '--raw', demoPersons, '-f', file))).to.have.nested.property(
       'metadata.uid',
@@ -198,7 +198,7 @@ describe('kubectl writes [slow]', () => {
     });
   });
 
-  it('delete by name, by file, by selector, without waiting, as a dry run, and of what is not there [compat delete, dry-run]', async () => {
+  it('delete works by name, file and selector, without waiting and as a dry run, and fails for an absent object [compat delete, dry-run]', async () => {
     for (const name of ['x1', 'x2', 'x3', 'x4', 'x5']) {
       await kubectl.server.create(demoPersons, newDemoPerson(name, { gender: 'MALE' }, { labels: { gone: name } }));
     }
@@ -243,7 +243,7 @@ describe('kubectl writes [slow]', () => {
     expect((await kubectl.stored('ivy')).reason).to.equal('NotFound');
   });
 
-  it('delete --cascade=background, foreground and orphan [compat delete]', async () => {
+  it('delete --cascade=background, foreground and orphan decides about dependents [compat delete]', async () => {
     const make = async (): Promise<void> => {
       const { apiVersion, kind, metadata } = await kubectl.server.create(demoPersons, newDemoPerson('owner'));
       const owner = { apiVersion, kind, name: 'owner', uid: metadata.uid, blockOwnerDeletion: true };
@@ -279,7 +279,7 @@ describe('kubectl writes [slow]', () => {
     await kubectl.succeeds('patch', 'ps', 'owned', '--type=json', '-p', release);
   });
 
-  it('delete --all [compat delete]', async () => {
+  it('delete --all deletes all objects of a kind [compat delete]', async () => {
     const printed = await kubectl.succeeds('delete', 'ps', '--all');
     expect(printed).to.contain('"ann" deleted');
     expect((await kubectl.server.get(demoPersons)).body.total).to.equal(0);

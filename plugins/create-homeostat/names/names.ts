@@ -8,7 +8,7 @@ export function kebabCase(name: string): string {
     .toLowerCase();
 }
 
-/** `web-site` → `webSite`. */
+/** Returns a name in camel case: `web-site` → `webSite`. */
 export function camelCase(name: string): string {
   return name.replace(/-+([a-z0-9])/g, (_match, first: string) => first.toUpperCase());
 }

@@ -2,7 +2,7 @@ import { access, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ScaffoldError } from './scaffold-error.ts';
 
-/** Contents by path, relative to a folder. */
+/** The contents of files, by their paths relative to a folder. */
 export type Files = Readonly<Record<string, string>>;
 
 /** Writes new files. If one of them exists, rejects with ScaffoldError and writes no file. */

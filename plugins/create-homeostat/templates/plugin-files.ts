@@ -138,7 +138,7 @@ import { ${kind} } from './kinds/${kebabCase(kind)}.ts';
 const folder = fileURLToPath(new URL('..', import.meta.url));
 
 describe('the plugin', () => {
-  it('brings the object that its files declare, and greets it', async () => {
+  it('creates the object that its files declare, and greets it', async () => {
     const server = await startTestServer({ plugins: [folder] });
     try {
       await server.settle();

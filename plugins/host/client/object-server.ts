@@ -125,7 +125,8 @@ export class ObjectServer {
 function watchLine(line: string): WatchLine {
   const event: unknown = JSON.parse(line);
   const object = isJsonObject(event) ? event['object'] : undefined;
-  if (!isJsonObject(event) || !isJsonObject(object)) throw new Error('the server sent a line that is no watch event');
+  if (!isJsonObject(event) || !isJsonObject(object))
+    throw new Error('the server sent a line that is not a watch event');
   if (event['type'] === 'ERROR') throw new ServerRefusal(Number(object['code']), object);
   return { type: String(event['type']), object };
 }

@@ -62,7 +62,7 @@ function objectsOf(value: unknown, origin: string): readonly FileObject[] {
   if (isJsonObject(value) && value['kind'] === 'List' && Array.isArray(value['items']))
     return value['items'].flatMap((item, index) => objectsOf(item, `${origin}, item ${index + 1}`));
   if (isGivenObject(value)) return [{ object: value, origin }];
-  if (!isJsonObject(value)) throw new CommandError(`${origin}: is no object, with apiVersion, kind and metadata`);
+  if (!isJsonObject(value)) throw new CommandError(`${origin}: is not an object with apiVersion, kind and metadata`);
   const missing = ['apiVersion', 'kind', 'metadata'].filter((field) => value[field] === undefined);
   throw new CommandError(`${origin}: ${missing.join(', ') || 'apiVersion, kind or metadata'} must be set`);
 }

@@ -12,7 +12,7 @@ export interface AccountTokenRequest {
   readonly hours: string | undefined;
 }
 
-/** Asks a server for a token of a service account. Rejects with ConfigError for bad values. */
+/** Requests a token of a service account from a server. Rejects with ConfigError for bad values. */
 export async function requestAccountToken(
   server: ServerAddress,
   { account, hours = '1' }: AccountTokenRequest,

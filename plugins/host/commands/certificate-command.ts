@@ -15,7 +15,10 @@ export interface RunCertificateOptions extends ConfigSources, CertificateFlags {
   readonly force: boolean;
 }
 
-/** Issues a certificate for a user, and writes it and its key to two files. Returns the exit code: 0, 1, or 2 for bad values. */
+/**
+ * Issues a certificate for a user, and writes the certificate and its key to two files. Returns the exit code: 0, 1, or
+ * 2 for bad values.
+ */
 export async function runCertificate(options: RunCertificateOptions): Promise<number> {
   try {
     const { key, cert } = await issueCertificate(

@@ -73,7 +73,7 @@ function planText({ changes, calls, failures, unsettled, revision }: ChangePlan)
       ({ call, count: times }) => `! external call, not made: ${call}${times === 1 ? '' : ` (${times} times)`}\n`,
     ),
     ...failures.map(({ what, message }) => `! failed: ${what}: ${message}\n`),
-    ...(unsettled === undefined ? [] : [`! does not come to rest: ${unsettled}\n`]),
+    ...(unsettled === undefined ? [] : [`! never becomes idle: ${unsettled}\n`]),
     `Plan for revision ${revision}: ${count('create')} to create, ${count('change')} to change, ${count('delete')} to delete.\n`,
   ].join('');
 }

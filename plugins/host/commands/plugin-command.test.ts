@@ -405,7 +405,7 @@ describe('homeostat plugin', () => {
     expect(await readdir(pluginsDir)).to.deep.equal([]);
   });
 
-  it('installs into a folder of plugins that is a link, with links that stay inside the plugin', async () => {
+  it('installs into a folder of plugins that is a link, and accepts links that stay inside the plugin', async () => {
     const link = join(dirname(pluginsDir), 'link');
     await symlink(pluginsDir, link);
     const folder = await makeDemo('1.0.0');

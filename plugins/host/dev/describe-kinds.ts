@@ -38,7 +38,10 @@ export async function describeKinds(
     if (changes.length > 0) lines.push(name, ...changes.map(lineOf), ...linesOf(await tryStored(kind)));
   }
   const gone = [...before.keys()].filter((name) => !after.has(name));
-  return [...lines, ...gone.map((name) => `${name} is gone; its objects stay stored, and come back with it`)];
+  return [
+    ...lines,
+    ...gone.map((name) => `${name} is removed; its objects stay stored, and are served again when the kind returns`),
+  ];
 }
 
 function lineOf({ field, change, what, meaning }: FieldChange): string {

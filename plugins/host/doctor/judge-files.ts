@@ -6,7 +6,10 @@ import { secretFileProblem } from '../text/secret-file.ts';
 import type { Finding } from './finding.ts';
 
 const mebibyte = 1024 * 1024;
-/** Less free space is a warning, because the disk may soon be full, or an error. */
+/**
+ * Free space below the first limit is a warning, because the disk may soon be full; below the second limit, it is an
+ * error.
+ */
 const room = { warningMiB: 1024, errorMiB: 100 } as const;
 /** The tolerated difference between clocks: those of machines that share files differ a little. */
 const toleratedAheadMs = 60_000;
@@ -30,7 +33,7 @@ export function judgePermissions(config: ServeConfig, databaseFile: string | und
     return [{ check, level, message: `${path}: ${problem.replace(/: chmod.*/, '')}`, cure: `chmod 600 ${path}` }];
   });
   if (findings.length > 0) return findings;
-  return [{ check, level: 'ok', message: `${secrets.length} files with secrets are their owner's alone` }];
+  return [{ check, level: 'ok', message: `${secrets.length} files with secrets are accessible to their owner only` }];
 }
 
 /** Judges the free space on the disk of a folder. The folder need not exist yet. */
@@ -52,7 +55,7 @@ export function judgeClock(databaseFile: string | undefined, nowMs: number): rea
   const now = new Date(nowMs).toISOString();
   if (found === undefined || found.mtimeMs <= nowMs + toleratedAheadMs) return [{ check, level: 'ok', message: now }];
   const message = `${databaseFile} was written at ${found.mtime.toISOString()}, and the clock says ${now}`;
-  return [{ check, level: 'warning', message, cure: 'set the clock, and keep it right by NTP' }];
+  return [{ check, level: 'warning', message, cure: 'set the clock, and synchronize it by NTP' }];
 }
 
 function existingFolder(folder: string): string {

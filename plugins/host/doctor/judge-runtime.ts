@@ -22,6 +22,6 @@ export function judgeNode(version: string, nowMs: number): readonly Finding[] {
   }
   const until = lastFixes[major];
   if (until !== undefined && nowMs > Date.parse(`${until}T23:59:59Z`))
-    return [{ check, level: 'warning', message: `Node ${version} has got no fixes since ${until}`, cure }];
+    return [{ check, level: 'warning', message: `Node ${version} has received no fixes since ${until}`, cure }];
   return [{ check, level: 'ok', message: `Node ${version}` }];
 }

@@ -28,7 +28,7 @@ export async function isServing(address: ServerAddress): Promise<boolean> {
   }
 }
 
-/** Judges a running server by its own reports. */
+/** Judges a running server by its health checks, its metrics, and the states that it reports. */
 export async function judgeServer(running: RunningServer): Promise<readonly Finding[]> {
   const { address } = running;
   try {
@@ -58,7 +58,7 @@ function ask(address: ServerAddress, path: string): Promise<Response> {
 async function judgeAccess(address: ServerAddress): Promise<Finding | undefined> {
   const { status } = await ask(address, '/metrics');
   if (status !== 401 && status !== 403) return undefined;
-  const message = `${address.server} answers, but does not let this user read /metrics (${status})`;
+  const message = `${address.server} responds, but does not let this user read /metrics (${status})`;
   const cure = 'name the kubeconfig of an administrator in HOMEOSTAT_KUBECONFIG, or give --token';
   return { check, level: 'warning', message, cure };
 }
@@ -72,7 +72,7 @@ async function judgeHealth({ address, nowMs }: RunningServer): Promise<readonly 
   const skewMs = Math.abs(Date.parse(response.headers.get('date') ?? '') - nowMs());
   if (skewMs > toleratedSkewMs) {
     const message = `the clocks of the server and of this machine differ by ${Math.round(skewMs / 1000)} s`;
-    findings.push({ check: 'clock', level: 'warning', message, cure: 'keep both right by NTP' });
+    findings.push({ check: 'clock', level: 'warning', message, cure: 'synchronize both by NTP' });
   }
   const version = /\+homeostat\.(.+)$/.exec(String((await read(address, '/version'))['gitVersion']))?.[1];
   if (version !== undefined && version !== hostVersion()) {
@@ -109,7 +109,7 @@ function judgePlugin({ metadata, status }: JsonObject): readonly Finding[] {
   }
   if (reason === 'NotInstalled') {
     const cure = `install it again, or forget it: homeostat delete plugin ${name}`;
-    findings.push({ check: 'orphans', level: 'warning', message: `plugin "${name}" is not installed any more`, cure });
+    findings.push({ check: 'orphans', level: 'warning', message: `plugin "${name}" is no longer installed`, cure });
   }
   for (const held of Array.isArray(heldBack) ? heldBack.filter(isJsonObject) : []) {
     const text = `${String(held['count'])} objects of ${String(held['kind'])} cannot be deleted: their finalizer ${String(held['finalizer'])} waits for plugin "${name}"`;

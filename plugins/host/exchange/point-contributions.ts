@@ -6,18 +6,18 @@ type List = readonly Contribution<unknown>[];
 
 const nothing: List = Object.freeze([]);
 
-/** The contributions of one declared point, and the handlers that are called for changes. */
+/** The contributions to one declared extension point, and the handlers that are called when they change. */
 export class PointContributions {
   readonly #handlers: PluginListeners<List>;
   #list = nothing;
   #isClosed = false;
 
-  /** `logger` is the logger of the plugin that declares the point. */
+  /** `logger` is the logger of the plugin that declares the extension point. */
   constructor(logger: Logger) {
     this.#handlers = new PluginListeners({ logger, message: 'a plugin failed to handle the contributions of others' });
   }
 
-  /** The contributions as the plugin receives them; the values have the form of its point. */
+  /** The contributions as the declaring plugin receives them. Their values match the schema of the extension point. */
   contributions<T>(): Contributions<T> {
     return Object.freeze<Contributions<T>>({
       list: () => this.#list as readonly Contribution<T>[],
@@ -25,7 +25,7 @@ export class PointContributions {
     });
   }
 
-  /** The plugin of each contribution. */
+  /** The names of the plugins that contribute, in the order of the contributions. */
   plugins(): readonly string[] {
     return this.#list.map(({ plugin }) => plugin);
   }

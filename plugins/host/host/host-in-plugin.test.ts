@@ -11,7 +11,7 @@ import { makeFolder, removeFolders } from '../package/plugin-folder.fixture.ts';
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const needless = /\.(?:test|contract|fixture|test-support)\.|\.(?:map|d\.ts|tsbuildinfo)$/;
 
-/** The packages of this repository: their names, and their folders here. */
+/** The packages of this repository, each with its name and its folder. */
 const packages: Readonly<Record<string, string>> = {
   homeostat: 'plugins/host',
   'create-homeostat': 'plugins/create-homeostat',
@@ -20,10 +20,10 @@ const packages: Readonly<Record<string, string>> = {
   '@homeostat/controller-runtime': 'controller-runtime',
 };
 
-/** Starting a server takes its time on a busy machine. */
+/** The time limit for a server to start: on a busy machine, the start is slow. */
 const timeoutMs = 20_000;
 
-/** A plugin as `npm create homeostat` leaves it after `npm install`: homeostat is below its node_modules. */
+/** Makes a plugin like one that `npm create homeostat` and `npm install` make: homeostat is in its node_modules. */
 async function makeScaffold(main: string): Promise<string> {
   const plugin = await makeFolder({
     'plugin.yaml': 'name: demo\nversion: 1.0.0\n',
@@ -89,7 +89,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
     await eventually(() => output.includes(text), { timeoutMs, describe });
   };
 
-  it('stops for an exception of its own, and does not blame the plugin', async () => {
+  it('stops when its own code throws an uncaught exception, and does not blame the plugin', async () => {
     const plugin = await makeScaffold('export default {};');
     const throwing = "\nprocess.on('SIGUSR2', () => { throw new Error('of the host'); });\n";
     await appendFile(join(plugin, 'node_modules', 'homeostat', 'dist', 'bundle', 'cli.js'), throwing);
@@ -102,7 +102,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
     expect(output).to.not.match(/"plugin":"demo".*nobody caught/);
   });
 
-  it('fails only the plugin for an exception of the plugin', async () => {
+  it('fails only the plugin when the plugin throws an uncaught exception', async () => {
     const main = "export default { start() { setImmediate(() => { throw new Error('of the plugin'); }); } };";
     const child = serve(await makeScaffold(main));
     await said('uncaught exception of a plugin: stopping the plugin');
@@ -111,7 +111,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
     expect(await exited).to.deep.equal([0, null]);
   });
 
-  it('does not mention its own files when a plugin has a mistake', async () => {
+  it('prints an error of a plugin without naming files of the host', async () => {
     const plugin = await makeScaffold("import { defineModel } from 'homeostat';\nexport default { models: [5] };");
     const child = serve(plugin);
     await said('"msg":"ready"');

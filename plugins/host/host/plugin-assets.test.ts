@@ -56,7 +56,7 @@ describe('the static files of a plugin', () => {
     await removeFolders();
   });
 
-  /** The path is sent unchanged. */
+  /** Sends a request whose path is not normalized. */
   async function ask(path: string, { method = 'GET', headers = {} }: AskOptions = {}, at = server): Promise<Answer> {
     const { port } = new URL(at.url);
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -80,7 +80,7 @@ describe('the static files of a plugin', () => {
       ['', 'text/html; charset=utf-8', files['resources/static/index.html']],
       ['sub/', 'text/html; charset=utf-8', 'below'],
     ];
-    it("lets pages run only scripts from the plugin's files, and an SVG no script at all", async () => {
+    it("sets a content security policy: pages run only scripts from the plugin's files, and an SVG runs none", async () => {
       const policyOf = async (path: string): Promise<string> =>
         String((await ask(`/plugins/shop/assets/${path}`)).headers['content-security-policy']);
       const page = await policyOf('');
@@ -107,14 +107,14 @@ describe('the static files of a plugin', () => {
       });
     }
 
-    it('redirects from a folder to the path with a slash, with the query', async () => {
+    it('redirects from a folder to its path with a slash, and keeps the query', async () => {
       for (const path of ['/plugins/shop/assets', '/plugins/shop/assets/sub']) {
         const { status, headers } = await ask(`${path}?a=1`);
         expect([status, headers.location]).to.deep.equal([302, `${path}/?a=1`]);
       }
     });
 
-    it('responds with 304 to a client that has the file, by its tag or its time', async () => {
+    it('responds with 304 when the ETag or the time of the client matches the file', async () => {
       const path = '/plugins/shop/assets/shop.js';
       const { headers } = await ask(path);
       const tag = String(headers.etag);
@@ -138,7 +138,7 @@ describe('the static files of a plugin', () => {
       expect((await ask(path, { headers: { 'if-none-match': '"other"' } })).status).to.equal(200);
     });
 
-    it('has another tag for another file of the same size and the same time', async () => {
+    it('has a different ETag after the file is replaced by one of the same size and time', async () => {
       const path = '/plugins/shop/assets/packed.txt';
       const packed = new Date('1985-10-26T08:15:00Z');
       await writeFile(inStatic('packed.txt'), 'first');
@@ -172,7 +172,7 @@ describe('the static files of a plugin', () => {
       });
     }
 
-    it('sends the whole file when If-Range names another time, or a tag, which is weak and so proves nothing', async () => {
+    it('sends the whole file when If-Range has another time, or an ETag, because the ETags are weak', async () => {
       const path = '/plugins/shop/assets/digits.txt';
       const { headers } = await ask(path);
       const conditions = [
@@ -186,7 +186,7 @@ describe('the static files of a plugin', () => {
       }
     });
 
-    it('refuses a range that the file does not have, and a failed precondition, with a Status', async () => {
+    it('responds with a Status to a range beyond the file (416) and to a failed precondition (412)', async () => {
       const path = '/plugins/shop/assets/digits.txt';
       const range = await ask(path, { headers: { range: 'bytes=20-30' } });
       expect([range.status, range.headers['content-range']]).to.deep.equal([416, 'bytes */10']);
@@ -203,7 +203,7 @@ describe('the static files of a plugin', () => {
     });
   });
 
-  describe('are the only files that are served', () => {
+  describe('serves no other files of the plugin', () => {
     before(async () => {
       const outside = await makeFolder({ 'secret.txt': secret, 'deep/secret.txt': secret });
       await symlink(join(outside, 'secret.txt'), inStatic('link.txt'));
@@ -324,7 +324,7 @@ describe('the static files of a plugin', () => {
         expect((await ask(path)).status, path).to.equal(404);
     });
 
-    it('responds with 404 to a file that it may not read', async () => {
+    it('responds with 404 to a file that the server has no permission to read', async () => {
       await writeFile(inStatic('locked.txt'), secret);
       await chmod(inStatic('locked.txt'), 0);
       // Root may read everything, so the test temporarily runs as another user.
@@ -338,7 +338,7 @@ describe('the static files of a plugin', () => {
     });
   });
 
-  it('are refused for requests with another Host, or without the token', async () => {
+  it('refuses requests with another Host header, or without the token', async () => {
     const path = '/plugins/shop/assets/shop.js';
     expect((await ask(path, { headers: { host: 'evil.example' } })).status).to.equal(403);
     const token = 'a-token-of-enough-length';
@@ -348,7 +348,7 @@ describe('the static files of a plugin', () => {
     await guarded.stop();
   });
 
-  it('exist while the plugin is Started, and a download ends with it [slow]', async () => {
+  it('are served only while the plugin is Started; a stop of the plugin ends a download [slow]', async () => {
     const own = await makePlugin('short', plainPlugin, { 'resources/static/a.txt': 'a' });
     // The file is larger than all buffers between it and a client that does not read.
     await writeFile(join(own, 'resources/static/large.bin'), Buffer.alloc(32 * 1024 * 1024));
@@ -373,7 +373,7 @@ describe('the static files of a plugin', () => {
     await host.stop();
   });
 
-  it('fail the plugin when their folder is a link that leads out of it', async () => {
+  it('fail the plugin when the folder of static files is a link that leads out of the plugin's folder', async () => {
     const own = await makePlugin('escaping', plainPlugin, { 'resources/x': '' });
     await symlink('/etc', join(own, 'resources/static'));
     const error: unknown = await startTestServer({ plugins: [own], logger: silentLogger }).catch(

@@ -22,7 +22,9 @@ import { PluginHost } from './plugin-host.ts';
 import { pluginSource } from '../package/plugin-source.ts';
 import { widgetModel } from '../widget.fixture.ts';
 
-/** The example of the spec (4.3) in revision 2.15: mapping /apples, method path /starting. */
+/**
+ * The example controller of section 4.3 of the specification, in revision 2.15: mapping /apples, method path /starting.
+ */
 @ApiVersion('api.fruit.example.com/v1alpha1')
 @RestController()
 @RequestMapping('/apples')
@@ -62,7 +64,7 @@ class AppleController {
   }
 }
 
-/** The example of the spec (4.3) in revision 2.9. */
+/** The example controller of section 4.3 of the specification, in revision 2.9. */
 @ApiVersion('v1alpha1')
 @RestController()
 @RequestMapping('/apples')
@@ -115,7 +117,7 @@ describe('the endpoints of a plugin', () => {
     get(path, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
   const reasonOf = (name: string): string | undefined => host.statuses().find((each) => each.name === name)?.reason;
 
-  it('are those of its controllers, at /apis/<group>/<version>/<mapping> in revision 2.15 [spec 1-custom-endpoints, 4.3-controller, 4.3-path-2.15, 9-custom, 9-custom-path-2.15]', async () => {
+  it('are served at /apis/<group>/<version>/<mapping> in revision 2.15 [spec 1-custom-endpoints, 4.3-controller, 4.3-path-2.15, 9-custom, 9-custom-path-2.15]', async () => {
     add('fruit', { endpoints: [AppleController] }, { group: 'fruit.example.com' });
     await host.start();
     expect(await get(`${base}/apples/starting?since=may`)).to.deep.include({ status: 200, body: ['since may'] });
@@ -126,7 +128,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get(`${base}/apples/gone`)).body).to.include({ kind: 'Status', reason: 'Gone', message: 'eaten' });
   });
 
-  it('at /apis/plugin.api.<service domain>/<version>/plugins/<plugin>/<mapping> in revision 2.9 [spec 4.3-path-2.9, 9-custom, 9-custom-path-2.9]', async () => {
+  it('are served at /apis/plugin.api.<service domain>/<version>/plugins/<plugin>/<mapping> in revision 2.9 [spec 4.3-path-2.9, 9-custom, 9-custom-path-2.9]', async () => {
     add('fruit', { endpoints: [OldAppleController] }, { revision: '2.9' });
     add('more-fruit', { endpoints: [new OldAppleController()] }, { revision: '2.9' });
     await host.start();
@@ -136,7 +138,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get(`${old}/other/apples/starting`)).status).to.equal(404);
   });
 
-  it('check the body of a method by its schema, and its media types', async () => {
+  it('refuse a body that breaks the schema of the method, or has another media type', async () => {
     add('fruit', { endpoints: [AppleController] });
     await host.start();
     expect((await post(`${base}/apples/cox`, { weight: 3 })).body).to.deep.equal({ name: 'cox', weight: 3 });
@@ -158,7 +160,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get(`${base}/apples/starting`)).status).to.equal(200);
   });
 
-  it('are added by its code as well, and use what the host gave it [spec 1-custom-endpoints, 4.3-handler, 9-style-2.15]', async () => {
+  it('may be added by the plugin's start function, and use what the host passed to it [spec 1-custom-endpoints, 4.3-handler, 9-style-2.15]', async () => {
     const Widget = widgetModel();
     class Mine extends BasePlugin {
       override async start(): Promise<void> {
@@ -175,7 +177,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get('/apis/api.widgets.example.com/v1/count')).body).to.equal(0);
   });
 
-  it('respond with 503 until it is started, and with 404 when it has stopped', async () => {
+  it('respond with 503 until the plugin is Started, and with 404 after it has stopped', async () => {
     let release = (): void => undefined;
     const gate = new Promise<void>((resolve) => (release = resolve));
     let context: PluginContext | undefined;
@@ -200,7 +202,7 @@ describe('the endpoints of a plugin', () => {
     expect(() => (context as { endpoints: PluginEndpoints }).endpoints.add(AppleController)).to.throw('stopped');
   });
 
-  describe('fail that plugin alone', () => {
+  describe('fail only the plugin that declares them', () => {
     const answer = (): ServerResponse => ServerResponse.ok();
 
     it('when they cannot be served: no version, a foreign group, functional in 2.9 [spec 9-style-2.9]', async () => {
@@ -218,7 +220,7 @@ describe('the endpoints of a plugin', () => {
       expect((await get(`${base}/apples/none`)).status).to.equal(204);
     });
 
-    it('when they collide with a kind, whichever comes first [spec 4.3-other-group]', async () => {
+    it('when their path collides with that of a kind, in both orders of registration [spec 4.3-other-group]', async () => {
       const path = 'GET /apis/widgets.example.com/v1/{any} of';
       const router = route('widgets.example.com/v1').GET('/:any', answer).build();
       add('both', { models: [widgetModel()], endpoints: [router] });

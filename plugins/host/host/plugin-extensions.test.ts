@@ -43,7 +43,9 @@ describe('the extension points of plugins', () => {
 
   type Start = (context: PluginContext) => unknown;
 
-  /** Adds a plugin. `dependencies` are names; a name with a question mark is an optional dependency. */
+  /**
+   * Adds a plugin. `dependencies` are names of plugins; a name that ends in a question mark is an optional dependency.
+   */
   function add(name: string, start: Start, dependencies: readonly string[] = ['menu']): void {
     host.add(sourceNeeding(name, { start } satisfies Plugin, dependencies));
   }
@@ -75,7 +77,7 @@ describe('the extension points of plugins', () => {
   }
 
   it('have the contributions of plugins, in the order of dependencies, then of contribution', async () => {
-    // Added in the reverse order, and started at the same time unless a dependency forbids it.
+    // The plugins are added in the reverse order. Those without a dependency on each other start at the same time.
     add('last', offering('x'), ['menu', 'middle']);
     add('middle', offering('b', 'a'), ['first', 'menu']);
     add('first', offering('z'));
@@ -86,7 +88,7 @@ describe('the extension points of plugins', () => {
     expect(menu.list()).to.equal(menu.list());
   });
 
-  it('are listed with the plugin of each contribution, while they are declared', async () => {
+  it('are listed with the names of the contributing plugins while their plugin runs', async () => {
     addMenu();
     add('shop', offering('a', 'b'));
     add('news', offering('c'));
@@ -98,7 +100,7 @@ describe('the extension points of plugins', () => {
     expect(host.extensionPoints()).to.deep.equal([]);
   });
 
-  it('have contributions of their own plugin as well', async () => {
+  it('accept contributions of the plugin that declares them', async () => {
     add(
       'menu',
       ({ extensions }) => {
@@ -111,7 +113,7 @@ describe('the extension points of plugins', () => {
     expect(labels()).to.equal('menu:own');
   });
 
-  it('show contributions once their plugin is Started, not before, and later ones at once', async () => {
+  it('show contributions once the contributing plugin is Started, and later contributions at once', async () => {
     let later: PluginExtensions | undefined;
     const seen: string[] = [];
     addMenu();
@@ -129,7 +131,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), told]).to.deep.equal(['shop:a', ['shop:a', 'shop:a shop:b', 'shop:a']]);
   });
 
-  it('lose the contributions of a plugin that stops, and have them again when it is back', async () => {
+  it('lose the contributions of a plugin when it stops, and have them again when it has restarted', async () => {
     addMenu();
     add('shop', offering('a'));
     add('news', offering('b'));
@@ -140,7 +142,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), told.at(-1)]).to.deep.equal(['shop:a news:b', 'shop:a news:b']);
   });
 
-  it('never have contributions of a plugin that fails', async () => {
+  it('never have contributions of a plugin that fails to start', async () => {
     addMenu();
     add('shop', (context) => {
       offering('a')(context);
@@ -150,7 +152,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), told, phaseOf('shop')]).to.deep.equal(['', [], 'Failed']);
   });
 
-  it('come and go with their plugin, and so do the plugins that depend on it', async () => {
+  it('end when their plugin stops and exist again when it starts, with the plugins that depend on it', async () => {
     addMenu();
     add('shop', offering('a'));
     await host.start();
@@ -163,39 +165,39 @@ describe('the extension points of plugins', () => {
     expect([labels(), before.list()]).to.deep.equal(['shop:a', []]);
   });
 
-  describe('are refused, with the plugin and the point,', () => {
+  describe('are refused with an error that names the plugin and the extension point:', () => {
     const contributor = 'plugin "shop" contributes to the extension point';
     const wrong: readonly (readonly [what: string, start: Start, reason: string, dependencies?: readonly string[]])[] =
       [
         [
-          'that no plugin declares',
+          'a contribution to a point that no plugin declares',
           ({ extensions }) => extensions.contribute(defineExtensionPoint('menu/itmes'), 1),
           `${contributor} "menu/itmes", which the plugin "menu" does not declare`,
         ],
         [
-          'of a plugin that is no dependency',
+          'a contribution to a point of a plugin that is not a dependency',
           offering('a'),
           `${contributor} "menu/items": the plugin "menu" is not among its dependencies`,
           [],
         ],
         [
-          'that are unknown though their plugin is optional and there',
+          'a contribution to a point that the optional, running dependency does not declare',
           ({ extensions }) => extensions.contribute(defineExtensionPoint('menu/itmes'), 1),
           `${contributor} "menu/itmes", which the plugin "menu" does not declare`,
           ['menu?'],
         ],
         [
-          'whose schema a value breaks',
+          'a contribution whose value breaks the schema',
           ({ extensions }) => extensions.contribute(items, { label: '' }),
           `${contributor} "menu/items": value.label: Invalid value`,
         ],
         [
-          "that are another plugin's to declare",
+          'a declaration with the name of another plugin',
           ({ extensions }) => extensions.declare(items),
           'the extension point "menu/items" is the plugin "menu"\'s, and not "shop"\'s',
         ],
         [
-          'declared twice',
+          'a second declaration',
           ({ extensions }) => {
             extensions.declare(defineExtensionPoint('shop/a'));
             extensions.declare(defineExtensionPoint('shop/a'));
@@ -203,13 +205,13 @@ describe('the extension points of plugins', () => {
           'the extension point "shop/a" is declared already',
         ],
         [
-          'with an invalid schema',
+          'a declaration with an invalid schema',
           ({ extensions }) =>
             extensions.declare(defineExtensionPoint('shop/a', { schema: { type: 'object', properties: { b: {} } } })),
           'the schema of the extension point "shop/a": value.b: has no type',
         ],
         [
-          'with a malformed name',
+          'a contribution with a malformed name',
           ({ extensions }) => extensions.contribute({ name: 'items' }, 1),
           'the name "items" of an extension point must be <plugin>/<name>, such as menu/items',
         ],
@@ -225,7 +227,7 @@ describe('the extension points of plugins', () => {
     }
   });
 
-  it('accept values that are not JSON where the schema does not mention them', async () => {
+  it('accept values that are not JSON, such as functions, in fields without a schema', async () => {
     let called = 0;
     const point = defineExtensionPoint<Item & { run(): void }>('menu/items');
     addMenu(strictItems);
@@ -270,7 +272,7 @@ describe('the extension points of plugins', () => {
     expect(errors[1]).to.equal(`${place} "menu/itmes", which the plugin "menu" does not declare`);
   });
 
-  it('call every handler, even when one throws or rejects, which is logged with its plugin', async () => {
+  it('call every handler, even when one throws or rejects; the log names the plugin of the failed handler', async () => {
     add(
       'menu',
       ({ extensions }) => {
@@ -295,7 +297,7 @@ describe('the extension points of plugins', () => {
     expect(errors).to.deep.equal([`${message} (thrown)`, `${message} (rejected)`]);
   });
 
-  it('call a handler again for a change that another handler makes meanwhile', async () => {
+  it('call a handler again after another handler changed the contributions during the calls', async () => {
     add(
       'menu',
       ({ extensions }) => {
@@ -324,7 +326,7 @@ describe('the extension points of plugins', () => {
 });
 
 describe('defineExtensionPoint', () => {
-  it('is frozen, and refuses a malformed name', () => {
+  it('returns a frozen point, and refuses a malformed name', () => {
     expect(Object.isFrozen(items)).to.equal(true);
     for (const name of ['items', 'menu/', '/items', 'Menu/items', 'menu/Items', 'menu/a/b', '', 7, undefined])
       expect(() => defineExtensionPoint(name as string), String(name)).to.throw(TypeError, 'must be <plugin>/<name>');

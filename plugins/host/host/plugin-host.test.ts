@@ -44,7 +44,7 @@ describe('the plugin host', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** Adds a plugin without a folder; `dependencies` are ranges by name. */
+  /** Adds a plugin without a folder; `dependencies` maps names of plugins to version ranges. */
   function add(name: string, plugin: Plugin, dependencies: readonly string[] = []): void {
     host.add(sourceNeeding(name, plugin, dependencies));
   }
@@ -92,7 +92,7 @@ describe('the plugin host', () => {
       expect(phases()).to.deep.equal({ mine: 'Stopped' });
     });
 
-    it('runs the controllers that were declared and those that start added', async () => {
+    it('runs the declared controllers, and those that the start function adds', async () => {
       const Widget = widgetModel();
       const seen: string[] = [];
       const seeing = (name: string): ReturnType<typeof controller> =>
@@ -108,7 +108,7 @@ describe('the plugin host', () => {
       expect(seen.toSorted()).to.deep.equal(['one w', 'two w']);
     });
 
-    it('waits for dependencies, whatever the order in which plugins were added', async () => {
+    it('starts dependencies first and stops them last, in whatever order the plugins were added', async () => {
       const order: string[] = [];
       const noting = (name: string): Plugin => ({
         start: () => void order.push(`start ${name}`),
@@ -143,7 +143,7 @@ describe('the plugin host', () => {
     const Good = widgetModel({ kind: 'Good' });
     const good = definePlugin({ models: [Good] });
 
-    /** Checks that the good plugin works, and that no part of the bad one is left. */
+    /** Checks that the good plugin works, and that the bad plugin left no kinds behind. */
     async function expectContained(reason: string): Promise<void> {
       expect(phases()).to.deep.equal({ bad: 'Failed', good: 'Started' });
       expect(reasonOf('bad')).to.include(reason);
@@ -154,7 +154,7 @@ describe('the plugin host', () => {
 
     for (const [what, main, reason] of [
       ['a module that throws', "throw new Error('top level');", 'top level'],
-      ['a module that is no JavaScript', 'export default {', 'Unexpected'],
+      ['a module that is not valid JavaScript', 'export default {', 'Unexpected'],
       ['a module without a default export', 'export const a = 1;', 'has no default export'],
       [
         'a getter of a module that throws',
@@ -181,7 +181,7 @@ describe('the plugin host', () => {
       await expectContained('loading its module has not ended within 30 s');
     });
 
-    it('a main file that is missing, or outside of the folder', async () => {
+    it('a main file that is missing, or outside of the plugin folder', async () => {
       await host.addFolder(await makePlugin('bad', '', { 'plugin.yaml': 'name: bad\nversion: 1.0.0\nmain: x.js\n' }));
       add('good', good);
       await host.start();
@@ -202,7 +202,7 @@ describe('the plugin host', () => {
       ['a start that rejects', { models: [widgetModel()], start: rejecting('later') }, 'later'],
       ['an index function that throws', { models: [widgetModel({ brokenIndex: true })] }, 'the index is broken'],
       [
-        'two controllers of one name',
+        'two controllers with the same name',
         {
           models: [widgetModel()],
           controllers: [1, 2].map(() => controller(widgetModel(), { reconcile: () => undefined })),
@@ -214,7 +214,7 @@ describe('the plugin host', () => {
         { controllers: [controller(widgetModel(), { reconcile: () => undefined })] },
         'controller "widget": widgets.example.com/v1 Widget is not registered',
       ],
-      ["a kind that is another plugin's", { models: [widgetModel({ kind: 'Good' })] }, 'belongs to'],
+      ['a kind that another plugin has registered', { models: [widgetModel({ kind: 'Good' })] }, 'belongs to'],
       [
         'a class whose constructor throws',
         class extends BasePlugin {
@@ -236,7 +236,7 @@ describe('the plugin host', () => {
       });
     }
 
-    it('a start that never ends, and its later results', async () => {
+    it('a start that never ends, and changes that it makes after the timeout', async () => {
       const Widget = widgetModel();
       let late = async (): Promise<void> => undefined;
       const errors: unknown[] = [];
@@ -398,7 +398,7 @@ describe('the plugin host', () => {
       expect(reasonOf('a')).to.equal('stop has not ended within 30 s');
     });
 
-    it('ends a start that is under way', async () => {
+    it('aborts a start that is still running', async () => {
       let isAborted = (): boolean => false;
       let isCalled = false;
       add('a', {
@@ -417,7 +417,7 @@ describe('the plugin host', () => {
       expect(isAborted()).to.equal(true);
     });
 
-    it('calls stop once for a start that ends after the host has given it up', async () => {
+    it('calls stop once when a start ends after its timeout', async () => {
       const calls: string[] = [];
       let open = (): void => undefined;
       const gate = new Promise<void>((resolve) => (open = resolve));

@@ -55,19 +55,20 @@ export interface PluginStatus {
   /** Empty when the manifest could not be read. */
   readonly version: string;
   readonly phase: PluginPhase;
-  /** The reason why it is Failed. */
+  /** The reason why the plugin is Failed; undefined in other phases. */
   readonly reason?: string;
 }
 
 /** Phases that do not end by themselves. */
 const settled: readonly PluginPhase[] = ['Started', 'Failed', 'Stopped'];
 
-/** The message of objects whose plugin the host does not have. */
+/** The message in the status of a Plugin object when the host has no plugin of its name. */
 const notInstalled = 'the host has no plugin of this name';
 
 /**
  * Runs plugins in dependency order, independent ones at the same time. A failure of one does not affect the others or
- * the host. Each is also an object, whose `spec.enabled` starts and stops it. Used once: add, start, stop.
+ * the host. Each plugin also has an object; a change of its `spec.enabled` starts or stops the plugin. A host is used
+ * once: add plugins, start, stop.
  */
 export class PluginHost {
   readonly #parts: Required<Pick<PluginHostOptions, 'server' | 'clock' | 'logger'>>;
@@ -75,11 +76,11 @@ export class PluginHost {
   readonly #objects: PluginObjects;
   readonly #settings: SettingsObjects;
   readonly #awaited: AwaitedKinds;
-  /** The plugins that never became an instance. */
+  /** The plugins that the host refused when they were added, by name. */
   readonly #refused = new Map<string, PluginStatus>();
   readonly #pluginsDir: string | undefined;
   readonly #onFailed: (() => void) | undefined;
-  /** The names of plugins that were found in the folder of plugins. */
+  /** The names of the plugins that were added from the folder of plugins. */
   readonly #installed = new Set<string>();
   readonly #blocked: BlockedRecount;
   #started: Promise<void> | undefined;
@@ -118,7 +119,7 @@ export class PluginHost {
   }
 
   /**
-   * Reads a plugin's folder, and resolves with its name in {@link statuses}. Never rejects: a plugin that cannot be
+   * Adds the plugin of a folder, and resolves with its name in {@link statuses}. Never rejects: a plugin that cannot be
    * read is Failed, under the name of the folder.
    */
   async addFolder(path: string): Promise<string> {
@@ -167,9 +168,9 @@ export class PluginHost {
 
   /**
    * Replaces the plugin of that name, even one that was refused. Other plugins' kinds and their watches are not
-   * affected; stored objects stay. Resolves when the new plugin is Started or Failed, or its object disables it.
-   * Rejects, and the previous plugin continues, when the new one requires another host, its module cannot be loaded or
-   * exports no plugin, or the schema of its settings is invalid.
+   * affected; stored objects stay. Resolves when the new plugin is Started or Failed, or when its object disables it.
+   * Rejects, and keeps the previous plugin running, when the new plugin requires another version of the host, when its
+   * module cannot be loaded or exports no plugin, or when the schema of its settings is invalid.
    */
   async reload(source: PluginSource): Promise<void> {
     this.#checkFits(source.manifest);
@@ -191,7 +192,10 @@ export class PluginHost {
     return this.#started;
   }
 
-  /** Stops all plugins, dependents before their dependencies, and writes their last phase. Never rejects. */
+  /**
+   * Stops all plugins, dependents before their dependencies, and writes their last phase to their objects. Never
+   * rejects.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
@@ -232,8 +236,8 @@ export class PluginHost {
   }
 
   /**
-   * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it stays
-   * undefined: a plugin that is enabled later does not take the others out of service.
+   * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it
+   * stays undefined: a plugin that is enabled later does not take the others out of service.
    */
   readinessProblem(): string | undefined {
     if (this.#isReady) return undefined;
@@ -295,8 +299,8 @@ export class PluginHost {
     this.#parts.logger.error({ err, plugin: name }, 'plugin failed');
     this.#refused.set(name, { name, version, phase: 'Failed', reason });
     this.#onFailed?.();
-    // Nothing is reported in two cases: the name is taken, so its object belongs to the other plugin; or the name, that
-    // of a folder, is not valid for an object.
+    // Does not write an object in two cases: another plugin has the name, so that the object belongs to it; or the name
+    // is that of a folder, and not valid for an object.
     if (this.#fleet.get(name) !== undefined || checkName(name, 'label').length > 0) return;
     const identity = 'dependencies' in manifest ? identityOf(manifest) : {};
     this.#report(name, { identity, phase: 'Failed', reason: 'Refused', message: reason });
@@ -333,7 +337,7 @@ export class PluginHost {
     return true;
   }
 
-  /** Forgets a plugin that does not run and whose folder was removed, together with its object. */
+  /** Forgets a stopped plugin when its folder was removed and its object was deleted. */
   async #onDeleted(name: string): Promise<boolean> {
     if (this.#fleet.get(name) === undefined) await removeRoles(name, this.#parts);
     if (this.#pluginsDir === undefined || !this.#installed.has(name)) return false;
@@ -365,7 +369,7 @@ export class PluginHost {
   }
 
   /**
-   * Reports in the object of a plugin that the plugin was removed, or never existed. That object stays, and so do the
+   * Reports in a Plugin object that its plugin was removed, or never existed. The Plugin object stays, and so do the
    * objects of the plugin's kinds.
    */
   #reportStranger(name: string): void {

@@ -46,7 +46,7 @@ version: 1.0.0
 dependencies: { menu: ^1.0.0 }
 `;
 
-/** Contributes a line, and serves the number of times that the menu was shown. */
+/** Contributes a line to the menu, and serves an endpoint that returns how often the menu was shown. */
 const shopMain = `
 import { defineEvent, defineExtensionPoint, definePlugin, route, ServerResponse } from '${homeostat}';
 
@@ -89,7 +89,7 @@ describe('two plugins in folders', () => {
     await eventually(() => server.plugins().find((each) => each.name === name)?.phase === phase);
   }
 
-  it('have settings, an extension point, an event and static files between them, while they run', async () => {
+  it('use settings, an extension point, an event and static files together while they run', async () => {
     expect(await page()).to.equal('Menu\nshop: The shop');
     expect(await textOf('/apis/api.shop.example.com/v1/shown')).to.equal('{"shown":1}');
     expect(await textOf('/plugins/menu/assets/menu.css')).to.equal('nav {}');
@@ -99,7 +99,7 @@ describe('two plugins in folders', () => {
     expect(await page()).to.equal('Menu\nshop: The shop');
   });
 
-  it('take settings that are made over HTTP', async () => {
+  it('use settings that a client creates over HTTP', async () => {
     const kind = settingsKind('homeostat.internal', () => []);
     await server.httpClient.create(kind, { metadata: { name: 'menu' }, spec: { title: 'Today' } });
     await server.settle();

@@ -15,7 +15,7 @@ import type { ReloadLeaks } from './reload-leaks.test-support.ts';
 
 const kind = pluginKind('homeostat.internal');
 
-/** Values that a plugin's modules write and the test reads. */
+/** The values that the modules of the plugin have added; the test reads them. */
 const notes: string[] = [];
 Object.assign(globalThis, { homeostatReloadNotes: notes });
 
@@ -73,7 +73,7 @@ describe('the reload of a plugin', () => {
     return folder;
   }
 
-  it('runs the code that exists at the time of the reload, of every module of its folder', async () => {
+  it("loads the present code of every module of the plugin's folder", async () => {
     const folder = await startPlugin();
     expect(notes).to.deep.equal(['deep is loaded', 'main is loaded', 'hello']);
     await writeFile(join(folder, 'dist/greeting.js'), greeting('good morning'));
@@ -85,7 +85,7 @@ describe('the reload of a plugin', () => {
     expect(notes.at(-1)).to.equal('good night');
   });
 
-  it('does not load the same code twice', async () => {
+  it('does not load code again that it has loaded before', async () => {
     const folder = await startPlugin();
     await reload('p');
     await writeFile(join(folder, 'dist/greeting.js'), greeting('changed'));
@@ -104,7 +104,7 @@ describe('the reload of a plugin', () => {
     ]);
   });
 
-  it('stops the plugins that need it first, and starts them afterwards', async () => {
+  it('stops the plugins that depend on it before the reload, and starts them afterwards', async () => {
     const folder = await makePlugin('needs', `export default { start() { ${note("'needs'")} } };`, {
       'plugin.yaml': 'name: needs\nversion: 1.0.0\ndependencies: { p: ^1.0.0 }\n',
     });
@@ -114,7 +114,7 @@ describe('the reload of a plugin', () => {
     expect(notes.filter((each) => !each.endsWith('loaded'))).to.deep.equal(['hello', 'needs', 'hello', 'needs']);
   });
 
-  it('reads the present manifest, and fails only that plugin while it cannot be read', async () => {
+  it('reads the present manifest, and fails only the reloaded plugin while the manifest is invalid', async () => {
     const folder = await startPlugin();
     const manifest = join(folder, 'plugin.yaml');
     await writeFile(manifest, 'name: p\nversion: 2.0.0\n');
@@ -124,12 +124,12 @@ describe('the reload of a plugin', () => {
     expect([status?.phase, status?.reason]).to.deep.equal(['Failed', 'Refused']);
     expect(status?.message).to.include('version: must be a version such as 1.0.0');
     await writeFile(manifest, 'name: q\nversion: 2.0.0\n');
-    expect((await reload('p')).status?.message).to.equal('its manifest says plugin "q" now');
+    expect((await reload('p')).status?.message).to.equal('its manifest now has the name "q"');
     await writeFile(manifest, 'name: p\nversion: 3.0.0\n');
     expect((await reload('p')).status).to.include({ phase: 'Started', observedVersion: '3.0.0' });
   });
 
-  it('names the place of failing code, at the first load and at a reload [slow]', async () => {
+  it('reports file and line of failing code, at the first load and at a reload [slow]', async () => {
     const folder = await startPlugin({ 'dist/greeting.js': `${greeting('')}\nthrow new Error('none today');` });
     const failures = [(await object('p')).status?.message];
     for (const code of [`${greeting('')}throw new Error('nor now');`, '\n\nexport const = 7;', 'export {};']) {
@@ -144,14 +144,14 @@ describe('the reload of a plugin', () => {
     ]);
   });
 
-  it('keeps what the user wishes when the manifest changes', async () => {
+  it("keeps spec.enabled of the plugin's object when the manifest changes", async () => {
     await startPlugin();
     expect((await reload('p')).spec.reload).to.equal(String(reloads));
     await change('p', { version: '9.9.9' });
     expect((await object('p')).spec).to.include({ version: '1.0.0', reload: String(reloads) });
   });
 
-  it('leaves nothing behind: memory and handles are the same after a hundred [slow]', async () => {
+  it('leaves no objects or handles in memory after a hundred reloads [slow]', async () => {
     const program = fileURLToPath(new URL('./reload-leaks.test-support.js', import.meta.url));
     const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', program]);
     const { before, after, statuses } = JSON.parse(stdout) as ReloadLeaks;

@@ -15,14 +15,14 @@ import { pluginSource } from '../package/plugin-source.ts';
 import { widgetModel } from '../widget.fixture.ts';
 import type { Widget } from '../widget.fixture.ts';
 
-/** More than a page of the store's scan. */
+/** The number of objects: more than the store's scan returns in one page. */
 const manyObjects = 1_200;
 const pageRows = 1_000;
 
 const group = '/apis/widgets.example.com/v1';
 const Plugin = pluginKind('homeostat.internal');
 
-/** The Widget with an index for the test. */
+/** Returns the Widget model with the index `code`. */
 function indexed(options: { readonly unique?: boolean; readonly indexFunc?: IndexAttribute<Widget> }): ModelDescriptor {
   const { unique = false, indexFunc = simpleAttribute(widgetModel(), ({ spec }) => spec?.code) } = options;
   const { schemaName, components } = widgetModel();
@@ -53,7 +53,8 @@ describe('the start of a plugin', () => {
     lines = [];
     scans = new HeldScans();
     clock = new FakeClock();
-    // The database is in a file, since a database in memory has no thread whose responses could be held back.
+    // The database is a file, because it has a thread whose responses the test can delay; a database in memory has
+    // none.
     folder = await mkdtemp(join(tmpdir(), 'homeostat-start-'));
     server = await startApiServer({ database: `sqlite:${join(folder, 'objects.db')}`, port: 0 });
     ownKinds = server.schemeManager.list();
@@ -69,7 +70,7 @@ describe('the start of a plugin', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** Leaves widgets in the store, of a kind that is no longer served. */
+  /** Stores widgets, and unregisters their kind. */
   async function storeWidgets(widgets: readonly { readonly name: string; readonly code?: string }[]): Promise<void> {
     const Widget = widgetModel();
     server.schemeManager.register(Widget, undefined, { owner: 'before' });
@@ -104,7 +105,7 @@ describe('the start of a plugin', () => {
     beforeEach(async () => {
       const names = Array.from({ length: manyObjects }, (_, number) => ({ name: `w-${number}` }));
       await storeWidgets(names);
-      // The first page arrives, the second does not.
+      // The first page of the scan arrives; the second is held back.
       scans.holdAfter(1);
       host.add(pluginSource('slow', { models: [widgetModel()] }));
       host.add(pluginSource('quick', { models: [widgetModel({ kind: 'Good' })] }));
@@ -125,7 +126,7 @@ describe('the start of a plugin', () => {
       ['delete of the collection', 'DELETE', '/widgets'],
     ];
 
-    it('its kind responds with 503 and Retry-After to every verb', async () => {
+    it('requests for its kind get 503 with Retry-After, for every verb', async () => {
       for (const [what, method, path, body] of verbs) {
         const answer = await call(method, group + path, body);
         expect(answer.status, what).to.equal(503);
@@ -138,7 +139,7 @@ describe('the start of a plugin', () => {
       expect(total, 'none of them did anything').to.equal(manyObjects);
     });
 
-    it('it is not started, and neither other plugins nor other kinds wait for it [spec 3-not-started] [slow]', async () => {
+    it('the plugin is not Started, and other plugins and kinds do not wait for it [spec 3-not-started] [slow]', async () => {
       await eventually(() => host.statuses().some(({ name, phase }) => name === 'quick' && phase === 'Started'));
       const created = await call('POST', `${group}/goods`, { ...widget('g'), kind: 'Good' });
       expect(created.status).to.equal(201);
@@ -150,7 +151,7 @@ describe('the start of a plugin', () => {
       expect((await call('GET', `${group}/widgets/w-1`)).status).to.equal(200);
     });
 
-    it('its progress is in the log and in its status [slow]', async () => {
+    it('the progress is in the log and in the status of its object [slow]', async () => {
       const progress = { apiVersion: 'widgets.example.com/v1', kind: 'Widget', indexed: pageRows };
       await eventually(() => server.indexingProgress(widgetModel()) === pageRows);
       await clock.advance(5_000);
@@ -160,7 +161,7 @@ describe('the start of a plugin', () => {
       expect(await conditionOf('slow', 'IndexesBuilt')).to.include({
         status: 'False',
         reason: 'Building',
-        message: `Widget: ${pageRows} objects so far`,
+        message: `Widget: ${pageRows} objects indexed so far`,
       });
       scans.release();
       await started;
@@ -171,7 +172,7 @@ describe('the start of a plugin', () => {
       expect(await conditionOf('slow', 'IndexesBuilt')).to.include({ status: 'True', reason: 'Built' });
     });
 
-    it('a stop ends it [slow]', async () => {
+    it('a stop of the host ends the start [slow]', async () => {
       const stopped = host.stop();
       await eventually(() => host.statuses().every(({ phase }) => phase === 'Stopped'));
       scans.release();
@@ -198,14 +199,14 @@ describe('the start of a plugin', () => {
         'index code of Widget: cannot index "one": index function failed: no index for this',
       ],
       [
-        'an index function that returns what is no string',
+        'an index function that returns a number',
         { indexFunc: simpleAttribute(widgetModel(), () => 7 as unknown as string) },
         'index code of Widget: cannot index "one": index function failed: index function of Widget returned the number 7',
       ],
     ] as const;
 
     for (const [what, options, reason] of failures) {
-      it(`${what}: its kinds are not served, stored objects stay, and it starts once the cause is repaired`, async () => {
+      it(`${what}: the plugin's kinds are not served, stored objects stay, and it starts once the cause is repaired`, async () => {
         await storeWidgets([
           { name: 'one', code: 'same' },
           { name: 'two', code: 'same' },
@@ -242,7 +243,7 @@ describe('the start of a plugin', () => {
       });
     }
 
-    /** Repairs the widgets as an earlier version of the plugin would serve them: without the index. */
+    /** Repairs the widgets while their kind is served without the index, as in an earlier version of the plugin. */
     async function repairWidgets(): Promise<void> {
       const Widget = widgetModel();
       server.schemeManager.register(Widget, undefined, { owner: 'before' });
@@ -252,7 +253,7 @@ describe('the start of a plugin', () => {
       server.schemeManager.unregister(Widget, 'before');
     }
 
-    it('one kind of two: the watches of the other one, which was served, end with 410', async () => {
+    it('an index of one of its two kinds: watches of the other kind, which was already served, end with 410', async () => {
       await storeWidgets([
         { name: 'one', code: 'same' },
         { name: 'two', code: 'same' },

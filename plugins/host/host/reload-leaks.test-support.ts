@@ -1,6 +1,6 @@
-// A program that reloads a plugin a hundred times, and prints as JSON what the process held before and after. It has
-// a process of its own, because counting objects takes time in proportion to the heap, which is large where many
-// test files run.
+// A program that reloads a plugin a hundred times, and prints as JSON the handles and objects of the process before and
+// after. It has a process of its own, because counting objects takes time in proportion to the heap, which is large
+// where many test files run.
 import { startApiServer } from '@homeostat/apiserver';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import { queryObjects } from 'node:v8';
@@ -42,7 +42,7 @@ const main = `import { controller, definePlugin, route, ServerResponse } from '$
   });`;
 const declared = 'apiVersion: widgets.example.com/v1\nkind: Widget\nmetadata: { name: w }\nspec: { size: 1 }\n';
 
-// Counts functions, because everything that a plugin could leave behind has some.
+// Counts functions, because everything that a plugin could leave behind has functions.
 async function living(): Promise<Living> {
   await new Promise((resolve) => setImmediate(resolve));
   const counts = [Function, PluginRun].map((type) => [type.name, queryObjects(type, { format: 'count' })] as const);

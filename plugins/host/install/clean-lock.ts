@@ -2,7 +2,10 @@ import semver from 'semver';
 import { isPackageName, isRegistryRange } from './registry-range.ts';
 import { isJsonObject } from '../text/yaml-mapping.ts';
 
-/** The keys that identify a package and when it is installed. Keys with its origin are dropped. */
+/**
+ * The keys of a lock entry that stay: they identify the package and say when npm installs it. Keys that name its
+ * origin, such as `resolved`, are dropped.
+ */
 const keptKeys: readonly string[] = [
   'name',
   'version',
@@ -29,9 +32,10 @@ const keptKeys: readonly string[] = [
 const rangeKeys = ['dependencies', 'optionalDependencies', 'peerDependencies'] as const;
 
 /**
- * A lock of npm for a project that asks for these dependencies: the same versions with the same digests, from npm's
- * configured registry, whatever sources the lock names. Throws Error for a lock that leads out of `node_modules`, has
- * links, has versions or ranges that the registry does not have, or is older than npm 7.
+ * Returns an npm lock for a project with the dependencies `asked`: the versions and digests of the given lock, without
+ * its sources, so that npm uses its configured registry. Throws Error when the lock has paths outside of
+ * `node_modules`, links, or versions and ranges that cannot come from a registry, or when its format is older than npm
+ * 7.
  */
 export function cleanLock(lock: unknown, asked: object): object {
   const packages = isJsonObject(lock) ? lock['packages'] : undefined;
@@ -54,13 +58,13 @@ function cleanEntry(path: string, entry: unknown): object {
   return Object.fromEntries(Object.entries(entry).filter(([key]) => keptKeys.includes(key)));
 }
 
-/** Returns true for the path `node_modules/<package>`, also below another package. */
+/** Returns true for a path `node_modules/<package>`, at any depth of packages. */
 function isPlace(path: string): boolean {
   const [start, ...names] = path.split(/(?:^|\/)node_modules\//);
   return start === '' && names.length > 0 && names.every(isPackageName);
 }
 
-/** npm would fetch a URL in place of a version. */
+/** Throws for a version that is not a plain version: npm would fetch a URL. */
 function checkIdentity(shown: string, { name, version }: Readonly<Record<string, unknown>>): void {
   if (name !== undefined && (typeof name !== 'string' || !isPackageName(name)))
     throw new Error(`${shown}: name: ${JSON.stringify(name)} is not the name of a package`);

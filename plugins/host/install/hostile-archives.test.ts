@@ -21,7 +21,7 @@ function requireNpm(context: Mocha.Context): void {
 describe('homeostat plugin install of a hostile archive', () => {
   let plugins: PluginServer;
   let registry: TestRegistry;
-  /** The place to which hostile settings send npm. */
+  /** The registry to which hostile settings send npm. */
   let foreign: TestRegistry;
   let folder: string;
   let archive: string;
@@ -55,7 +55,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     readonly cwd?: string;
   }
 
-  /** Installs the archive, on a machine whose npm knows the registry, with a secret in the environment. */
+  /** Installs the archive with npm configured for the registry, and with a secret in the environment. */
   const install = async ({ args = [], environment = {}, cwd }: InstallOptions = {}): Promise<Finished> =>
     plugins.command(['install', archive, ...args], {
       environment: {
@@ -75,7 +75,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     expect(foreign.seen).to.deep.equal([]);
   };
 
-  /** Settings that send the secret away, run a program, and write elsewhere. */
+  /** npm settings that send the secret to the foreign registry, run a program, and write to other folders. */
   const hostileSettings = (): string =>
     [
       `registry=${foreign.url}`,
@@ -87,7 +87,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       'ignore-scripts=false',
     ].join('\n');
 
-  describe('refuses, before npm is run,', () => {
+  describe('refuses, before it runs npm,', () => {
     const settings: Readonly<Record<string, string>> = {
       'a registry, with a secret in the credentials': 'registry=http://127.0.0.1:9/${SECRET}/\n',
       'a prefix and global': 'prefix=elsewhere\nglobal=true\nforce=true\n',
@@ -103,14 +103,14 @@ describe('homeostat plugin install of a hostile archive', () => {
     }
   });
 
-  describe('lets no settings reach npm [slow]', () => {
+  describe('does not let npm read the .npmrc of [slow]', () => {
     const places: Readonly<Record<string, () => string>> = {
-      'the folder that the archive lies in, and the command runs in': () => folder,
+      'the folder of the archive, in which the command runs': () => folder,
       'the folder of plugins': () => plugins.pluginsDir,
-      'the project that the folder of plugins is in': () => dirname(plugins.pluginsDir),
+      'the project that contains the folder of plugins': () => dirname(plugins.pluginsDir),
     };
     for (const [place, path] of Object.entries(places)) {
-      it(`of ${place}`, async () => {
+      it(`${place}`, async () => {
         await writeFile(join(path(), '.npmrc'), hostileSettings());
         await writeFile(join(path(), 'package.json'), '{"workspaces": ["*", "*/*", "*/*/*", ".*/*", "*/.*/*"]}');
         await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
@@ -122,7 +122,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       });
     }
 
-    it('of a folder that is installed', async () => {
+    it('a plugin folder that is installed', async () => {
       const source = await makeFolder({ ...pluginFiles({ helper: '1' }), '.npmrc': hostileSettings() });
       archive = source;
       expect(await install({ cwd: source })).to.include({ code: 0, stderr: '' });
@@ -133,7 +133,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     });
   });
 
-  it('runs no script of a dependency unless --run-scripts, and then with no secret and no credentials [slow]', async () => {
+  it('runs scripts of dependencies only with --run-scripts, and without secrets or credentials [slow]', async () => {
     const trace = join(folder, 'trace');
     const dump = `const { npm_config_userconfig: file } = process.env; require('fs').writeFileSync(${JSON.stringify(trace)}, JSON.stringify([process.env, file && require('fs').readFileSync(file, 'utf8')]))`;
     const scripts = { postinstall: 'node dump.js' };
@@ -163,8 +163,8 @@ describe('homeostat plugin install of a hostile archive', () => {
     });
   }
 
-  describe('with an npm that fetches also from outside the registry [slow]', () => {
-    /** An npm that reports the given version, and otherwise is this machine's. */
+  describe('with an npm that may fetch from outside the registry [slow]', () => {
+    /** The environment with an `npm` that reports the given version, and otherwise runs the machine's npm. */
     const environmentWithNpm = async (version: string): Promise<Readonly<Record<string, string>>> => {
       const program = join(folder, 'npm');
       const lines = [
@@ -179,7 +179,7 @@ describe('homeostat plugin install of a hostile archive', () => {
     };
 
     for (const version of ['10.9.3', '11.13.0', 'unknown']) {
-      it(`refuses dependencies: ${version}`, async () => {
+      it(`refuses a plugin with dependencies when the version of npm is ${version}`, async () => {
         const environment = await environmentWithNpm(version);
         await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
         const message = `the plugin has dependencies, which need npm 11.14.0 or newer, not ${version}: `;
@@ -189,18 +189,18 @@ describe('homeostat plugin install of a hostile archive', () => {
       });
     }
 
-    it('installs a plugin without dependencies', async () => {
+    it('installs a plugin without dependencies with npm 10.9.3', async () => {
       await writeFile(archive, npmTarball(pluginFiles()));
       expect(await install({ environment: await environmentWithNpm('10.9.3') })).to.include({ code: 0, stderr: '' });
     });
 
-    it('continues with the first npm version that fetches only from the registry', async () => {
+    it('installs a plugin with dependencies with npm 11.14.0, which can be limited to the registry', async () => {
       await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
       expect(await install({ environment: await environmentWithNpm('11.14.0') })).to.include({ code: 0, stderr: '' });
     });
   });
 
-  describe('installs what it depends on [slow]', () => {
+  describe('installs the dependencies of the plugin [slow]', () => {
     const versionOf = async (name: string): Promise<unknown> => {
       const file = join(plugins.pluginsDir, 'demo', 'node_modules', name, 'package.json');
       return (JSON.parse(await readFile(file, 'utf8')) as { version: unknown }).version;
@@ -214,7 +214,7 @@ describe('homeostat plugin install of a hostile archive', () => {
 
     beforeEach(() => registry.add({ manifest: { name: 'helper', version: '1.1.0' }, files: { 'index.js': '' } }));
 
-    it("in the versions of its npm-shrinkwrap.json, from this machine's registry, whatever sources that file names", async () => {
+    it("in the versions of its npm-shrinkwrap.json, but from the configured registry, not from the sources in that file", async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'npm-shrinkwrap.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });
@@ -222,14 +222,14 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(foreign.seen).to.deep.equal([]);
     });
 
-    it('whatever its package-lock.json contains, which npm reads in no package', async () => {
+    it('without its package-lock.json, which npm ignores in a package', async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'package-lock.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });
       expect(await versionOf('helper')).to.equal('1.1.0');
     });
 
-    it('beside the packages that it brings, which do not change', async () => {
+    it('beside the packages that the archive brings, which do not change', async () => {
       const brought = { name: 'brought', version: '0.0.1', dependencies: { helper: '1.0.0' } };
       const files = {
         ...pluginFiles({ brought: '1', other: '1' }, { bundleDependencies: ['brought'] }),
@@ -247,7 +247,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(await versionOf('other/node_modules/helper')).to.equal('1.1.0');
     });
 
-    it("by the registry and the credentials of this machine's settings", async () => {
+    it("with the registry and the credentials in the user's .npmrc", async () => {
       const { host } = new URL(registry.url);
       const lines = [
         `registry = "${registry.url}"`,
@@ -260,7 +260,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(registry.seen.map(({ headers }) => headers.authorization)).to.include(`Bearer ${secret}`);
     });
 
-    it('by tags and other names, too', async () => {
+    it('when a dependency has a tag, or an alias such as npm:helper@1.0.0', async () => {
       await writeFile(archive, npmTarball(pluginFiles({ helper: 'latest', again: 'npm:helper@1.0.0' })));
       expect(await install()).to.include({ code: 0, stderr: '' });
       expect([await versionOf('helper'), await versionOf('again')]).to.deep.equal(['1.1.0', '1.0.0']);

@@ -13,25 +13,25 @@ export interface DependencyOptions {
   readonly project: string;
   /** True to allow the packages to run their install scripts. */
   readonly runScripts: boolean;
-  /** File names of the locks that are read; the first one that exists counts. */
+  /** The file names of lock files. The first file that exists is used. */
   readonly locks: readonly string[];
 }
 
 type Dependencies = Readonly<Record<string, string>>;
 
-/** The packages that a plugin gets from its host, in one copy. */
+/** Returns true for a package that a plugin imports from its host, so that both have the same copy. */
 const isOfHost = (name: string): boolean => name === 'homeostat' || name.startsWith('@homeostat/');
 
 /**
- * The entries of a plugin's own `node_modules` that are dropped: the host's packages, programs, and npm's notes about
- * another folder.
+ * The entries of a plugin's own `node_modules` that are dropped: the host's packages, programs, and npm's hidden lock
+ * file, which describes another folder.
  */
 const notThePlugins = ['homeostat', '@homeostat', '.bin', '.package-lock.json'];
 
 /**
- * Installs the missing dependencies of a plugin's folder from the registry. npm works in a separate project, which
- * has only names, ranges and locked versions of the plugin. Rejects for a dependency that is not a range of a package
- * in the registry.
+ * Installs the missing dependencies of a plugin's folder from the registry. npm works in a separate project, which has
+ * only the names, ranges and locked versions of these dependencies. Rejects when a dependency is not a package of the
+ * registry, such as a URL or a path.
  */
 export async function installDependencies(folder: string, options: DependencyOptions): Promise<void> {
   await removeNotThePlugins(folder);
@@ -42,22 +42,22 @@ export async function installDependencies(folder: string, options: DependencyOpt
   const asked = { dependencies: missing, optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)) };
   const isWhole = Object.keys(missing).length === Object.keys(dependencies).length;
   const given = isWhole ? await readLock(folder, options.locks) : undefined;
-  // The lock is checked first, so that npm does not run with a lock that is refused.
+  // The lock is checked before npm runs.
   const lock = given === undefined ? undefined : cleanLock(given, asked);
   await requireNpm(options.npm);
   const { project } = options;
   await writeJson(join(project, 'package.json'), { private: true, ...asked });
   if (lock !== undefined) await writeJson(join(project, 'package-lock.json'), lock);
-  // An added package gets its own dependencies below it, so that packages already there do not change.
+  // npm puts the dependencies of an added package below that package, so that packages already present do not change.
   await runInstall(options, isWhole ? [] : ['--install-strategy=nested']);
   await mergeFolders(join(project, 'node_modules'), join(folder, 'node_modules'));
   await removeNotThePlugins(folder, ['homeostat', '@homeostat']);
 }
 
-/** The first version of npm with all of `registryOnly`. An older one ignores options that it does not know. */
+/** The first npm version that has all options of `registryOnly`. An older npm ignores options that it does not know. */
 const oldestNpm = '11.14.0';
 
-/** Allows only packages of the registry, even if such a package requests something else. */
+/** Options of npm that allow only packages of the registry, also for the dependencies of packages. */
 const registryOnly = ['git', 'remote', 'file', 'directory'].map((type) => `--allow-${type}=none`);
 
 async function requireNpm(npm: IsolatedNpm): Promise<void> {
@@ -101,8 +101,8 @@ interface ReadDependencies {
 }
 
 /**
- * The dependencies in package.json without the host's packages. npm lists optional dependencies twice; those count as
- * optional.
+ * The dependencies in package.json without the host's packages. npm lists an optional dependency under both keys; here
+ * it counts only as optional.
  */
 async function readDependencies(folder: string): Promise<ReadDependencies> {
   const manifest = await readJson(join(folder, 'package.json'));
@@ -138,10 +138,10 @@ async function readLock(folder: string, names: readonly string[]): Promise<unkno
   return undefined;
 }
 
-/** The largest lock files have two MiB. */
+/** The largest size of a JSON file that is read. Large lock files have 2 MiB. */
 const maxJsonKiB = 4096;
 
-/** Returns an empty object when there is no file. */
+/** Reads a JSON file. Returns an empty object when the file does not exist or contains no object. */
 export async function readJson(file: string): Promise<Readonly<Record<string, unknown>>> {
   if (!(await isThere(file))) return {};
   const value: unknown = JSON.parse(await readBounded(file, maxJsonKiB, basename(file)));
@@ -152,7 +152,7 @@ async function writeJson(file: string, value: object): Promise<void> {
   await writeFile(file, JSON.stringify(value, undefined, 2));
 }
 
-/** Moves the entries that are not there yet. */
+/** Moves the entries of `from` that `to` does not have yet. */
 async function mergeFolders(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const name of await namesIn(from)) {

@@ -12,7 +12,7 @@ import { removeFolder } from '../text/remove-folder.ts';
 import { stagePlugin } from './stage-plugin.ts';
 import type { StageOptions } from './stage-plugin.ts';
 
-/** The packages that plugins import from the program that runs them. */
+/** The packages that plugins import from the host. */
 const hostPackages = ['homeostat', '@homeostat/apiserver', '@homeostat/controller-runtime'];
 
 /** The installed plugin, and the one that it replaced. */
@@ -22,8 +22,9 @@ export interface InstalledPlugin {
 }
 
 /**
- * Puts a plugin under its name into an existing folder of plugins. It is completed under a name that no server reads,
- * checked, and then renamed; if that fails, the previous folder is restored. None of its code runs.
+ * Installs a plugin under its name in an existing folder of plugins. The new folder is filled under a hidden name,
+ * which servers skip, then checked, and then renamed. If the rename fails, the previous folder of the plugin is
+ * restored. No code of the plugin runs, except install scripts of packages when `runScripts` is set.
  */
 export async function installPlugin(
   source: string,
@@ -45,7 +46,7 @@ export async function installPlugin(
   }
 }
 
-/** A folder that contains all plugins is not one of them. */
+/** Throws when the source folder contains the folder of plugins: the copy would contain itself. */
 async function checkApart(source: string, pluginsDir: string): Promise<void> {
   const folder = await realpath(source).catch(() => undefined);
   if (folder === undefined || !isInside(folder, await realpath(pluginsDir))) return;
@@ -80,15 +81,15 @@ async function putInPlace(staged: string, pluginsDir: string, name: string): Pro
 }
 
 /**
- * Makes the packages of the host available to the plugins of a folder, by links in its `node_modules`, where Node
- * looks for packages that a plugin does not bring. So there is one copy of them, with the host's version.
+ * Makes the packages of the host available to the plugins of a folder by links in its `node_modules`. Node looks there
+ * for packages that a plugin does not bring, so that all plugins use the host's copy.
  */
 async function linkHost(pluginsDir: string): Promise<void> {
   for (const name of hostPackages) {
     const link = join(pluginsDir, 'node_modules', name);
     const target = dirname(dirname(dirname(fileURLToPath(import.meta.resolve(name)))));
     await mkdir(dirname(link), { recursive: true });
-    // Renamed in one step, because a server may be loading a plugin at the moment.
+    // The rename replaces an old link atomically, because a server may be loading a plugin at this moment.
     const made = `${link}.${process.pid}`;
     await symlink(target, made, 'junction');
     await rename(made, link);

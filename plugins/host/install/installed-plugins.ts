@@ -5,8 +5,9 @@ import type { PluginSource } from '../package/plugin-source.ts';
 import { hasCode } from '../text/error-text.ts';
 
 /**
- * Names of the plugins in a folder of plugins, in order; none when it does not exist. Skips names that begin with a
- * dot, which are being written, and `node_modules`, which has the packages that plugins import.
+ * Returns the sorted names of the plugins in a folder of plugins; an empty list when the folder does not exist. Skips
+ * names that begin with a dot, which are incomplete installations, and `node_modules`, which has the packages that
+ * plugins import.
  */
 export async function installedPlugins(pluginsDir: string): Promise<readonly string[]> {
   try {
@@ -19,7 +20,10 @@ export async function installedPlugins(pluginsDir: string): Promise<readonly str
   }
 }
 
-/** Rejects as {@link openPluginFolder} does, and when the folder does not have the plugin's name. */
+/**
+ * Opens an installed plugin. Rejects when {@link openPluginFolder} rejects, and when the folder does not have the
+ * plugin's name.
+ */
 export async function openInstalled(pluginsDir: string, name: string): Promise<PluginSource> {
   const folder = join(pluginsDir, name);
   const source = await openPluginFolder(folder);

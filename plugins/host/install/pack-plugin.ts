@@ -8,9 +8,10 @@ import type { Environment } from './run-npm.ts';
 import { copySource, packWithNpm } from './stage-plugin.ts';
 
 /**
- * Packs the built plugin of a folder, or of a package of the registry, and calls back with the path of the `.tgz`, which is deleted
- * afterwards. It has the files that npm would publish; for a folder that npm could not publish, everything except
- * hidden files, `data` and `node_modules`. No script runs. Rejects with the problem of the folder or the package.
+ * Packs a built plugin from a folder, or from a package of the registry, and calls `use` with the path of the `.tgz`,
+ * which is deleted afterwards. The archive has the files that npm would publish. When npm cannot publish the folder,
+ * because it has no name or version, the archive has everything except hidden files, `data` and `node_modules`. No
+ * script runs. Rejects with the problem of the folder or the package.
  */
 export async function packPlugin<R>(
   source: string,
@@ -26,7 +27,7 @@ export async function packPlugin<R>(
     const { manifest } = await openPluginFolder(folder, source);
     await findMain(folder, manifest);
     const { name, version } = manifest;
-    // npm packs nothing without a name and a version, and a plugin need not have them.
+    // npm packs only packages with a name and a version. The package.json of a plugin may have neither.
     const packageJson = { name, version, ...(await readJson(join(folder, 'package.json'))) };
     await writeFile(join(folder, 'package.json'), JSON.stringify(packageJson));
     return await use(await packWithNpm(folder, { npm, project }));

@@ -18,7 +18,7 @@ describe('an archive', () => {
   afterEach(removeFolders);
 
   for (const format of ['pax', 'gnu', 'oldgnu']) {
-    it(`is read as tar wrote it in the format ${format}, long names and empty files included`, async () => {
+    it(`is read when tar wrote it in the format ${format}, with long names and empty files`, async () => {
       const long = `package/${'a'.repeat(90)}/${'b'.repeat(120)}.js`;
       const inLong = `package/${'c'.repeat(120)}/short.js`;
       const folder = await makeFolder({
@@ -41,19 +41,19 @@ describe('an archive', () => {
   }
 
   for (const path of ['../x', 'package/../../x', '/etc/x', 'package\\..\\x']) {
-    it(`is refused with the entry ${path}`, async () => {
+    it(`is refused when it has the entry ${path}`, async () => {
       expect(await refusal(archive(entry(path, { content: 'x' })))).to.equal(
         `${JSON.stringify(path)}: leads out of the archive`,
       );
     });
   }
 
-  it('is refused with a long name that leads out', async () => {
+  it('is refused when a pax header has a path out of the archive', async () => {
     const pax = entry('pax', { type: 'x', content: '22 path=package/../..\n' });
     expect(await refusal(archive(pax, entry('package/x')))).to.equal('"package/../..": leads out of the archive');
   });
 
-  it("is refused with a long name in GNU tar's format that leads out", async () => {
+  it("is refused when a GNU header has a path out of the archive, or one that is too long", async () => {
     const long = entry('././@LongLink', { type: 'L', content: 'package/../../x\0' });
     expect(await refusal(archive(long, entry('package/x')))).to.equal('"package/../../x": leads out of the archive');
     const longer = entry('././@LongLink', { type: 'L', content: `package/${'x'.repeat(5000)}\0` });
@@ -65,22 +65,22 @@ describe('an archive', () => {
     ['2', 'symbolic link'],
     ['3', 'device'],
   ] as const) {
-    it(`is refused with a ${what}`, async () => {
+    it(`is refused when it has a ${what}`, async () => {
       expect(await refusal(archive(entry('package/x', { type })))).to.equal(
         'package/x: is not a file, but a link or a device',
       );
     });
   }
 
-  it('is refused with a description of megabytes', async () => {
+  it('is refused when an extended header is longer than 64 KiB', async () => {
     const records = '8 a=bcd\n'.repeat(10_000);
     for (const type of ['x', 'L'])
       expect(await refusal(archive(entry('pax', { type, content: records }), entry('package/x')))).to.equal(
-        'pax: a description of an entry is longer than 65536 bytes',
+        'pax: an extended header is longer than 65536 bytes',
       );
   });
 
-  it('with thousands of entries is read in turns of the event loop', async () => {
+  it('with thousands of entries is read in several turns of the event loop', async () => {
     const bytes = gunzipSync(archive(...Array.from({ length: 2000 }, (_, at) => entry(`package/${at}`))));
     let [turns, isRead] = [0, false];
     const count = (): void => {

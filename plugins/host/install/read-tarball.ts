@@ -4,38 +4,38 @@ import { gunzip } from 'node:zlib';
 
 /** A regular file of an archive. */
 export interface TarFile {
-  /** Relative, with `/` between its parts, none of which is `..`. */
+  /** A relative path with `/` as separator, and without `..`. */
   readonly path: string;
   readonly bytes: Uint8Array;
 }
 
 const blockBytes = 512;
-/** The maximum number of bytes of an archive, packed or not. */
+/** The maximum number of bytes of an archive, both compressed and decompressed. */
 export const maxArchiveBytes: number = 256 * 1024 * 1024;
 const maxEntries = 50_000;
 
 /**
- * The number of entries that are read in one turn of the event loop, which takes a millisecond: a server that reads an
- * archive must still respond.
+ * The number of entries that are read in one turn of the event loop. They take about a millisecond, so that a server
+ * that reads an archive still responds.
  */
 const entriesPerTurn = 100;
 
 /** The longest path on Linux. */
 const maxPathBytes = 4096;
 
-/** An entry that only describes the next one has its path, and perhaps times and a comment. */
+/** The maximum size of an extended header. It has the path of the next entry, and perhaps times and a comment. */
 const maxDescriptionBytes = 64 * 1024;
 
 /**
  * Returns the files of a `.tgz` in the ustar format. Long names may be in pax headers, as npm writes them, or in GNU
- * tar's own headers. Rejects with an Error that names the entry for paths that lead out, for links and devices, and for
- * archives that are damaged, larger than 256 MiB or longer than 50,000 entries.
+ * tar's own headers. Rejects with an Error that names the entry when a path leads out of the archive, or an entry is a
+ * link or a device. Also rejects when the archive is damaged, larger than 256 MiB or longer than 50,000 entries.
  */
 export async function readTarball(tarball: Uint8Array): Promise<readonly TarFile[]> {
   return readEntries(await promisify(gunzip)(tarball, { maxOutputLength: maxArchiveBytes }));
 }
 
-/** Returns the files in the unpacked bytes of an archive. */
+/** Returns the files in the decompressed bytes of an archive. */
 export async function readEntries(bytes: Buffer): Promise<readonly TarFile[]> {
   const files: TarFile[] = [];
   let longPath: string | undefined;
@@ -50,7 +50,7 @@ export async function readEntries(bytes: Buffer): Promise<readonly TarFile[]> {
     if (entries > maxEntries) throw new Error(`has more than ${maxEntries} entries`);
     if (entries % entriesPerTurn === 0) await nextTurn();
     if (extensions.has(header.type) && header.size > maxDescriptionBytes)
-      throw new Error(`${header.path}: a description of an entry is longer than ${maxDescriptionBytes} bytes`);
+      throw new Error(`${header.path}: an extended header is longer than ${maxDescriptionBytes} bytes`);
     if (header.type === 'x') longPath = paxPath(content) ?? longPath;
     if (header.type === 'L') longPath = gnuPath(content);
     if (extensions.has(header.type)) continue;
@@ -67,16 +67,19 @@ export async function readEntries(bytes: Buffer): Promise<readonly TarFile[]> {
 interface Header {
   readonly path: string;
   readonly size: number;
-  /** `0` a file, `5` a folder, `x` and `g` pax headers, `L` and `K` GNU tar's headers for a long name and a long link. */
+  /**
+   * `0` is a file, `5` a folder, `x` and `g` are pax headers, `L` and `K` GNU tar's headers for a long name and a long
+   * link.
+   */
   readonly type: string;
 }
 
-/** Entries that only describe the next one. */
+/** The types of extended headers, which describe the entries after them. */
 const extensions: ReadonlySet<string> = new Set(['x', 'g', 'L', 'K']);
 
 function readHeader(block: Buffer): Header {
   const name = textAt(block, 0, 100);
-  // GNU tar's own format writes "ustar" and two spaces, and has other fields in place of the prefix.
+  // GNU tar's own format has "ustar" with two spaces here, and other fields in the bytes of the prefix.
   const prefix = textAt(block, 257, 6) === 'ustar' ? textAt(block, 345, 155) : '';
   const path = prefix === '' ? name : `${prefix}/${name}`;
   const size = octalAt(block, 124, 12);

@@ -2,7 +2,7 @@ import semver from 'semver';
 
 const packageName = /^(?:@[a-z0-9~][\w.~-]*\/)?[a-z0-9~][\w.~-]*$/i;
 
-/** npm reads these as files. */
+/** Ranges that npm reads as file names. */
 const archiveName = /\.(?:tgz|tar|tar\.gz)$/i;
 
 export function isPackageName(name: string): boolean {

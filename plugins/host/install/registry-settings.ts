@@ -1,12 +1,15 @@
-/** The registries and their credentials: the only settings of this machine's npm that reach an installation. */
+/**
+ * Matches npm settings about registries, credentials and the network. Only these settings of the machine's npm are used
+ * in an installation.
+ */
 const ofRegistries =
   /^(?:registry|@[^:]+:registry|\/\/.+|ca|ca\[\]|cafile|(?:https?-)?proxy|no-?proxy|strict-ssl|local-address|fetch-[a-z-]+|maxsockets|cache|before|min-release-age(?:-exclude(?:\[\])?)?)$/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns npm's settings of registries: first those of files in npm's format, then those of the environment. A later
- * setting overrides an earlier one.
+ * Returns the text of an .npmrc with the settings about registries: first those of the given .npmrc texts, then those
+ * of the environment. A later setting overrides an earlier one.
  */
 export function registrySettings(files: readonly string[], environment: Environment): string {
   const fromFiles = files.flatMap((text) => text.split(/\r?\n/).flatMap((line) => settingOf(line, environment)));
@@ -22,7 +25,7 @@ function settingOf(line: string, environment: Environment): readonly Setting[] {
   return ofRegistries.test(setting[0]) ? [setting] : [];
 }
 
-/** Follows the .ini format: a comment may come after a value without quotes. */
+/** Returns a value of an .ini file without its quotes; a comment may follow a value without quotes. */
 function unquoted(value: string): string {
   if (/^"(?:[^"\\]|\\["\\/])*"$/.test(value)) return String(JSON.parse(value));
   if (/^(["']).*\1$/.test(value)) return value.slice(1, -1);
@@ -32,7 +35,10 @@ function unquoted(value: string): string {
     .replaceAll(/\\([;#])/g, '$1');
 }
 
-/** Replaces `${NAME}`, and `${NAME?}` for a variable that may be absent, as npm does. */
+/**
+ * Replaces `${NAME}` and `${NAME?}` with environment variables, as npm does. Without the variable, `${NAME}` stays, and
+ * `${NAME?}` becomes empty.
+ */
 function replaceVariables(text: string, environment: Environment): string {
   return text.replaceAll(
     /(?<!\\)\$\{([^${}?]+)(\?)?\}/g,
@@ -40,7 +46,7 @@ function replaceVariables(text: string, environment: Environment): string {
   );
 }
 
-/** Returns the setting in a variable such as `npm_config_registry` or `npm_config_//host/:_authToken`. */
+/** Returns the setting of an environment variable such as `npm_config_registry` or `npm_config_//host/:_authToken`. */
 function fromEnvironment([name, value = '']: readonly [string, string | undefined]): readonly Setting[] {
   const [, given = ''] = /^npm_config_(.+)$/i.exec(name) ?? [];
   const key = given.startsWith('//') ? given : given.toLowerCase().replaceAll(/(?!^)_/g, '-');

@@ -14,7 +14,7 @@ export interface SeenRequest {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** A registry of npm on the loopback address, which records its requests. */
+/** An npm registry on the loopback address that records its requests. */
 export class TestRegistry {
   readonly seen: SeenRequest[] = [];
   readonly #packages: RegistryPackage[] = [];

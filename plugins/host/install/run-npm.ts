@@ -7,7 +7,10 @@ import { registrySettings } from './registry-settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Environment variables that npm gets: what a program needs to run and to reach the network. npm sees no others, and so no secrets. */
+/**
+ * The environment variables that npm receives: those that a program needs to run and to reach the network. npm receives
+ * no others, so that it sees no secrets.
+ */
 const passedOn: ReadonlySet<string> = new Set(
   [
     'PATH',
@@ -35,15 +38,18 @@ const passedOn: ReadonlySet<string> = new Set(
 );
 
 export interface NpmRun {
-  /** The folder in which npm runs. It has no `.npmrc`; npm reads no `.npmrc` of a parent folder either. */
+  /** The folder in which npm runs. It has no `.npmrc`, and npm does not read the `.npmrc` of a parent folder. */
   readonly project: string;
-  /** Lets npm find the registries; default true. Scripts of packages could read the credentials for them. */
+  /**
+   * Gives npm the settings of registries; default true. Set false when npm runs scripts of packages, because they could
+   * read the credentials of the registries.
+   */
   readonly registries?: boolean;
 }
 
 /**
  * Runs npm with only this machine's settings of registries: it gets generated configuration files, and an environment
- * without secrets. The files are made at the first run.
+ * without secrets. The configuration files are made at the first run.
  */
 export class IsolatedNpm {
   readonly #environment: Environment;
@@ -53,7 +59,7 @@ export class IsolatedNpm {
     this.#environment = environment;
   }
 
-  /** Rejects with npm's error message. */
+  /** Runs an npm command in a folder. Rejects with npm's error message. */
   async run(args: readonly string[], { project, registries = true }: NpmRun): Promise<void> {
     this.#own ??= makeOwnFiles(this.#environment);
     const { folder, settings, empty, global } = await this.#own;
@@ -75,7 +81,7 @@ export class IsolatedNpm {
     return Object.fromEntries(Object.entries(this.#environment).filter(([name]) => passedOn.has(name)));
   }
 
-  /** Removes the files that were made for it. */
+  /** Removes the generated configuration files. */
   async dispose(): Promise<void> {
     const own = await this.#own?.catch(() => undefined);
     if (own !== undefined) await rm(own.folder, { recursive: true, force: true });
@@ -85,7 +91,9 @@ export class IsolatedNpm {
 interface OwnFiles {
   readonly folder: string;
   readonly settings: string;
-  /** Paths of empty files. There are two, because npm does not read a file twice. */
+  /**
+   * The path of an empty file. `global` is another empty file, because npm refuses one file for both configurations.
+   */
   readonly empty: string;
   readonly global: string;
 }
@@ -107,23 +115,26 @@ async function fillFolder(folder: string, environment: Environment): Promise<Own
   return { folder, empty, global, settings: await writeSettings(folder, 'registries.npmrc', known) };
 }
 
-/** Readable by its owner alone: it may hold credentials. */
+/** Writes a file that only its owner can read, because it may have credentials. */
 async function writeSettings(folder: string, name: string, text: string): Promise<string> {
   const file = join(folder, name);
   await writeFile(file, text, { mode: 0o600 });
   return file;
 }
 
-/** Reads npm's configuration files on this machine, where they exist. npm itself returns their paths. */
+/**
+ * Returns the texts of the machine's npm configuration files, whose paths npm itself prints. A missing file counts as
+ * empty.
+ */
 async function settingsFiles(folder: string, env: Environment): Promise<readonly string[]> {
-  // The folder is a package, so that npm looks for a project's settings in none above it.
+  // The package.json makes the folder a project, so that npm does not look for project settings in a parent folder.
   await writeFile(join(folder, 'package.json'), '{}');
   const said = await npm(['config', 'get', 'globalconfig', 'userconfig'], { cwd: folder, env });
   const paths = ['globalconfig', 'userconfig'].flatMap((key) => new RegExp(`^${key}=(.+)$`, 'm').exec(said)?.[1] ?? []);
   return Promise.all(paths.map(async (path) => readFile(path, 'utf8').catch(() => '')));
 }
 
-/** The project is not part of a workspace above it, and npm sends only the requests of the command. */
+/** Options of each npm call: npm ignores a workspace in a parent folder, and does not check for its own updates. */
 const always = ['--workspaces=false', '--update-notifier=false'];
 
 async function npm(
@@ -137,7 +148,7 @@ async function npm(
   return stdout;
 }
 
-/** Returns npm's own message in place of the command line, which the cause would print. */
+/** Returns an Error with npm's own message, because the message of `error` has only the command line. */
 function npmError(verb: string | undefined, error: unknown): Error {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
   const said = stderr.split('\n').flatMap((line) => /^npm (?:ERR!|error) (.+)/.exec(line)?.[1] ?? []);

@@ -14,19 +14,22 @@ export interface StageOptions {
 }
 
 /**
- * A package of a registry: `name`, `@scope/name`, with `@version`, `@range` or `@tag`. Excludes everything that npm
- * would take for a URL, a repository or an option.
+ * Matches a package of a registry: `name` or `@scope/name`, with an optional `@version`, `@range` or `@tag`. Does not
+ * match anything that npm would take for a URL, a repository or an option.
  */
 const packageSpec = /^(?:@[a-z0-9][\w.-]*\/)?[a-z0-9][\w.-]*(?:@[\w.^~*<>=| -]+)?$/i;
 
-/** npm's rule: a published package may lock its dependencies with the first file, a project with either. */
+/**
+ * By npm's rule, a published package may lock its dependencies only with `npm-shrinkwrap.json`; a project may use
+ * either file.
+ */
 const packageLocks = ['npm-shrinkwrap.json'];
 const projectLocks = [...packageLocks, 'package-lock.json'];
 
 /**
- * Copies a plugin into a folder of `work` (an empty folder, a real path), and resolves with its path: from a folder,
- * a `.tgz`, or a package of the registry for which npm is configured. npm installs missing dependencies. Rejects when
- * anything in it leads out of its folder.
+ * Copies a plugin into a new folder below `work`, and resolves with the path of that folder. The source is a folder, a
+ * `.tgz`, or a package of npm's configured registry. `work` is an empty folder without links in its path. npm installs
+ * missing dependencies. Rejects when a link of the plugin leads out of its folder.
  */
 export async function stagePlugin(source: string, work: string, options: StageOptions): Promise<string> {
   const { runScripts, environment } = options;
@@ -44,7 +47,7 @@ export async function stagePlugin(source: string, work: string, options: StageOp
   }
 }
 
-/** npm, and the folder in which it puts its result. */
+/** npm, and the folder in which it writes its result. */
 interface NpmParts {
   readonly npm: IsolatedNpm;
   /** The folder for the result; empty at first. */
@@ -52,8 +55,8 @@ interface NpmParts {
 }
 
 /**
- * Copies a plugin into an empty folder: from a folder, a `.tgz`, or a package of the registry. Resolves with the names of the lock
- * files that count.
+ * Copies a plugin into an empty folder: from a folder, a `.tgz`, or a package of the registry. Resolves with the names
+ * of the lock files that may lock its dependencies.
  */
 export async function copySource(source: string, folder: string, npm: NpmParts): Promise<readonly string[]> {
   const found = await stat(source).catch(() => undefined);
@@ -64,7 +67,10 @@ export async function copySource(source: string, folder: string, npm: NpmParts):
   return packageLocks;
 }
 
-/** Copies what npm would publish. npm needs a name and a version: without them, copies all but hidden files, `data` and `node_modules`. */
+/**
+ * Copies the files that npm would publish. npm needs a name and a version; without them, copies everything except
+ * hidden files, `data` and `node_modules`.
+ */
 async function copyFolder(shownAs: string, folder: string, npm: NpmParts): Promise<readonly string[]> {
   const source = await realpath(shownAs);
   const { manifest } = await openPluginFolder(source, shownAs);
@@ -90,9 +96,9 @@ function isOfWork(path: string): boolean {
   return ['data', 'node_modules'].includes(path) || basename(path).startsWith('.');
 }
 
-/** The installed files are the ones that run later, so a link that leads elsewhere is refused. */
+/** Throws when a link leads out of the folder: only files inside it are checked and installed. */
 async function checkLinks(folder: string): Promise<void> {
-  // This does not use a recursive readdir, which looks at thousands of files in one turn.
+  // This does not use a recursive readdir, which would block the event loop for thousands of files.
   const open = [''];
   for (let below = open.pop(); below !== undefined; below = open.pop()) {
     for await (const entry of await opendir(join(folder, below))) {
@@ -110,7 +116,10 @@ async function fetchPackage(spec: string, folder: string, parts: NpmParts): Prom
   await rm(tarball);
 }
 
-/** Packs a folder, or a package of the registry, and resolves with the path of the `.tgz`, in the folder of npm. No script runs. */
+/**
+ * Packs a folder, or a package of the registry, and resolves with the path of the `.tgz`, which is in `project`. No
+ * script runs.
+ */
 export async function packWithNpm(spec: string, { npm, project }: NpmParts): Promise<string> {
   await npm.run(['pack', spec, '--ignore-scripts', '--pack-destination', project], { project });
   const tarball = (await readdir(project)).find((name) => name.endsWith('.tgz'));

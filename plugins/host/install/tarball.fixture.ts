@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 
-/** An entry as tar writes it, whatever its name. */
+/** Returns the bytes of an entry in the tar format. The path may be invalid. */
 export function tarEntry(
   path: string,
   { type = '0', content = '' }: { readonly type?: string; readonly content?: string } = {},
@@ -18,17 +18,17 @@ export function tarEntry(
   return Buffer.concat([header, body]);
 }
 
-/** A `.tgz` of these entries. */
+/** Returns a `.tgz` with these entries. */
 export function tarball(...entries: readonly Buffer[]): Buffer {
   return gzipSync(Buffer.concat([...entries, Buffer.alloc(1024)]));
 }
 
-/** The archive that `npm pack` makes of these files, by path. */
+/** Returns an archive such as `npm pack` makes. `files` has contents by path. */
 export function npmTarball(files: Readonly<Record<string, string>>): Buffer {
   return tarball(...Object.entries(files).map(([path, content]) => tarEntry(`package/${path}`, { content })));
 }
 
-/** A plugin that imports its dependencies. */
+/** Returns the files of a plugin that imports its dependencies. `more` are further fields of its package.json. */
 export function pluginFiles(
   dependencies: Readonly<Record<string, unknown>> = {},
   more: object = {},

@@ -2,17 +2,20 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { maxArchiveBytes, readTarball } from './read-tarball.ts';
 
-/** Files that `npm pack` never packs, with the reason why an archive with them is refused; paths in lower case, with `/`. */
+/**
+ * Files that `npm pack` never packs, with the reason why an archive that has them is refused. The patterns match
+ * lower-case paths with `/`.
+ */
 const refused: readonly (readonly [path: RegExp, why: string])[] = [
   [/(?:^|\/)\.npmrc(?:\/|$)/, 'is a configuration of npm, which an archive may not bring'],
   [/(?:^|\/)node_modules\/\.bin(?:\/|$)/, 'is a folder of programs, which npm makes itself'],
 ];
 
 /**
- * Unpacks a `.tgz` into an empty folder, without the outermost folder of the archive (`package` by habit). Rejects
- * with an Error that names the entry, for everything that {@link readTarball} refuses, for configurations of npm, for
- * `node_modules/.bin`, and for two entries with one path, because programs and file systems disagree on which of the
- * two counts.
+ * Unpacks a `.tgz` into an empty folder, without the outermost folder of the archive (`package` by habit). Rejects with
+ * an Error that names the entry when {@link readTarball} refuses the archive, and when the archive has a configuration
+ * of npm, `node_modules/.bin`, or two entries with one path. Programs and file systems disagree on which of two such
+ * entries counts.
  */
 export async function unpackArchive(file: string, folder: string): Promise<void> {
   try {

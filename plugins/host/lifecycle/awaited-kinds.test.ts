@@ -34,7 +34,7 @@ function newGate(): Gate {
   return { opened, open: () => open() };
 }
 
-describe('a kind whose plugin is away', () => {
+describe('a kind whose plugin does not run', () => {
   let folder: string;
   let server: ApiServer;
   let host: PluginHost | undefined;
@@ -83,7 +83,7 @@ describe('a kind whose plugin is away', () => {
     return { status: response.status, retryAfter: response.headers.get('retry-after') };
   }
 
-  it('responds with 503 and Retry-After before the plugins are read, and so does /readyz', async () => {
+  it('responds with 503 and Retry-After before the plugins are read; /readyz responds with 503, too', async () => {
     await restart();
     for (const path of [widgets, `${widgets}/one`, `${widgets}?watch=true`, `${widgets}/one/status`])
       expect(await ask(path), path).to.deep.equal(notYetServed);
@@ -97,7 +97,7 @@ describe('a kind whose plugin is away', () => {
     expect((await ask('/readyz')).status).to.equal(200);
   });
 
-  it('responds with 503 while its plugin starts, whichever step takes the time [slow]', async () => {
+  it('responds with 503 while its plugin loads its module and while it starts [slow]', async () => {
     await restart();
     const [loading, starting] = [newGate(), newGate()];
     const slow = {
@@ -155,7 +155,7 @@ describe('a kind whose plugin is away', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(notYetServed);
   });
 
-  it('is 404 once its plugin is uninstalled, whatever other plugins do [slow]', async () => {
+  it('responds with 404 once its plugin is uninstalled, even while another plugin is Failed [slow]', async () => {
     await restart();
     const group = 'gadgets.example.com';
     const failed = { ...pluginSource('gadgets', {}), load: () => Promise.reject(new Error('it is broken')) };
@@ -163,7 +163,7 @@ describe('a kind whose plugin is away', () => {
     expect(await ask(`${widgets}/one`)).to.deep.equal(gone);
   });
 
-  it('is 404 once its plugin has started without it', async () => {
+  it('responds with 404 once its plugin has started without the kind', async () => {
     await host?.reload(pluginSource('widgets', definePlugin({ models: [widgetModel({ kind: 'Gadget' })] })));
     expect(await ask(`${widgets}/one`)).to.deep.equal(gone);
     expect((await ask('/apis/widgets.example.com/v1/gadgets')).status).to.equal(200);
@@ -175,7 +175,7 @@ describe('homeostat serve [slow]', () => {
 
   afterEach(removeFolders);
 
-  it('is not ready from the first connection on, until its plugins have started', async () => {
+  it('responds to /readyz with 503 from the first connection until its plugins have started', async () => {
     const folder = await makePlugin(
       'slow',
       `import { existsSync } from 'node:fs';

@@ -8,21 +8,21 @@ export interface KindNames {
   readonly plural: string;
 }
 
-/** A plugin of the host, as far as its manifest could be read. */
+/** A plugin of the host, also one whose manifest could not be read. */
 export interface KnownPlugin {
   readonly name: string;
   readonly phase: PluginPhase;
   readonly isEnabled: boolean;
-  /** undefined: its kinds may be in any group. */
+  /** The group of its kinds, or undefined when its kinds may be in any group. */
   readonly group: PluginManifest['group'];
 }
 
 /**
- * Remembers which plugin served a kind last, so that a kind whose plugin is temporarily absent does not count as
- * removed.
+ * Remembers which plugin served a kind last, so that a kind does not count as removed while its plugin does not run for
+ * a time.
  */
 export class AwaitedKinds {
-  /** Plugins by the kinds that this process has served. */
+  /** The plugin of each kind that this process has served. */
   readonly #owners = new Map<string, string>();
 
   constructor(schemes: Pick<SchemeManager, 'on'>) {
@@ -30,8 +30,8 @@ export class AwaitedKinds {
   }
 
   /**
-   * The reason why a kind that was served before is not served now; undefined when no plugin will serve it again: its plugin was
-   * uninstalled, or has started without it.
+   * The reason why a kind that was served before is not served now; undefined when no plugin will serve it again: its
+   * plugin was uninstalled, or has started without it.
    */
   reasonOf(kind: KindNames, plugins: readonly KnownPlugin[]): string | undefined {
     const owner = this.#owners.get(keyOf(kind));
@@ -44,7 +44,9 @@ export class AwaitedKinds {
   }
 }
 
-/** Options by which a server asks a plugin host that is created after the server listens. */
+/**
+ * The options of a server whose plugin host is created after the server listens. `host` returns undefined until then.
+ */
 export function pluginHostOptions(
   host: () => { readinessProblem(): string | undefined; awaitedKind(kind: KindNames): string | undefined } | undefined,
 ): Required<Pick<ApiServerOptions, 'readyChecks' | 'awaitedKind'>> {
@@ -55,7 +57,10 @@ export function pluginHostOptions(
   };
 }
 
-/** A plugin's kinds are in its group, or below it. */
+/**
+ * Returns true when a plugin with the group `own` may serve kinds of `group`: the two are equal, or `group` is a
+ * subdomain of `own`.
+ */
 function isInGroup(group: string, own: string | undefined): boolean {
   return own === undefined || group === own || group.endsWith(`.${own}`);
 }

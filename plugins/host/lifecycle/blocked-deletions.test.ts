@@ -48,7 +48,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await idle();
   }
 
-  it('are counted and named when it stops, and done when it runs again', async () => {
+  it('are counted and named when it stops, and complete when it runs again', async () => {
     const slow = controller(model, {
       name: 'guard',
       reconcile: async () => undefined,
@@ -75,7 +75,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await host.start();
   }
 
-  it('are counted again while another plugin serves the kind', async () => {
+  it('are counted every 30 s while another plugin serves the kind', async () => {
     await startApart();
     await createWidgets(2);
     await enable(false);
@@ -91,7 +91,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     expect(await held()).to.equal(undefined);
   });
 
-  it('are counted again even after no plugin has served the kind for a while', async () => {
+  it('are counted again after a plugin serves a kind that no plugin has served for a while', async () => {
     await startApart();
     await createWidgets(1);
     await enable(false);
@@ -104,7 +104,7 @@ describe('deletions that wait for the finalizers of a plugin that does not run',
     await eventually(async () => (await held())?.[0]?.count === 1);
   });
 
-  it('stay known when the plugin is disabled from the start', async () => {
+  it('stay in the status when the plugin is disabled at the start of the host', async () => {
     const known = [{ apiVersion: 'x.example.com/v1', kind: 'X', finalizer: 'x.example.com/x', count: 1, names: ['a'] }];
     host.add(pluginSource('guards', { models: [model], controllers: [guard] }));
     await host.start();

@@ -3,7 +3,7 @@ import type { Client, ControllerDefinition } from '@homeostat/controller-runtime
 import { apiVersionOf, formatKey, keyOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** Objects of one kind that are being deleted, and that a finalizer of a plugin keeps. */
+/** The objects of one kind that are being deleted but still exist because of a plugin's finalizer. */
 export interface BlockedKind {
   readonly apiVersion: string;
   readonly kind: string;
@@ -26,7 +26,10 @@ export class BlockedDeletions {
   readonly #finalizers: Finalizer[] = [];
   readonly #counted = new Map<Finalizer, BlockedKind>();
 
-  /** A controller with a cleanup has a finalizer; a reconciler class handles its own finalizers. */
+  /**
+   * Adds the finalizer of a controller that has a cleanup function. A reconciler class handles its own finalizers, so
+   * that they are not counted.
+   */
   add({ model, finalizer, cleanup }: ControllerDefinition): void {
     if (cleanup !== undefined) this.#finalizers.push({ model, finalizer });
   }
@@ -38,7 +41,7 @@ export class BlockedDeletions {
 
   /**
    * Counts the blocked deletions. A kind that is not served keeps its last count, since its objects cannot change.
-   * Returns whether any of the kinds is served.
+   * Returns true if at least one of the kinds is served.
    */
   async count(client: Client, server: Pick<ApiServer, 'schemeManager' | 'indexingProgress'>): Promise<boolean> {
     const served = this.#finalizers.filter(

@@ -3,7 +3,7 @@ import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import type { BlockedDeletions, BlockedKind } from './blocked-deletions.ts';
 import type { PluginInstance } from './plugin-instance.ts';
 
-/** The interval at which the deletions that wait for finalizers of stopped plugins are counted. */
+/** The interval between counts of the deletions that wait for finalizers of stopped plugins. */
 const recountMs = 30_000;
 
 export interface BlockedRecountParts {
@@ -11,13 +11,13 @@ export interface BlockedRecountParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly instances: () => readonly PluginInstance[];
-  /** Called after each count of a plugin that does not run. */
+  /** Called after each count of the deletions that wait for a stopped plugin. */
   readonly onCounted: (instance: PluginInstance) => void;
 }
 
 /**
- * Counts again and again the deletions that wait for plugins that do not run: objects of kinds that others serve, or
- * will serve again, may be deleted meanwhile.
+ * Repeatedly counts the deletions that wait for plugins that do not run. The number grows when clients delete objects
+ * of a kind that another plugin serves.
  */
 export class BlockedRecount {
   readonly #parts: BlockedRecountParts;
@@ -29,7 +29,7 @@ export class BlockedRecount {
     this.#parts = parts;
   }
 
-  /** Called with the deletions that wait for the latest run of a plugin. */
+  /** Stores the counter of the deletions that wait for the latest run of a plugin. */
   set(name: string, held: BlockedDeletions): void {
     this.#held.set(name, held);
   }
@@ -43,7 +43,7 @@ export class BlockedRecount {
     return this.#held.get(name)?.kinds;
   }
 
-  /** Called when a plugin has ended. Counts after 30 s, and repeatedly while such a plugin does not run. */
+  /** Called when a plugin has stopped or failed. Counts after 30 s, and repeats while a plugin does not run. */
   later(): void {
     const { clock, instances } = this.#parts;
     const isAwaited = instances().some((each) => !each.isRunning && this.#held.has(each.manifest.name));
@@ -65,7 +65,7 @@ export class BlockedRecount {
         const isCounted = await this.#held.get(name)?.count(server.client, server);
         if (isCounted === true && instances().includes(instance)) onCounted(instance);
       } catch (err) {
-        logger.warn({ err, plugin: name }, 'could not count the deletions that its finalizers block');
+        logger.warn({ err, plugin: name }, 'could not count the deletions that the finalizers of the plugin block');
       }
     }
     this.#timer = undefined;

@@ -4,23 +4,23 @@ import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 
 export type PluginManager = Pick<Manager, 'controllers' | 'queue' | 'stateOf' | 'runs'>;
 
-/** The managers of the plugins that run, by the plugins' names. */
+/** The managers of the running plugins, by plugin name. */
 export type PluginManagers = ReadonlyMap<string, PluginManager>;
 
 interface PluginController {
-  /** `<plugin>/<controller>`: two plugins may have controllers of one name. */
+  /** `<plugin>/<controller>`, because two plugins may have controllers with the same name. */
   readonly fullName: string;
   readonly manager: PluginManager;
   readonly status: ControllerStatus;
 }
 
-/** Longer errors are cut, because they may quote whole objects. */
+/** The maximum length of an error on the page. Longer errors are cut, because they may quote whole objects. */
 const maxErrorLength = 1024;
 
 /**
- * `/debug/controllers`: the controllers of all plugins that run. An item is named `<plugin>/<controller>`, or by the
- * controller alone if only one plugin has a controller of that name; followed by `/<key>`, it is an object of that
- * controller.
+ * `/debug/controllers`: the controllers of all plugins that run. The name of an item is `<plugin>/<controller>`, or
+ * just `<controller>` if only one plugin has a controller of that name. With `/<key>` at the end, it names an object of
+ * that controller.
  */
 export function controllersPage(managers: () => PluginManagers): DebugPage {
   return {
@@ -47,7 +47,10 @@ function controllerPage(found: PluginController, limit: number): object {
   return { ...summaryOf(found), total, keys, lastRuns: manager.runs(status.name, { limit }).map(runOf) };
 }
 
-/** `<plugin>/<controller>/<key>` takes precedence over `<controller>/<key>` if a name matches both. */
+/**
+ * Returns the item of an object. A name that matches both forms is read as `<plugin>/<controller>/<key>`, not as
+ * `<controller>/<key>`.
+ */
 function objectPage(controllers: readonly PluginController[], name: string): object | undefined {
   const segments = name.split('/');
   for (const length of [2, 1]) {

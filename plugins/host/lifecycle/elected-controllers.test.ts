@@ -28,7 +28,7 @@ describe('the controllers of a plugin', () => {
 
   const named = (name: string) => controller(Lease, { name, reconcile() {} });
 
-  it('have names of their own, even after the lease is lost and before a new election', async () => {
+  it('must have different names, even when they are added between the loss of the lease and a new election', async () => {
     const seen: boolean[] = [];
     let refusal: unknown;
     const observe: LeaderElectionOptions['observe'] = ({ isLeader }) => {

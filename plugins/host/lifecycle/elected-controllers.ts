@@ -8,7 +8,10 @@ import type {
 import type { Logger } from '@homeostat/controller-runtime/api';
 import type { PluginManager } from './controllers-page.ts';
 
-/** The time for which a crashed replica delays the others; see {@link LeaderElectionOptions}. */
+/**
+ * The times of the Lease. They decide how long the other replicas wait after the leader has crashed; see
+ * {@link LeaderElectionOptions}.
+ */
 export type LeaseTimes = Pick<LeaderElectionOptions, 'leaseDurationMs' | 'renewDeadlineMs' | 'retryPeriodMs'>;
 
 export interface ElectedControllersParts extends Pick<ManagerOptions, 'client' | 'clock' | 'metrics' | 'report'> {
@@ -18,16 +21,16 @@ export interface ElectedControllersParts extends Pick<ManagerOptions, 'client' |
 }
 
 /**
- * The controllers of one plugin, which work in one replica at a time. A replica that loses the lease becomes a
- * candidate again under another identity, so that code from its last term can no longer write.
+ * The controllers of one plugin. With leader election, they work in one replica at a time. A replica that loses the
+ * lease becomes a candidate again under a new identity, so that code from its previous term can no longer write.
  */
 export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'> {
   readonly #parts: ElectedControllersParts;
   readonly #definitions = new Map<string, ControllerDefinition>();
   #manager: Manager;
   /**
-   * True when the lease is lost and the manager is ending; the next manager starts the controllers that are added in
-   * the meantime.
+   * True from the loss of the lease until the next manager exists. The next manager starts controllers that are added
+   * in this time.
    */
   #isBetween = false;
 
@@ -36,7 +39,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
     this.#manager = this.#createManager();
   }
 
-  /** Adds a controller. Throws when there is one of that name, or after the stop. */
+  /** Adds a controller. Throws when another controller has its name, and after the stop. */
   add(definition: ControllerDefinition): void {
     const { name } = definition;
     if (!this.#isBetween) this.#manager.add(definition);
@@ -70,7 +73,10 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
     return this.#manager.isIdle();
   }
 
-  /** Runs until the signal aborts. Never rejects: only the loss of its lease ends a manager earlier. */
+  /**
+   * Runs until the signal aborts. Never rejects: when a manager ends because it lost the lease, the next manager
+   * starts.
+   */
   async run(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
@@ -79,7 +85,7 @@ export class ElectedControllers implements PluginManager, Pick<Manager, 'isIdle'
         return;
       } catch (err) {
         if (signal.aborted) return;
-        this.#parts.logger.warn({ err }, 'controllers have stopped, and the next election has begun');
+        this.#parts.logger.warn({ err }, 'the controllers of the plugin have stopped, and the next election has begun');
         this.#manager = this.#createManager();
         this.#isBetween = false;
       }

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 
 /**
- * Intercepts the messages between stores that are opened from now on and their threads. It can delay the pages of
- * scans, like a slow disk; all other messages pass.
+ * Intercepts the messages of database threads, for stores that are opened after its creation. It can delay the pages of
+ * scans, as a slow disk does. All other messages pass.
  */
 export class HeldScans {
   readonly #held: (() => void)[] = [];
@@ -12,12 +12,12 @@ export class HeldScans {
     process.on('worker', this.#onWorker);
   }
 
-  /** The number of pages that wait. */
+  /** The number of pages that are held back now. */
   get waiting(): number {
     return this.#held.length;
   }
 
-  /** Lets this many more pages pass, and holds back the rest. */
+  /** Lets the next `pages` pages pass, and holds back all later ones. */
   holdAfter(pages: number): void {
     this.#passing = pages;
   }
@@ -27,7 +27,7 @@ export class HeldScans {
     for (const post of this.#held.splice(0)) post();
   }
 
-  /** Lets all pages pass from now on. */
+  /** Stops the interception: all pages pass from now on. */
   dispose(): void {
     process.off('worker', this.#onWorker);
     this.release();

@@ -47,7 +47,7 @@ describe('a fleet of plugins', () => {
   const phases = (): Readonly<Record<string, string>> =>
     Object.fromEntries(fleet.instances.map(({ manifest, state }) => [manifest.name, state.phase]));
 
-  it('does not start a plugin while one that it needs waits to stop', async () => {
+  it('does not start a plugin while a dependency of it waits for its dependents before it stops', async () => {
     const gate = createGate();
     add('base');
     add('slow', { stop: async () => gate.opened }, ['base']);
@@ -67,7 +67,7 @@ describe('a fleet of plugins', () => {
     expect(phases()).to.deep.equal({ base: 'Started', slow: 'Started', other: 'Started' });
   });
 
-  it('leaves a plugin running that is enabled again while it waits for its dependents to stop', async () => {
+  it('does not stop a disabled plugin that is enabled again while it waits for its dependents to stop', async () => {
     const gate = createGate();
     const started: string[] = [];
     add('base', { start: () => void started.push('base') });
@@ -83,8 +83,8 @@ describe('a fleet of plugins', () => {
     expect(started).to.deep.equal(['base', 'slow', 'slow']);
   });
 
-  it('stops a disabled plugin, even at the moment when it fails because a dependency is missing', async () => {
-    // Adds one more turn of the microtask queue each time between the failure and the order.
+  it('leaves a disabled plugin Stopped, even if it is disabled while a failure of its dependency makes it fail', async () => {
+    // Each round waits one more microtask between the failure of `base` and the request to disable `other`.
     for (let turns = 0; turns < 60; turns += 1) {
       fleet = newFleet();
       const gate = createGate();
@@ -105,7 +105,7 @@ describe('a fleet of plugins', () => {
     }
   });
 
-  it('reloads a plugin that waits for another to start, from its present files', async () => {
+  it('starts a plugin from its present files if it is reloaded while it waits for its dependency', async () => {
     const gate = createGate();
     const started: string[] = [];
     const version = (name: string): Plugin => ({ start: () => void started.push(name) });
@@ -121,7 +121,7 @@ describe('a fleet of plugins', () => {
     expect(started).to.deep.equal(['after']);
   });
 
-  it('adopts no plugin once the fleet has stopped', async () => {
+  it('does not start a plugin that is added after the fleet has stopped', async () => {
     const started: string[] = [];
     await fleet.stop();
     await fleet.adopt(pluginSource('late', { start: () => void started.push('late') }), { enabled: true });
@@ -141,7 +141,7 @@ describe('a fleet of plugins', () => {
 
     beforeEach(() => events.splice(0));
 
-    it('replaces a plugin by another, and starts its dependents again', async () => {
+    it('stops a plugin and its dependents, starts the new version, and starts the dependents again', async () => {
       add('base', noting('base', '1'));
       add('user', noting('user', '1'), ['base']);
       add('other', noting('other', '1'));
@@ -153,7 +153,7 @@ describe('a fleet of plugins', () => {
       expect(phases()).to.deep.equal({ base: 'Started', user: 'Started', other: 'Started' });
     });
 
-    it('starts the dependents of a failed plugin once the plugin is replaced', async () => {
+    it('starts the dependents of a failed plugin once a new version replaces it', async () => {
       const failing: Plugin = {
         start: () => {
           throw new Error('no');
@@ -168,7 +168,7 @@ describe('a fleet of plugins', () => {
       expect(events).to.deep.equal(['start base 2', 'start user 1']);
     });
 
-    it('starts no replacement of a plugin that is disabled, until it is enabled', async () => {
+    it('starts the new version of a disabled plugin only when the plugin is enabled', async () => {
       add('base', noting('base', '1'));
       await fleet.start([['base', { enabled: false }]]);
       await fleet.replace(pluginSource('base', noting('base', '2')));
@@ -178,7 +178,7 @@ describe('a fleet of plugins', () => {
       expect(events).to.deep.equal(['start base 2']);
     });
 
-    it('leaves only one version running when a user enables the plugin during the replacement', async () => {
+    it('starts only the new version when a user enables the plugin during the replacement', async () => {
       const gate = createGate();
       add('base', { ...noting('base', '1'), stop: async () => gate.opened });
       await fleet.start([]);
@@ -193,7 +193,7 @@ describe('a fleet of plugins', () => {
       expect(events.at(-1)).to.equal('start base 2');
     });
 
-    it('starts nothing once the fleet stops', async () => {
+    it('does not start the new version once the fleet is being stopped', async () => {
       add('base', noting('base', '1'));
       await fleet.start([]);
       const stopped = fleet.stop();

@@ -9,7 +9,7 @@ import type { PluginRunParts } from './plugin-run.ts';
 import type { PluginPhase, PluginWishes } from './plugin-state.ts';
 
 export interface PluginFleetParts {
-  /** Called with a manifest that was read again. Throws when the host cannot run the plugin. */
+  /** Called with each manifest that is read again for a reload. Throws when the host cannot run the plugin. */
   readonly check: (manifest: PluginManifest) => void;
   readonly parts: Omit<PluginRunParts, 'extensions' | 'events'>;
   /** Called for every phase of every plugin, and for the progress of its indexes. Must not throw. */
@@ -17,9 +17,9 @@ export interface PluginFleetParts {
 }
 
 /**
- * The plugins of a host, reconciled: the methods record the desired states, and `#reconcile` brings each plugin one
- * step closer until every plugin has its desired state, or waits for another. It runs again whenever a step has
- * ended. A plugin that was Stopped or Failed starts again as a new instance. No method rejects.
+ * The plugins of a host. Its methods record the desired state of each plugin. Then `#reconcile` starts the next step of
+ * each plugin, again after the end of each step, until every plugin has its desired state or waits for another one. A
+ * plugin that was Stopped or Failed starts again as a new instance. No method rejects.
  */
 export class PluginFleet {
   readonly #check: PluginFleetParts['check'];
@@ -28,7 +28,7 @@ export class PluginFleet {
   readonly #extensions: ExtensionTable;
   readonly #instances = new Map<string, PluginInstance>();
   readonly #wishes = new Map<string, PluginWishes>();
-  /** Names of the plugins whose files are being read again. */
+  /** The names of the plugins whose files are being read again. */
   readonly #reopening = new Set<string>();
   readonly #steps = new Set<Promise<void>>();
   readonly #waiting: (() => void)[] = [];
@@ -59,12 +59,12 @@ export class PluginFleet {
     return this.#wishes.get(name)?.enabled ?? true;
   }
 
-  /** True when no step is under way, and no controller has work. */
+  /** True when no step of a plugin is running, and no controller has work. */
   isIdle(): boolean {
     return this.#steps.size === 0 && this.instances.every((instance) => instance.isIdle());
   }
 
-  /** Adds a plugin whose name is not taken. */
+  /** Adds a plugin. The caller has checked that no other plugin has its name. */
   add(source: PluginSource): void {
     this.#create(source);
   }
@@ -74,7 +74,8 @@ export class PluginFleet {
     for (const [name, wished] of wishes) this.#wishes.set(name, wished);
     const { instances } = this;
     this.#reconcile();
-    // All modules are loaded first: which plugin registers a kind first must not depend on whose file was read faster.
+    // No plugin starts before all modules are loaded, so that the order in which plugins register kinds does not depend
+    // on the speed of reading files.
     await this.#until(() => instances.every(({ state }) => state.phase !== 'Created'));
     this.#mayStart = true;
     this.#reconcile();
@@ -89,8 +90,9 @@ export class PluginFleet {
   }
 
   /**
-   * Enables, disables or reloads a plugin. Resolves when a plugin that is disabled or reloaded has stopped, together with
-   * its dependents; does not wait for a start. A Failed plugin stays Failed until it is disabled, reloaded or enabled again.
+   * Enables, disables or reloads a plugin. Resolves when a plugin that is disabled or reloaded has stopped, together
+   * with its dependents; does not wait for a start. A Failed plugin stays Failed until it is disabled, reloaded or
+   * enabled again.
    */
   async setWishes(name: string, wishes: PluginWishes): Promise<void> {
     const isReload = this.#wishes.get(name)?.reload !== wishes.reload;
@@ -111,13 +113,15 @@ export class PluginFleet {
     this.#reconcile();
   }
 
-  /** Forgets a plugin that does not run. */
+  /** Removes a plugin that does not run from the fleet. */
   remove(name: string): void {
     this.#instances.delete(name);
     this.#wishes.delete(name);
   }
 
-  /** Stops a plugin with its dependents because an exception escaped from it. It is Failed afterwards. */
+  /**
+   * Stops a plugin and its dependents because of an uncaught exception of the plugin. The plugin is Failed afterwards.
+   */
   async crash(name: string, error: unknown): Promise<void> {
     const instance = this.#instances.get(name);
     if (instance?.isRunning !== true) return;
@@ -127,8 +131,8 @@ export class PluginFleet {
   }
 
   /**
-   * Replaces the plugin of that name, or adds it. The present one stops first, with its dependents, which start again
-   * by themselves. Resolves when the new one is Started or has ended.
+   * Replaces the plugin of that name, or adds the plugin if there is none. The present plugin and its dependents stop
+   * first; the dependents start again after the new plugin. Resolves when the new plugin is Started or has ended.
    */
   async replace(source: PluginSource): Promise<void> {
     if (this.#isStopping) return;
@@ -140,7 +144,10 @@ export class PluginFleet {
     await this.#until(() => (this.#isStopping || this.get(name) !== present) && isSettled(this.get(name)));
   }
 
-  /** Call it when a plugin's settings have changed: a plugin that failed because of them starts again. */
+  /**
+   * Call this method when the settings of a plugin have changed: a plugin that failed because of its settings starts
+   * again.
+   */
   async settingsChanged(name: string): Promise<void> {
     const instance = this.#instances.get(name);
     if (instance === undefined) return;
@@ -151,12 +158,13 @@ export class PluginFleet {
   }
 
   #reconcile(): void {
-    // Dependencies first. After each change all are checked again, because the change may allow steps of others.
+    // Checks dependencies before their dependents. After each step, checks all plugins again, because the step may
+    // allow steps of others.
     while (dependencyOrder(this.#manifests()).some((name) => this.#advance(name)));
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** Takes the next step of a plugin. Returns false when it has none. */
+  /** Starts the next step of a plugin. Returns false when the plugin has no next step. */
   #advance(name: string): boolean {
     const instance = this.#instances.get(name);
     const step = instance === undefined ? undefined : this.#nextStep(instance);
@@ -165,8 +173,8 @@ export class PluginFleet {
   }
 
   /**
-   * Returns undefined when a plugin has its desired state, when its step is under way, and while it waits for another
-   * plugin.
+   * Returns undefined when a plugin has its desired state, while a step of it is running, and while it waits for
+   * another plugin.
    */
   #nextStep(instance: PluginInstance): (() => void) | undefined {
     if (instance.hasEnded) return this.#isStopping ? undefined : this.#stepAfterEnd(instance);
@@ -183,7 +191,8 @@ export class PluginFleet {
     if (successor !== undefined) return () => void this.#create(successor);
     if (this.isEnabled(source.manifest.name))
       return this.#mayComeBack(instance) ? () => this.#reopen(instance) : undefined;
-    // A disabled plugin is Stopped, even if it failed before its turn to stop came. A failed stop remains visible.
+    // A disabled plugin becomes Stopped, even if it failed before it could be stopped. Only a failed stop remains
+    // visible.
     const isForgotten = state.phase === 'Failed' && state.failure !== 'StopFailed';
     return isForgotten ? () => this.#forgetFailure(source) : undefined;
   }
@@ -204,7 +213,7 @@ export class PluginFleet {
     this.#take(this.#create(source).stop());
   }
 
-  /** Makes the next instance of a plugin that has ended, from its present files. */
+  /** Reads the files of a plugin that has ended, and makes its next instance from them. */
   #reopen(ended: PluginInstance): void {
     this.#reopening.add(ended.manifest.name);
     this.#take(this.#createFromFiles(ended));
@@ -215,7 +224,7 @@ export class PluginFleet {
     const { name } = source.manifest;
     try {
       const present = (await source.reopen?.()) ?? source;
-      if (present.manifest.name !== name) throw new Error(`its manifest says plugin "${present.manifest.name}" now`);
+      if (present.manifest.name !== name) throw new Error(`its manifest now has the name "${present.manifest.name}"`);
       this.#check(present.manifest);
       if (this.#needsNext(ended)) this.#create(present);
     } catch (error) {
@@ -248,13 +257,16 @@ export class PluginFleet {
     return this.isEnabled(name) && !this.#isStopping;
   }
 
-  /** True when no other instance has replaced this one, or is about to. */
+  /** True when the plugin should run and no other instance replaces this one. */
   #needsNext(ended: PluginInstance): boolean {
     const { name } = ended.manifest;
     return this.get(name) === ended && this.#isWanted(name) && ended.successor === undefined;
   }
 
-  /** True when a running plugin must end because a plugin that it depends on ends, even an optional dependency. */
+  /**
+   * True when an instance must end: its plugin is disabled, it is retired, or it runs and a dependency of it, even an
+   * optional one, is ending.
+   */
   #mustEnd(instance: PluginInstance): boolean {
     const { name } = instance.manifest;
     if (!this.#isWanted(name) || instance.isRetired) return true;
@@ -271,7 +283,7 @@ export class PluginFleet {
     return instance?.hasEnded === false && this.#mustEnd(instance);
   }
 
-  /** True when it will be Started or Failed soon. */
+  /** True while an instance is on its way to Started or Failed, or its files are being read again. */
   #isComing(instance: PluginInstance): boolean {
     const { name } = instance.manifest;
     if (this.#reopening.has(name)) return true;
@@ -280,7 +292,8 @@ export class PluginFleet {
   }
 
   /**
-   * A Stopped plugin waits while a dependency stops or is read again, because otherwise it would start only to fail.
+   * True when a plugin that has ended may start again. A Stopped plugin waits while a dependency stops or its files are
+   * read again; a start in that time would fail.
    */
   #mayComeBack(instance: PluginInstance): boolean {
     const { state, manifest } = instance;
@@ -314,7 +327,10 @@ export class PluginFleet {
     return `needs plugin "${name}", which is ${this.isEnabled(name) ? this.#phaseOf(name) : 'disabled'}`;
   }
 
-  /** Dependents see a plugin as Stopping as soon as it has to stop, even while it still waits for some of them. */
+  /**
+   * Returns the phase of a plugin as its dependents see it: Stopping as soon as the plugin must stop, even while it
+   * waits for its dependents.
+   */
   #phaseOf(name: string): PluginPhase | undefined {
     const instance = this.#instances.get(name);
     return this.#isEnding(instance) ? 'Stopping' : instance?.state.phase;

@@ -15,7 +15,10 @@ interface Retirement {
   readonly successor?: PluginSource;
 }
 
-/** One life of a plugin, from its manifest to its end. No method rejects: a problem becomes the state Failed. */
+/**
+ * A plugin from the reading of its manifest until it is Stopped or Failed. No method rejects: after an error, the state
+ * is Failed.
+ */
 export class PluginInstance {
   readonly #source: PluginSource;
   readonly #parts: PluginRunParts;
@@ -28,7 +31,7 @@ export class PluginInstance {
   #crash: Retirement['crash'];
   #successor: PluginSource | undefined;
 
-  /** `onChange` is called for every phase but the first, and for the progress of indexes. It must not throw. */
+  /** `onChange` is called for every phase except the first, and for the progress of indexes. It must not throw. */
   constructor(source: PluginSource, parts: PluginRunParts, onChange: (instance: PluginInstance) => void) {
     this.#source = source;
     this.#onChange = onChange;
@@ -65,12 +68,12 @@ export class PluginInstance {
     return this.#isLoading;
   }
 
-  /** True when it must stop, whatever the desired state of the plugin is. */
+  /** True when this instance must stop, even if the plugin is enabled. */
   get isRetired(): boolean {
     return this.#isRetired;
   }
 
-  /** The source of the next instance; undefined when it is the same. */
+  /** The source of the next instance; undefined when the next instance has the same source. */
   get successor(): PluginSource | undefined {
     return this.#successor;
   }
@@ -85,7 +88,10 @@ export class PluginInstance {
     return this.#phase === 'Stopped' || this.#phase === 'Failed';
   }
 
-  /** Loads the plugin's module; called once. A top level that throws or never ends fails this plugin alone. */
+  /**
+   * Loads the plugin's module; called once. When the top level of the module throws or never ends, only this plugin
+   * fails.
+   */
   async load(): Promise<void> {
     this.#isLoading = true;
     const { clock } = this.#parts;
@@ -112,7 +118,7 @@ export class PluginInstance {
       await run.start();
       if (this.#phase === 'Starting') this.#move('started', { phase: 'Started', run });
     } catch (error) {
-      // A stop in the meantime has already released what the run holds.
+      // A stop during the start has already released the resources of the run.
       if (this.#phase !== 'Starting') return;
       await run.stop();
       if (this.#phase === 'Starting') this.fail(error, failureOf(error));
@@ -120,8 +126,8 @@ export class PluginInstance {
   }
 
   /**
-   * Called when this instance must stop: its files will be read again, a `successor` replaces it, or it has crashed
-   * (then it is Failed).
+   * Called when this instance must stop, because its files will be read again, because a `successor` replaces it, or
+   * because it has crashed. After a crash, it ends as Failed.
    */
   retire({ crash, successor }: Retirement = {}): void {
     this.#isRetired = true;
@@ -129,7 +135,10 @@ export class PluginInstance {
     this.#successor = successor ?? this.#successor;
   }
 
-  /** Ends as Stopped, or as Failed after a crash or when its stop fails. Releases all that it has registered. Called once. */
+  /**
+   * Stops the plugin, and releases everything that it has registered. The phase is then Stopped, or Failed after a
+   * crash or a failed stop. Called once.
+   */
   async stop(): Promise<void> {
     const state = this.#state;
     this.#loading.abort();
@@ -148,13 +157,13 @@ export class PluginInstance {
     this.#move('fail', { phase: 'Failed', failure, reason });
   }
 
-  /** True when no step is under way, and its controllers have no work. */
+  /** True when no step of this instance is running, and its controllers have no work. */
   isIdle(): boolean {
     const state = this.#state;
     return state.phase === 'Started' ? state.run.isIdle() : this.hasEnded;
   }
 
-  /** A getter, because the compiler assumes that the field does not change during an await. */
+  /** This is a getter, because TypeScript assumes that a field does not change during an await. */
   get #phase(): PluginPhase {
     return this.#state.phase;
   }
@@ -168,7 +177,10 @@ export class PluginInstance {
   }
 }
 
-/** Compares names, because the server may use another copy of the package. */
+/**
+ * Returns the step at which a plugin failed. Compares names of errors instead of classes, because the server may use
+ * another copy of the package.
+ */
 function failureOf(error: unknown): PluginFailure {
   const name = error instanceof Error ? error.name : '';
   if (name === 'SettingsError') return 'SettingsInvalid';

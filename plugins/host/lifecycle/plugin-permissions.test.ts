@@ -34,7 +34,7 @@ const clusterRoleBinding = defineModel({
 });
 const place = { namespace: 'default' };
 
-describe('what the client of a plugin may do', () => {
+describe("the permissions of a plugin's client", () => {
   let server: ApiServer;
   let host: PluginHost;
   const Widget = widgetModel();
@@ -68,7 +68,7 @@ describe('what the client of a plugin may do', () => {
     return client;
   }
 
-  /** The message with which a call is refused; undefined when it is not. */
+  /** Returns the message of the error with which a call rejects; undefined when the call succeeds. */
   const refusal = async (call: () => unknown): Promise<string | undefined> => {
     try {
       await call();
@@ -79,7 +79,7 @@ describe('what the client of a plugin may do', () => {
     }
   };
 
-  it('is everything in its own groups, reading namespaces, and writing events and its leases', async () => {
+  it('allow everything in its own groups, reading namespaces, and writing events and its leases', async () => {
     const client = await clientOf(definePlugin({ models: [Widget] }), { group: 'widgets.example.com' });
     const made = await client.create(Widget, { metadata: { name: 'one' }, spec: { size: 1 } });
     await client.updateStatus(made, { seen: 'yes' });
@@ -97,7 +97,7 @@ describe('what the client of a plugin may do', () => {
     );
   });
 
-  it('is nothing else, and the refusal names the line to add to the manifest', async () => {
+  it('allow no other request; the error has the line to add to the manifest', async () => {
     const client = await clientOf(definePlugin({ models: [Widget] }), { group: 'widgets.example.com' });
     const cure =
       'add "permissions:" to plugin.yaml, with: - {apiGroups: [parts.example.com], resources: [parts], verbs: [list]}, ' +
@@ -123,7 +123,7 @@ describe('what the client of a plugin may do', () => {
     expect((await server.client.list(Part)).items).to.deep.equal([stored]);
   });
 
-  it('is reading the kinds of its controllers, and not writing them', async () => {
+  it('allow reading the kinds of its controllers, but not writing them', async () => {
     const reconcile = { reconcile: async (): Promise<void> => undefined };
     const controllers = [controller(Widget, { name: 'widgets', owns: [Part], reconcile })];
     const client = await clientOf(definePlugin({ models: [Widget], controllers }), {});
@@ -131,7 +131,7 @@ describe('what the client of a plugin may do', () => {
     expect(await refusal(() => client.create(Part, { metadata: { name: 'p' } }))).to.include('cannot create');
   });
 
-  it('is writing the records of the external effects of its own controllers, and not listing them', async () => {
+  it('allow writing the records of external effects of its own controllers, but not listing them', async () => {
     const done: string[] = [];
     const reconcile = async ({ once }: ReconcileContext): Promise<void> =>
       void done.push(await once('make', () => 'made', { find: () => undefined }));
@@ -160,7 +160,7 @@ describe('what the client of a plugin may do', () => {
     }
   });
 
-  it('is what its permissions allow, and nothing else', async () => {
+  it('are only those in its manifest, when the manifest has permissions', async () => {
     const permissions = [
       { apiGroups: ['parts.example.com'], resources: ['parts'], resourceNames: ['p'], verbs: ['get', 'patch', 'list'] },
       { apiGroups: ['widgets.example.com'], resources: ['*/status', 'widgets'], verbs: ['update', 'get'] },
@@ -179,7 +179,7 @@ describe('what the client of a plugin may do', () => {
     expect(await refusal(() => client.list(namespace))).to.include('resources: [namespaces]');
   });
 
-  it('is creating by an apply only with create as well as patch', async () => {
+  it('allow an apply to create an object only with the verbs create and patch', async () => {
     const rule = { apiGroups: ['parts.example.com'], resources: ['parts'], verbs: ['patch'] };
     const client = await clientOf(definePlugin({}), { permissions: [rule] });
     const apply = (): Promise<unknown> => client.apply(Part, { metadata: { name: 'p' } }, { fieldManager: 'shop' });
@@ -190,7 +190,7 @@ describe('what the client of a plugin may do', () => {
     await apply();
   });
 
-  it('ends for its informers when it is withdrawn, and is back when it is granted again', async () => {
+  it('end the events of its informers when a grant is deleted; the events continue when it is granted again', async () => {
     const client = await clientOf(definePlugin({}), { permissions: [] });
     const apiGroup = 'rbac.authorization.k8s.io';
     const grant = {
@@ -219,7 +219,7 @@ describe('what the client of a plugin may do', () => {
     await eventually(() => expect(() => client.informer(Part)).to.throw('cannot list'));
     await server.client.create(Part, { metadata: { name: 'c' } });
     await server.client.delete(Part, 'a');
-    // This informer would have received the same events as the other one.
+    // This informer of the server's client receives the same events as the plugin's informer would.
     const other = server.client.informer(Part);
     const otherRuns = other.run(stop.signal);
     await eventually(() => expect(other.list().map(({ metadata }) => metadata.name)).to.deep.equal(['b', 'c']));

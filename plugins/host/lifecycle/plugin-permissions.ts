@@ -3,7 +3,7 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import type { PermissionRule } from '../manifest/permission-rules.ts';
 import type { PluginManifest } from '../manifest/manifest.ts';
 
-/** A kind, by the parts that permissions name. */
+/** The two names by which permissions identify a kind. */
 type KindName = Pick<ModelDescriptor, 'group' | 'plural'>;
 
 export interface PluginPermissionsParts {
@@ -16,9 +16,10 @@ const readVerbs: readonly string[] = ['get', 'list', 'watch'];
 const applyVerbs: readonly string[] = ['get', 'create', 'patch'];
 
 /**
- * The permissions of a plugin's client. With `permissions:` in its manifest, these rules apply; without, it may do
- * everything in its own groups, read the kinds of its controllers and the namespaces, and apply its declared objects.
- * In both cases it may write Events, the Leases with its name, and the records of external effects of its controllers.
+ * The permissions of a plugin's client. With `permissions:` in its manifest, the plugin may do what these rules allow.
+ * Without them, it may do everything in its own groups, read namespaces and the kinds of its controllers, and apply its
+ * declared objects. In both cases it may write Events, the Leases with its name, and the records of external effects of
+ * its controllers.
  */
 export class PluginPermissions implements PluginPermits {
   readonly #parts: PluginPermissionsParts;
@@ -84,7 +85,10 @@ export class PluginPermissions implements PluginPermits {
     return new Set(manifest.group === undefined ? groups : [manifest.group, ...groups]);
   }
 
-  /** The lease of its controllers begins with its name, as its own leases should. */
+  /**
+   * True for Leases whose name is the plugin's name, or begins with it and a dot or hyphen, such as the Lease of its
+   * controllers.
+   */
   #isOwnLease({ group, resource, name = '' }: ResourceAttributes): boolean {
     const own = this.#parts.manifest.name;
     return (
@@ -94,7 +98,10 @@ export class PluginPermissions implements PluginPermits {
     );
   }
 
-  /** The names of the records begin with the name of the controller. Controllers do not list them. */
+  /**
+   * True for the records of external effects of the plugin's controllers. The name of a record begins with that of its
+   * controller; a list has no name, so it is false for lists.
+   */
   #isOwnEffect({ group, resource, name = '' }: ResourceAttributes): boolean {
     const isRecord = group === 'controllers.homeostat.internal' && resource === 'externaleffects';
     return isRecord && this.#controllers.has(name.split('.', 1)[0] ?? '');
@@ -111,7 +118,7 @@ function isEvent({ group, resource }: ResourceAttributes): boolean {
   return resource === 'events' && (group === '' || group === 'events.k8s.io');
 }
 
-/** The rule of RBAC: each list has to contain the request's value, or `*`. */
+/** True when a rule allows a request, as in RBAC: each list of the rule must contain the request's value, or `*`. */
 function covers(rule: PermissionRule, attributes: ResourceAttributes): boolean {
   const { verb, group, resource, subresource, name } = attributes;
   const { verbs, apiGroups = [], resources = [], resourceNames } = rule;
@@ -126,14 +133,14 @@ function covers(rule: PermissionRule, attributes: ResourceAttributes): boolean {
   );
 }
 
-/** Verbs that a rule for certain names does not cover, as over HTTP. */
+/** Verbs that a rule with `resourceNames` does not allow, as in RBAC: these requests have no name in their path. */
 const verbsWithoutName: readonly string[] = ['create', 'deletecollection'];
 
 function has(list: readonly string[], value: string): boolean {
   return list.includes(value) || list.includes('*');
 }
 
-/** Returns the missing rule, as a line of YAML. */
+/** Returns the rule that would allow a request, as a line of YAML. */
 function lineFor({ verb, group, resource, subresource }: ResourceAttributes): string {
   const part = subresource === undefined ? resource : `${resource}/${subresource}`;
   return `{apiGroups: [${group === '' ? "''" : group}], resources: [${part}], verbs: [${verb}]}`;

@@ -61,7 +61,7 @@ describe('the roles of a plugin', () => {
     return status === 200;
   };
 
-  it('are ClusterRoles of its name, and part of the default roles that they name', async () => {
+  it("are ClusterRoles that start with the plugin's name, and are aggregated to the default roles in `aggregateTo`", async () => {
     host.add(shop([reader, writer]));
     await host.start();
     expect(await rolesOf()).to.have.members(['plugin:shop:reader', 'plugin:shop:writer']);
@@ -77,7 +77,7 @@ describe('the roles of a plugin', () => {
     expect(await mayList('eve')).to.equal(false);
   });
 
-  it('change with its manifest, and are gone with the plugin', async () => {
+  it('change with the manifest, and are deleted with the Plugin object', async () => {
     host.add(shop([reader, writer]));
     await host.start();
     await host.reload(shop([{ ...reader, rules: [read, write] }]));
@@ -85,7 +85,7 @@ describe('the roles of a plugin', () => {
     expect((await server.client.get(clusterRole, 'plugin:shop:reader')).rules).to.deep.equal([read, write]);
     await host.stop();
     expect(await rolesOf()).to.deep.equal(['plugin:shop:reader']);
-    // A host that no longer has the plugin keeps its roles until its object is deleted.
+    // A host that no longer has the plugin keeps the roles until the Plugin object is deleted.
     host = new PluginHost({ server });
     await host.start();
     expect(await rolesOf()).to.deep.equal(['plugin:shop:reader']);
@@ -96,7 +96,7 @@ describe('the roles of a plugin', () => {
     await eventually(async () => expect(await rolesOf()).to.deep.equal([]));
   });
 
-  it('may be bound to a plugin, which then may do more', async () => {
+  it('may be bound to another plugin, whose client then may list the kind', async () => {
     const made: { list?: () => Promise<unknown> } = {};
     const start = ({ client }: PluginContext): void => void (made.list = () => client.list(Widget));
     const other = pluginSource('other', { start });

@@ -14,12 +14,12 @@ export interface PluginRolesParts {
 
 const clusterRole = { group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'ClusterRole' };
 
-/** The field manager of roles. It is the host's, since a plugin cannot write roles. */
+/** The field manager of the roles. The host writes them, because a plugin cannot write roles. */
 const fieldManager = 'plugin-host';
 
 /**
- * Writes the roles that a plugin offers: ClusterRoles `plugin:<plugin>:<role>`, which are part of the default roles that they
- * name. Deletes those that it no longer offers.
+ * Writes the roles that a plugin offers: ClusterRoles `plugin:<plugin>:<role>`, each aggregated to the default roles
+ * that it names. Deletes the roles that the plugin no longer offers.
  */
 export async function applyRoles(
   { name, roles = [] }: Pick<PluginManifest, 'name' | 'roles'>,
@@ -35,7 +35,7 @@ export async function applyRoles(
   await deleteRoles(name, model, { ...parts, keep: wanted });
 }
 
-/** Deletes all roles of a plugin that is gone. */
+/** Deletes all roles of a plugin that was removed. */
 export async function removeRoles(name: string, parts: PluginRolesParts): Promise<void> {
   const model = modelIn(parts);
   if (model !== undefined) await deleteRoles(name, model, { ...parts, keep: [] });

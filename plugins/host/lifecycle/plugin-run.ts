@@ -55,8 +55,8 @@ export interface PluginRunParts {
   readonly events: EventBus;
   readonly clock: Clock;
   /**
-   * The lease times of the plugin's controllers, which then work in one of the processes that share the database.
-   * When absent, they work in each.
+   * The lease times of the plugin's controllers. With them, the controllers work in only one of the processes that
+   * share the database; without them, in each process.
    */
   readonly leaderElection?: LeaseTimes;
   /** Reports what the plugin's controllers do. When absent, nothing is reported. */
@@ -68,8 +68,9 @@ export interface PluginRunParts {
 }
 
 /**
- * One start and stop of a plugin, and all that it holds in between: its kinds, its controllers, its endpoints, its signal.
- * It has a manager of its own, so that the names of its controllers, and its failures, do not affect other plugins.
+ * One start and stop of a plugin, and everything that the plugin has in between: its kinds, controllers, endpoints and
+ * signal. Each run has its own manager, so that the controllers of different plugins may have the same name, and a
+ * failure does not affect other plugins.
  */
 export class PluginRun {
   readonly #source: PluginSource;
@@ -87,7 +88,7 @@ export class PluginRun {
   readonly #controllers: ControllerDefinition[] = [];
   readonly #held = new BlockedDeletions();
   readonly #abort = new AbortController();
-  /** Aborts before `#abort`: no new work of the plugin begins, and its controllers end. */
+  /** Aborts before `#abort` does. Then no new work of the plugin begins, and its controllers end. */
   readonly #stopping = new AbortController();
   #contested: readonly string[] = [];
   #closeAssets: (() => void) | undefined;
@@ -130,7 +131,10 @@ export class PluginRun {
     });
   }
 
-  /** Runs the plugin's start, awaits its indexes, applies its objects, starts its controllers. Rejects when a step fails, or `stop` was called. */
+  /**
+   * Calls the plugin's start, waits for its indexes, applies its declared objects, and starts its controllers. Rejects
+   * when a step fails, or when `stop` is called.
+   */
   async start(): Promise<void> {
     const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
     try {
@@ -161,8 +165,9 @@ export class PluginRun {
   }
 
   /**
-   * Ends all of it: endpoints, controllers (their runs have 30 s), the signal, the plugin's stop, its kinds. Never
-   * rejects; returns the error. May be called while `start` is under way, which then rejects.
+   * Ends the run in this order: closes endpoints, ends controllers (a running reconcile has 30 s), aborts the signal,
+   * calls the plugin's stop, and unregisters its kinds. Never rejects; resolves with the text of an error. A `start`
+   * that is still running then rejects.
    */
   stop(): Promise<string | undefined> {
     this.#stopped ??= this.#stop();
@@ -174,7 +179,10 @@ export class PluginRun {
     return this.#managed === undefined || this.#manager.isIdle();
   }
 
-  /** The fields of the plugin's declared objects that others have changed, so that the host did not apply them. */
+  /**
+   * The fields of the plugin's declared objects that the host did not apply, because other field managers have changed
+   * them.
+   */
   get contested(): readonly string[] {
     return this.#contested;
   }
@@ -184,7 +192,7 @@ export class PluginRun {
     return this.#held;
   }
 
-  /** The manager of its controllers. */
+  /** The manager of the plugin's controllers. */
   get manager(): PluginManager {
     return this.#manager;
   }
@@ -226,7 +234,10 @@ export class PluginRun {
     }
   }
 
-  /** When a start was given up but still completes, only the plugin's stop can release what the start has made. */
+  /**
+   * Calls the plugin's stop when a start completes after its timeout: only the plugin can release what its start has
+   * made.
+   */
   async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
     try {
       await starting;
@@ -238,14 +249,17 @@ export class PluginRun {
     await this.#callStop();
   }
 
-  /** Runs while its kinds are still served. An error here is not a failure of the plugin. */
+  /**
+   * Counts the deletions that wait for the plugin's finalizers, while its kinds are still served. An error is logged,
+   * and does not fail the plugin.
+   */
   async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
     const bounds = { what: 'counting blocked deletions', timeoutMs: pluginDeadlineMs, clock };
     try {
       await withDeadline(async () => this.#held.count(this.#client, server), bounds);
     } catch (err) {
-      logger.warn({ err }, 'could not count the deletions that the finalizers of a plugin block');
+      logger.warn({ err }, 'could not count the deletions that the finalizers of the plugin block');
     }
   }
 
@@ -281,7 +295,7 @@ export class PluginRun {
     });
   }
 
-  /** A start that was given up may still run, but can no longer register anything. */
+  /** Returns a scheme manager that refuses registrations after the stop: a start may still run after its timeout. */
   #guardedScheme(): PluginSchemeManager {
     return Object.freeze<PluginSchemeManager>({
       register: (model, callback) => {
@@ -296,8 +310,8 @@ export class PluginRun {
   }
 
   /**
-   * Logs the error when the index of a kind that was registered after the start cannot be built: no step of the start awaits
-   * this index.
+   * Logs the error when the index of a kind that was registered after the start cannot be built: no step of the start
+   * awaits this index.
    */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {

@@ -25,7 +25,7 @@ describe('the life cycle of a plugin', () => {
   for (const phase of phases) {
     for (const event of events) {
       const next = legal.find(([from, by]) => from === phase && by === event)?.[2];
-      it(`${phase} + ${event}: ${next ?? 'refused'}`, () => {
+      it(`in the phase ${phase}, the event "${event}" ${next === undefined ? 'throws' : `leads to ${next}`}`, () => {
         if (next === undefined) expect(() => nextPhase(phase, event)).to.throw(phase);
         else expect(nextPhase(phase, event)).to.equal(next);
       });

@@ -7,15 +7,15 @@ export type PluginPhase = 'Created' | 'Resolved' | 'Starting' | 'Started' | 'Sto
 export interface PluginWishes {
   /** Default true. */
   readonly enabled: boolean;
-  /** Any text; each time it changes, the plugin is stopped, and started from its files at that time. */
+  /** Any text. Each time it changes, the host stops the plugin and starts it again from its present files. */
   readonly reload?: string;
 }
 
-/** The state of a plugin, with the values that are valid in it. */
+/** The phase of a plugin, with the values that exist in that phase. */
 export type PluginState =
   /** The manifest has been read. */
   | { readonly phase: 'Created' }
-  /** The dependencies have started, and the module is loaded. */
+  /** The module is loaded; the plugin waits until its dependencies are Started. */
   | { readonly phase: 'Resolved'; readonly plugin: Plugin }
   /** The plugin has a run. During `Starting`, its kinds are registered and indexed. */
   | { readonly phase: 'Starting' | 'Started' | 'Stopping'; readonly run: PluginRun }
@@ -24,24 +24,27 @@ export type PluginState =
 
 /** The step at which a plugin failed. */
 export type PluginFailure =
-  /** The folder or manifest cannot be read, the name is in use, or the plugin requires another host. */
+  /** The folder or manifest cannot be read, the name is in use, or the plugin requires another version of the host. */
   | 'Refused'
   /** A plugin that this one needs is missing, or depends on this one in turn. */
   | 'DependencyMissing'
-  /** A plugin that it needs is present but not Started; it starts again when that plugin is Started. */
+  /** A plugin that this one needs is present but not Started. When it is Started, this plugin starts again. */
   | 'DependencyNotStarted'
   | 'LoadFailed'
-  /** The stored settings do not fit its schema; it starts again when they change. */
+  /** The stored settings break the schema of the plugin. When they change, the plugin starts again. */
   | 'SettingsInvalid'
   | 'IndexBuildFailed'
   | 'StartFailed'
   | 'StopFailed'
-  /** An uncaught exception in one of its callbacks. */
+  /** A callback of the plugin threw an uncaught exception. */
   | 'Crashed';
 
 export type PluginEvent = 'resolve' | 'start' | 'started' | 'stop' | 'stopped' | 'fail';
 
-/** All other transitions throw. Stopped and Failed are final: a plugin that starts again is a new instance. */
+/**
+ * The permitted transitions; {@link nextPhase} throws for others. Stopped and Failed are final: a plugin that starts
+ * again is a new instance.
+ */
 const transitions: Readonly<Record<PluginPhase, Readonly<Partial<Record<PluginEvent, PluginPhase>>>>> = {
   Created: { resolve: 'Resolved', stop: 'Stopped', fail: 'Failed' },
   Resolved: { start: 'Starting', stop: 'Stopped', fail: 'Failed' },

@@ -7,7 +7,7 @@ import { orAbort } from '../text/deadline.ts';
 export interface KindProgress {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The number of objects so far; the total is known at the end. */
+  /** The number of objects indexed so far. The total is not known before the end. */
   readonly indexed: number;
 }
 
@@ -15,9 +15,9 @@ export interface AwaitServedParts {
   readonly server: Pick<ApiServer, 'whenReady' | 'indexingProgress'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Ends the wait, which then rejects with the signal's reason. */
+  /** When it aborts, {@link awaitServed} rejects with its reason. */
   readonly signal: AbortSignal;
-  /** Called with the kinds that are being indexed: at once, with each log line, and at the end with none. */
+  /** Called with the kinds that are being indexed: at once, with each log line, and at the end with an empty list. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 

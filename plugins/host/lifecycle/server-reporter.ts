@@ -3,7 +3,10 @@ import { createReporter, systemClock } from '@homeostat/controller-runtime';
 import type { Reporter } from '@homeostat/controller-runtime';
 import type { ApiObject, Clock, Logger } from '@homeostat/controller-runtime/api';
 
-/** Returns the reporter of a server's controllers. Its records show no values of kinds that the database does not show either. */
+/**
+ * Returns the reporter of a server's controllers. Its records do not contain values of objects whose kinds are
+ * encrypted in the database.
+ */
 export function serverReporter(
   server: Pick<ApiServer, 'client' | 'isEncrypted'>,
   { logger, clock = systemClock }: { readonly logger: Logger; readonly clock?: Clock },

@@ -14,20 +14,20 @@ describe('dependencies of plugins', () => {
     expect(problemsOf({ c: '{ b: ^1.0.0, a: ^1.0.0 }', b: '{ a: "*" }', a: '{}' })).to.deep.equal({});
   });
 
-  it('fail only the plugin that lacks one', () => {
+  it('fail only the plugin whose dependency is missing', () => {
     expect(problemsOf({ a: '{ x: ^1.0.0 }', b: '{}' })).to.deep.equal({
       a: 'needs plugin "x" ^1.0.0, which is not installed',
     });
   });
 
-  it('may be absent when optional, and must fit when present', () => {
+  it('may be absent when optional, but must have the right version when present', () => {
     expect(problemsOf({ a: '{ x?: ^1.0.0 }' })).to.deep.equal({});
     expect(problemsOf({ a: '{ x?: ^2.0.0 }', x: '{}' })).to.deep.equal({
-      a: 'needs plugin "x" ^2.0.0, and 1.0.0 is there',
+      a: 'needs plugin "x" ^2.0.0, but version 1.0.0 is installed',
     });
   });
 
-  it('fail all plugins of a cycle, each with its path, and no plugin that only depends on it', () => {
+  it('fail all plugins of a cycle, each with its path, but no plugin that only depends on the cycle', () => {
     const all = '"*"';
     expect(
       problemsOf({ a: `{ b: ${all} }`, b: `{ c?: ${all} }`, c: `{ a: ${all} }`, d: `{ a: ${all} }` }),

@@ -4,8 +4,9 @@ import type { PluginManifest } from './manifest.ts';
 type Manifests = ReadonlyMap<string, PluginManifest>;
 
 /**
- * Returns why plugins cannot start, by name: a dependency is missing, has the wrong version, or depends on the plugin itself. A
- * dependency that fails later is not reported here. All plugins without a problem can be ordered.
+ * Returns the reason for each plugin that cannot start, by name: a dependency is missing, has the wrong version, or
+ * depends on the plugin itself. The plugins without a reason have an order in which dependencies come first. A
+ * dependency that fails later is not reported here.
  */
 export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, string> {
   const problems = new Map<string, string>();
@@ -16,7 +17,7 @@ export function dependencyProblems(manifests: Manifests): ReadonlyMap<string, st
   return problems;
 }
 
-/** The names of all plugins, dependencies first, otherwise in the order of the map. */
+/** Returns the names of all plugins: dependencies before their dependents, otherwise in the order of the map. */
 export function dependencyOrder(manifests: Manifests): readonly string[] {
   const order = new Set<string>();
   const entered = new Set<string>();
@@ -37,11 +38,11 @@ function wrongDependencies({ dependencies }: PluginManifest, manifests: Manifest
     if (found === undefined) return optional ? [] : [`needs plugin "${name}" ${range}, which is not installed`];
     return semver.satisfies(found.version, range)
       ? []
-      : [`needs plugin "${name}" ${range}, and ${found.version} is there`];
+      : [`needs plugin "${name}" ${range}, but version ${found.version} is installed`];
   });
 }
 
-/** The shortest cycle through a plugin; empty when there is none. */
+/** Returns the shortest cycle of dependencies that contains a plugin; empty when there is none. */
 function cycleThrough(start: string, manifests: Manifests): readonly string[] {
   const cameFrom = new Map<string, string>();
   const waiting = [start];

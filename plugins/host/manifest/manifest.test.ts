@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { checkRequires, parseManifest } from './manifest.ts';
 
 describe('plugin.yaml', () => {
-  it('needs a name and a version, and has defaults for the rest', () => {
+  it('needs a name and a version, and has defaults for the other keys', () => {
     expect(parseManifest('name: people\nversion: 1.2.3\n')).to.deep.equal({
       name: 'people',
       version: '1.2.3',
@@ -13,7 +13,7 @@ describe('plugin.yaml', () => {
     });
   });
 
-  it('contains all facts about a plugin', () => {
+  it('may have all these keys', () => {
     const manifest = parseManifest(`
 name: people
 version: 1.2.3
@@ -41,7 +41,7 @@ description: Of persons.
     });
   });
 
-  it('is refused with every mistake at once, each with its line', () => {
+  it('is refused with a message that lists every mistake with its line', () => {
     const yaml = [
       'name: People',
       'requires: newest',
@@ -94,7 +94,7 @@ description: Of persons.
 
   for (const [yaml, message] of [
     ['\n- a\n', 'plugin.yaml:2: must be a mapping of keys to values'],
-    ['name: a\n---\nname: b\n', 'plugin.yaml:3: holds 2 documents, and must hold one'],
+    ['name: a\n---\nname: b\n', 'plugin.yaml:3: has 2 documents, but may have only one'],
     ['name: a\nversion: [\n', 'plugin.yaml:3: not valid YAML: '],
     ['name: a\nname: b\n', 'plugin.yaml:2: not valid YAML: '],
     ['', 'plugin.yaml: name: is missing'],
@@ -104,13 +104,13 @@ description: Of persons.
     });
   }
 
-  it('is refused by a host of another version', () => {
+  it('is refused when it requires another version of the host', () => {
     const manifest = parseManifest('name: a\nversion: 1.0.0\nrequires: ^2.0.0\n');
-    expect(() => checkRequires(manifest, '0.1.0')).to.throw('requires homeostat ^2.0.0, and this is 0.1.0');
+    expect(() => checkRequires(manifest, '0.1.0')).to.throw('requires homeostat ^2.0.0, but this is 0.1.0');
     expect(() => checkRequires(manifest, '2.3.0')).not.to.throw();
   });
 
-  it('contains permissions and roles, in the form of RBAC rules', () => {
+  it('may have permissions and roles, in the form of RBAC rules', () => {
     const { permissions, roles } = parseManifest(`
 name: people
 version: 1.2.3
@@ -135,7 +135,7 @@ roles:
     });
   });
 
-  it('reports which permission or role is wrong, with its line', () => {
+  it('is refused with a message that names each wrong permission and role with its line', () => {
     const yaml = [
       'name: people',
       'version: 1.0.0',
@@ -173,13 +173,13 @@ roles:
           'plugin.yaml:15: roles[0].aggregateTo: must be a list of view, edit, admin',
           'plugin.yaml:16: roles[1]: rules: is missing',
           'plugin.yaml:18: roles[2].rules: must be a list of rules with apiGroups, resources and verbs',
-          'plugin.yaml:17: roles[2].name: there is another role of the name "b"',
+          'plugin.yaml:17: roles[2].name: another role has the name "b"',
         ]);
         return true;
       });
   });
 
-  it('reports a mistake in the schema of settings, once', () => {
+  it('is refused with one message for a mistake in the schema of settings', () => {
     const yaml = 'name: a\nversion: 1.0.0\nsettings: { type: object, properties: { port: { type: text } } }\n';
     const types = 'object, array, string, integer, number, boolean';
     expect(() => parseManifest(yaml)).to.throw(

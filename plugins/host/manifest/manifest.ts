@@ -13,51 +13,56 @@ interface PluginDependency {
   readonly name: string;
   /** semver range. */
   readonly range: string;
-  /** True when it may be absent; if it is present, its version must fit. */
+  /** True when the other plugin may be absent. If it is present, its version must be in the range. */
   readonly optional: boolean;
 }
 
 /** `plugin.yaml`, checked. */
 export interface PluginManifest {
-  /** Follows the rule of metadata.name (spec 2.4). */
+  /** The name of the plugin. The rule for `metadata.name` applies (section 2.4 of the specification). */
   readonly name: string;
   /** semver. */
   readonly version: string;
   /** The versions of the host that the plugin accepts, as a semver range. Default: any. */
   readonly requires: string;
-  /** Revision of the interface that the plugin is written for (spec 9). Default `2.15`. */
+  /** The revision of the specification for which the plugin is written (section 9). Default `2.15`. */
   readonly revision: '2.15' | '2.9';
-  /** The domain that the plugin owns: its models are in it or below it. Default: any domain that is not reserved. */
+  /**
+   * The domain of the plugin: the groups of its models are this domain or a subdomain of it. Default: any domain that
+   * is not reserved.
+   */
   readonly group?: string;
   readonly dependencies: readonly PluginDependency[];
-  /** The file that exports the plugin, relative to the folder. Default `dist/index.js`. */
+  /** The path of the module that exports the plugin, relative to the plugin's folder. Default `dist/index.js`. */
   readonly main: string;
   /**
-   * The JSON Schema of the plugin's settings, which are an object, in the dialect of models. Default: the plugin has no
-   * settings.
+   * The JSON Schema of the plugin's settings, in the dialect of models. It describes an object. Default: the plugin has
+   * no settings.
    */
   readonly settings?: object;
   /**
-   * The permissions of its client. Default: everything in its own groups, and reading namespaces and the kinds that its
-   * controllers read.
+   * The permissions of the plugin's client. Default: everything in the plugin's own groups, and reading namespaces and
+   * the kinds that its controllers read.
    */
   readonly permissions?: readonly PermissionRule[];
-  /** The roles that it offers to people. */
+  /** The roles that the plugin offers to users. */
   readonly roles?: readonly PluginRole[];
   readonly displayName?: string;
   readonly description?: string;
 }
 
-/** A problem, and its field: the manifest's, or one below it. */
+/** A problem, and the path of its field in the manifest. */
 interface Mistake {
   readonly field: string;
   readonly message: string;
 }
 
-/** Returns the problem of a key's value. */
+/** Returns the problems of a key's value. */
 type Check = (value: unknown, key: string) => readonly Mistake[];
 
-/** A check that finds one mistake at most, in words that follow the key. */
+/**
+ * Returns a check that finds at most one mistake. Its message is the key, followed by the text that `check` returns.
+ */
 function single(check: (value: unknown) => string | undefined): Check {
   return (value, key) => {
     const message = check(value);
@@ -109,14 +114,14 @@ export function parseManifest(yaml: string, file = 'plugin.yaml'): PluginManifes
   });
 }
 
-/** The one document of the file; an empty file holds an empty mapping. */
+/** Returns the one document of the file; an empty mapping for an empty file. */
 function readDocument(yaml: string, file: string): Pick<LocatedYamlDocument, 'value' | 'lineOf'> {
   const documents = readYamlDocuments(yaml, yamlLimits);
   const wrong = documents.flatMap((each) => ('message' in each ? [`${file}:${each.line}: ${each.message}`] : []));
   if (wrong.length > 0) throw new Error(wrong.join('; '));
   const [first = { value: {}, lineOf: () => 1 }, second] = documents.filter((each) => 'value' in each);
   if (second !== undefined)
-    throw new Error(`${file}:${second.line}: holds ${documents.length} documents, and must hold one`);
+    throw new Error(`${file}:${second.line}: has ${documents.length} documents, but may have only one`);
   return first;
 }
 
@@ -128,25 +133,31 @@ function mistakesOf(fields: Readonly<Record<string, unknown>>): readonly Mistake
   });
 }
 
-/** The context in which a manifest is checked. */
+/** The properties of the host against which a manifest is checked. */
 export interface HostFacts {
   readonly version: string;
-  /** The domain of the service's own groups. */
+  /** The domain of the groups that are reserved for the service. */
   readonly serviceDomain: string;
 }
 
-/** Refuses a manifest for another version of the host, or whose group is the service's own. @throws Error that says which. */
+/**
+ * Checks that this host can run a plugin: it has a version that the manifest requires, and the group is not reserved
+ * for the service.
+ * @throws Error that names the problem.
+ */
 export function checkFits(manifest: PluginManifest, { version, serviceDomain }: HostFacts): void {
   checkRequires(manifest, version);
   const { group } = manifest;
   if (group !== undefined && (group === serviceDomain || group.endsWith(`.${serviceDomain}`)))
-    throw new Error(`plugin.yaml: group: ${group} is reserved: ${serviceDomain} and below it are the service's own`);
+    throw new Error(
+      `plugin.yaml: group: ${group} is reserved: ${serviceDomain} and its subdomains belong to the service`,
+    );
 }
 
-/** Refuses a host of the wrong version. */
+/** Throws when the manifest requires another version of the host. */
 export function checkRequires(manifest: PluginManifest, hostVersion: string): void {
   if (semver.satisfies(hostVersion, manifest.requires)) return;
-  throw new Error(`requires homeostat ${manifest.requires}, and this is ${hostVersion}`);
+  throw new Error(`requires homeostat ${manifest.requires}, but this is ${hostVersion}`);
 }
 
 function text(value: unknown): string | undefined {
@@ -162,7 +173,7 @@ function checkGroup(group: string): string | undefined {
   return group.includes('.') ? checkDnsSubdomain(group)[0] : 'must be a domain with at least one dot';
 }
 
-/** Links and the real file are checked when the folder is opened. */
+/** Checks the text of the path only. The file and its links are checked when the folder is opened. */
 function checkMain(main: string): string | undefined {
   const isInside = !posix.isAbsolute(main) && !posix.normalize(main).startsWith('..') && !/[\\\0]/.test(main);
   return isInside ? undefined : "must be a file inside the plugin's folder";
@@ -175,13 +186,17 @@ function checkSettings(value: unknown, key: string): readonly Mistake[] {
     compileValueSchema(key, value);
     return [];
   } catch (error) {
-    // Only the message is shown. The cause repeats it with the name of a model, which the author has not declared.
+    // Only the message is shown. Its cause repeats the message with the name of a model that the author did not
+    // declare.
     const message = error instanceof Error ? error.message : String(error);
     return [{ field: schemaFieldOf(message, key), message: `${key}: ${message}` }];
   }
 }
 
-/** Messages begin with the path of a value, `settings.mail.port`; the file has its schema, below `properties` and `items`. */
+/**
+ * Returns the path of a schema in the manifest. A message begins with the path of a value, such as
+ * `settings.mail.port`; the schema of the value is below `properties` and `items`.
+ */
 function schemaFieldOf(message: string, key: string): string {
   const [path = key] = /^\w+(?:\.\w+|\[\])*/.exec(message) ?? [];
   return path.replaceAll('[]', '.items').replaceAll(/\.(?!items\b)/g, '.properties.');
@@ -195,7 +210,7 @@ function checkDependencies(value: unknown, key: string): readonly Mistake[] {
   });
 }
 
-/** `other: range`, or `other?: range` for one that may be absent. */
+/** Returns the dependencies of `other: range` entries; `other?: range` is an optional dependency. */
 function dependenciesOf(value: unknown): readonly PluginDependency[] {
   return Object.entries(isJsonObject(value) ? value : {}).map(([key, range]) => ({
     name: key.replace(/\?$/, ''),

@@ -1,28 +1,31 @@
 import { checkName, isJsonObject, unknownKeyOf } from '@homeostat/controller-runtime/api';
 
-/** A rule of permissions. Kubernetes' `PolicyRule` (rbac.authorization.k8s.io/v1). */
+/**
+ * A rule that permits verbs on resources or paths. It has the form of a `PolicyRule` of Kubernetes
+ * (rbac.authorization.k8s.io/v1).
+ */
 export interface PermissionRule {
   readonly verbs: readonly string[];
   readonly apiGroups?: readonly string[];
   readonly resources?: readonly string[];
   /** Default: every name. */
   readonly resourceNames?: readonly string[];
-  /** Paths other than those of objects; in roles only. */
+  /** Request paths that are not paths of objects. Only rules of roles may have them. */
   readonly nonResourceURLs?: readonly string[];
 }
 
-/** The roles into which a plugin's role may be aggregated. */
+/** The default roles into which a plugin's role may be aggregated. */
 const aggregatingRoles = ['view', 'edit', 'admin'] as const;
 
-/** A role that a plugin offers to people: the ClusterRole `plugin:<plugin>:<name>`. */
+/** A role that a plugin offers to users: the ClusterRole `plugin:<plugin>:<name>`. */
 export interface PluginRole {
   readonly name: string;
   readonly rules: readonly PermissionRule[];
-  /** The default roles that contain this one. Default none. */
+  /** The default roles that include the rules of this role. Default: none. */
   readonly aggregateTo?: readonly (typeof aggregatingRoles)[number][];
 }
 
-/** A mistake and its field. */
+/** A mistake, and the path of its field in the manifest. */
 interface Mistake {
   readonly field: string;
   readonly message: string;
@@ -47,7 +50,7 @@ export function checkRoles(value: unknown, key: string): readonly Mistake[] {
   return roles.flatMap((role, index) => [
     ...checkRole(role, `${key}[${index}]`),
     ...(names[index] !== undefined && names.indexOf(names[index]) < index
-      ? [mistake(`${key}[${index}].name`, `there is another role of the name "${names[index]}"`)]
+      ? [mistake(`${key}[${index}].name`, `another role has the name "${names[index]}"`)]
       : []),
   ]);
 }
@@ -70,7 +73,10 @@ function checkAggregation(value: unknown, field: string): readonly Mistake[] {
   return [mistake(field, `must be a list of ${aggregatingRoles.join(', ')}`)];
 }
 
-/** `keys` are the keys of rules about objects. Default: rules about paths are allowed, too. */
+/**
+ * Checks a list of rules. `keys` are the permitted keys of a rule about objects. Without `keys`, rules about paths are
+ * allowed, too.
+ */
 function checkRules(value: unknown, field: string, keys?: readonly string[]): readonly Mistake[] {
   if (!Array.isArray(value)) return [mistake(field, 'must be a list of rules with apiGroups, resources and verbs')];
   return value.flatMap((rule: unknown, index) => {
@@ -95,7 +101,7 @@ function checkRule(
   ];
 }
 
-/** Only a group may be empty: `''` is the core group. */
+/** Checks a list of texts. Only API groups may be empty: `''` is the core group. */
 function checkTexts(value: unknown, field: string, mayBeEmpty: boolean): readonly Mistake[] {
   const isList = Array.isArray(value) && value.length > 0;
   if (isList && value.every((each) => typeof each === 'string' && (mayBeEmpty || each !== ''))) return [];
@@ -112,7 +118,7 @@ function unknownKeys(
     .map((key) => mistake(`${field}.${key}`, unknownKeyOf({ [key]: value[key] }, keys) ?? '', field));
 }
 
-/** Returns a mistake whose message begins with the field, like the messages about other keys. */
+/** Returns a mistake whose message begins with the path of the field, as the messages about other keys do. */
 function mistake(field: string, problem: string, shown: string = field): Mistake {
   return { field, message: `${shown}: ${problem}` };
 }

@@ -4,50 +4,57 @@ import type { BlockedKind } from '../lifecycle/blocked-deletions.ts';
 import type { PluginPhase, PluginWishes } from '../lifecycle/plugin-state.ts';
 import type { KindProgress } from '../lifecycle/served-kinds.ts';
 
-/** The part of a plugin's manifest that its object shows. */
+/** The fields of a plugin's manifest that its object shows. */
 export interface PluginIdentity {
   /** semver. */
   readonly version?: string;
   readonly displayName?: string;
   readonly description?: string;
-  /** Revision of the interface that the plugin is written for: `2.15` or `2.9`. */
+  /** The revision of the specification for which the plugin is written: `2.15` or `2.9`. */
   readonly revision?: string;
-  /** semver range of the host. */
+  /** The versions of the host that the plugin accepts, as a semver range. */
   readonly requires?: string;
-  /** The domain that its models are in, or below. */
+  /** The domain of the plugin: the groups of its models are this domain or a subdomain of it. */
   readonly group?: string;
   readonly dependencies?: readonly { readonly name: string; readonly range: string; readonly optional: boolean }[];
-  /** The JSON Schema of its settings, as in the manifest, for forms; absent for a plugin without settings. */
+  /**
+   * The JSON Schema of its settings, copied from the manifest so that a client can show a form. Absent for a plugin
+   * without settings.
+   */
   readonly settingsSchema?: object;
 }
 
-/** Everything except {@link PluginWishes} comes from the manifest, and is restored when a client changes it. */
+/**
+ * The spec of a plugin's object. Everything except {@link PluginWishes} comes from the manifest; the host restores it
+ * when a client changes it.
+ */
 export interface PluginSpec extends PluginIdentity, PluginWishes {}
 
-/** The wishes in a spec. */
+/** Returns the fields of a spec that the user decides. */
 export function wishesOf({ enabled, reload }: PluginSpec): PluginWishes {
   return { enabled, ...(reload === undefined ? {} : { reload }) };
 }
 
-/** The state that the host observes. */
+/** The status of a plugin's object, which the host writes. */
 export interface PluginObserved {
   readonly phase: PluginPhase;
-  /** The reason why it is Failed, or Stopped while the host runs: one CamelCase word. */
+  /** One CamelCase word: the reason why the plugin is Failed, or is Stopped although the host runs. */
   readonly reason?: string;
-  /** The reason in a sentence, for people. */
+  /** The reason as a sentence for users. */
   readonly message?: string;
   /** The version of the plugin that this status describes. */
   readonly observedVersion?: string;
   /** The kinds whose indexes are being built. */
   readonly indexing?: readonly KindProgress[];
   /**
-   * Objects that are declared deleted and wait for the plugin: they have a finalizer of the plugin, which does not run.
+   * The kinds with objects that are being deleted but still exist, because they have a finalizer of this plugin, and
+   * the plugin does not run.
    */
   readonly heldBack?: readonly BlockedKind[];
   readonly conditions?: readonly Condition[];
 }
 
-/** A plugin as an object; its name is the plugin's. */
+/** The object of a plugin; it has the plugin's name. */
 export interface PluginObject extends ApiObject {
   readonly spec: PluginSpec;
   readonly status?: PluginObserved;
@@ -130,7 +137,10 @@ const printerColumns: readonly PrinterColumn[] = [
   { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
 ];
 
-/** `plugin.<serviceDomain>/v1alpha1 Plugin`. Status is a subresource: a PUT of the object never touches it. */
+/**
+ * Returns the model of `plugin.<serviceDomain>/v1alpha1 Plugin`. Its status is a subresource, so a PUT of the object
+ * does not change it.
+ */
 export function pluginKind(serviceDomain: string): ModelDescriptor<PluginObject> {
   const model = defineModel({
     gvk: `plugin.${serviceDomain}/v1alpha1/Plugin`,
@@ -141,6 +151,6 @@ export function pluginKind(serviceDomain: string): ModelDescriptor<PluginObject>
     schema: { type: 'object', properties: { spec, status } },
     indexes: ['spec.enabled', 'spec.version', 'status.phase'],
   });
-  // The interface matches the schema.
+  // The cast is valid, because the interface matches the schema.
   return model as ModelDescriptor<PluginObject>;
 }

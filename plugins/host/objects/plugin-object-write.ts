@@ -6,21 +6,20 @@ import type { PluginObject } from './plugin-kind.ts';
 import { observedOf } from './plugin-report.ts';
 import type { PluginReport } from './plugin-report.ts';
 
-/** Each further attempt means that another client wrote in between. */
+/** The maximum number of attempts. An attempt fails when another client writes the object at the same time. */
 const maxAttempts = 8;
 
 export interface PluginObjectWrite {
   readonly client: Client;
   readonly kind: ModelDescriptor<PluginObject>;
   readonly name: string;
-  /** `metadata.generation` that the host has processed; undefined before it has seen any. */
+  /** The last `metadata.generation` that the host has processed; undefined before the first one. */
   readonly observedGeneration: number | undefined;
 }
 
 /**
- * Brings a plugin's object to the state of the report: first its spec, then its status. Writes nothing if they are
- * equal. Creates an absent object, unless the host does not have the plugin. Rejects with the last conflict after
- * eight of them.
+ * Writes a report into a plugin's object: first the spec, then the status. Does not write a part that is already equal.
+ * Creates an absent object, if the host has the plugin. Rejects with the last conflict after eight conflicts.
  */
 export async function writePluginObject(report: PluginReport, write: PluginObjectWrite): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

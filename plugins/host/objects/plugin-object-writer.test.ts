@@ -54,7 +54,7 @@ describe('the writer of a plugin’s object', () => {
     expect(written).to.deep.equal(['Created', 'Starting 3', 'Started']);
   });
 
-  it('writes the newest again when it is refreshed, unless a newer one waits', async () => {
+  it('writes the newest report again at a refresh, unless a newer report waits', async () => {
     writer.open();
     writer.refresh();
     writer.push(report('Started'));
@@ -66,7 +66,7 @@ describe('the writer of a plugin’s object', () => {
     expect(written).to.deep.equal(['Started', 'Started', 'Stopping']);
   });
 
-  it('tries again after 0.5 s, then 1 s and so on, and skips nothing', async () => {
+  it('repeats failed writes after 0.5 s, 1 s and so on, and skips no phase', async () => {
     failures = 2;
     writer.open();
     writer.push(report('Created'));
@@ -78,7 +78,7 @@ describe('the writer of a plugin’s object', () => {
     expect(written).to.deep.equal(['Created', 'Started']);
   });
 
-  it('keeps eight reports while nothing can be written, and forgets the oldest', async () => {
+  it('keeps the newest eight reports while it cannot write, and drops older ones', async () => {
     const phases: readonly PluginPhase[] = ['Created', 'Stopped'];
     for (let number = 0; number < 21; number += 1) writer.push(report(phases[number % 2] ?? 'Failed', `${number}`));
     writer.open();
@@ -86,7 +86,7 @@ describe('the writer of a plugin’s object', () => {
     expect(written.map((line) => line.split(' ')[1])).to.deep.equal(['13', '14', '15', '16', '17', '18', '19', '20']);
   });
 
-  it('tries once more when the host stops, and then gives up', async () => {
+  it('tries once more when the host stops, and then drops the report', async () => {
     failures = Number.POSITIVE_INFINITY;
     writer.open();
     writer.push(report('Stopped'));

@@ -7,18 +7,20 @@ export interface PluginObjectWriterParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly write: (report: PluginReport) => Promise<void>;
-  /** Aborts when the host stops: waiting reports are tried once more, and then dropped. */
+  /** Aborts when the host stops. Waiting reports are then tried once more, and dropped if they fail. */
   readonly closing: AbortSignal;
 }
 
-/** The maximum number of reports that wait while the database refuses writes; further ones replace the oldest. */
+/**
+ * The maximum number of reports that wait while the database refuses writes. When more arrive, the oldest are dropped.
+ */
 const maxWaiting = 8;
 
 const retryDelays = { baseMs: 500, maxMs: 30_000 };
 
 /**
- * Writes the reports of one plugin, one at a time and in order: one report for each phase, the newest one. A failed
- * write is retried, with growing delays; no other work waits for it.
+ * Writes the reports of one plugin into its object, one at a time and in order. Of consecutive reports of the same
+ * phase, it writes only the newest. It retries a failed write with growing delays; no other work waits for the retries.
  */
 export class PluginObjectWriter {
   readonly #parts: PluginObjectWriterParts;
@@ -35,7 +37,7 @@ export class PluginObjectWriter {
     return this.#latest;
   }
 
-  /** Starts to write reports. */
+  /** Starts to write the pushed reports; until then, they wait. */
   open(): void {
     this.#isOpen = true;
     this.#begin();
@@ -49,7 +51,7 @@ export class PluginObjectWriter {
     this.#begin();
   }
 
-  /** Writes the newest report again: another client may have changed the object. */
+  /** Writes the newest report again, because another client may have changed the object. */
   refresh(): void {
     if (this.#latest !== undefined && this.#waiting.length === 0) this.push(this.#latest);
   }

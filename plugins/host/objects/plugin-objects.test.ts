@@ -63,7 +63,7 @@ describe('plugins as objects', () => {
     expect(server.schemeManager.list(), 'kinds left behind').to.deep.equal(ownKinds);
   });
 
-  /** Adds a plugin, by default one that notes its starts and stops. */
+  /** Adds a plugin; the default plugin adds its starts and stops to `calls`. */
   function add(name: string, dependencies: readonly string[] = [], plugin: Plugin = noting(name)): void {
     host.add(sourceNeeding(name, plugin, dependencies));
   }
@@ -90,7 +90,7 @@ describe('plugins as objects', () => {
   }
 
   /**
-   * Returns the changes of a plugin's object after a revision, with the phase of each, up to the first that ends with
+   * Watches a plugin's object from the revision of `from`. Returns each change as its type and phase, up to the change
    * `last`.
    */
   async function phasesUntil(last: string, name: string, from: PluginObject): Promise<readonly string[]> {
@@ -106,7 +106,7 @@ describe('plugins as objects', () => {
     return seen;
   }
 
-  it('show the facts of the manifest, and what the host observes', async () => {
+  it('show fields of the manifest in spec, and the observed state in status', async () => {
     const manifest = [
       'name: full',
       'version: 1.2.3',
@@ -175,7 +175,7 @@ describe('plugins as objects', () => {
       },
     ],
   ] as const) {
-    it(`name what a plugin failed at: ${failure}`, async () => {
+    it(`have the reason of a failure in status: ${failure}`, async () => {
       add('a', dependencies, plugin);
       await started();
       const { status } = await object('a');
@@ -184,7 +184,7 @@ describe('plugins as objects', () => {
     });
   }
 
-  describe('spec.enabled: false at the start', () => {
+  describe('with spec.enabled false when the host starts', () => {
     beforeEach(async () => {
       add('a');
       await started();
@@ -194,7 +194,7 @@ describe('plugins as objects', () => {
       host = newHost();
     });
 
-    it('runs nothing of the plugin, fails those that need it, and the host is ready', async () => {
+    it('do not load the plugin, and fail its dependents; the host is ready', async () => {
       let isLoaded = false;
       const source = pluginSource('a', {});
       host.add({
@@ -217,7 +217,7 @@ describe('plugins as objects', () => {
       expect(host.readinessProblem()).to.equal(undefined);
     });
 
-    it('true starts it later, and the plugins that wait for it', async () => {
+    it('start the plugin and its dependents when spec.enabled becomes true', async () => {
       add('a');
       add('b', ['a']);
       add('c', ['b']);
@@ -228,8 +228,8 @@ describe('plugins as objects', () => {
     });
   });
 
-  describe('spec.enabled while the host runs', () => {
-    it('false stops the plugin after those that need it, true brings all of them back', async () => {
+  describe('when spec.enabled changes while the host runs', () => {
+    it('stop dependents and then the plugin for false, and start all of them again for true', async () => {
       add('a');
       add('b', ['a']);
       add('other');
@@ -248,7 +248,7 @@ describe('plugins as objects', () => {
       expect(await ready('b')).to.include({ status: 'True' });
     });
 
-    it('takes kinds away and brings them back with their objects', async () => {
+    it("stop serving the plugin's kinds for false, and serve them with their objects for true", async () => {
       const Widget = widgetModel();
       add('a', [], { models: [Widget] });
       await started();
@@ -260,7 +260,7 @@ describe('plugins as objects', () => {
       expect((await server.client.get(Widget, 'w')).metadata.name).to.equal('w');
     });
 
-    it('false ends a start that is under way', async () => {
+    it('abort a running start for false', async () => {
       add('a', [], { start: never });
       const starting = host.start();
       await eventually(async () => expect((await object('a')).status?.phase).to.equal('Starting'));
@@ -269,7 +269,7 @@ describe('plugins as objects', () => {
       expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
     });
 
-    it('false and true again restart a plugin that had failed', async () => {
+    it('start a failed plugin again for false and then true', async () => {
       let isBroken = true;
       const start = (): void => {
         if (isBroken) throw new Error('broken');
@@ -285,7 +285,7 @@ describe('plugins as objects', () => {
         .and.not.have.property('reason');
     });
 
-    it('ends in the state that was requested last, however quickly it changes', async () => {
+    it('bring the plugin to the last requested state after many quick changes', async () => {
       add('a');
       add('b', ['a']);
       await started();
@@ -308,7 +308,7 @@ describe('plugins as objects', () => {
     const before = await object('a');
     await change('a', { enabled: false });
     expect(await phasesUntil('MODIFIED Stopped', 'a', before)).to.deep.equal([
-      // The first change is the user's write.
+      // The first change is the user's write of spec.enabled.
       'MODIFIED Started',
       'MODIFIED Stopping',
       'MODIFIED Stopped',
@@ -320,7 +320,7 @@ describe('plugins as objects', () => {
     );
   });
 
-  it('belong to the host, except for spec.enabled, labels and annotations', async () => {
+  it('are restored by the host when a client changes other fields than spec.enabled, labels and annotations', async () => {
     add('a');
     await started();
     const patch = { metadata: { labels: { mine: 'yes' } }, spec: { version: '9.9.9', displayName: 'Mine' } };
@@ -349,7 +349,7 @@ describe('plugins as objects', () => {
     expect(calls).to.deep.equal([]);
   });
 
-  it('let the plugin run when they have no spec, and affect no other plugin', async () => {
+  it('without a spec let their plugin run, and do not affect other plugins', async () => {
     add('a');
     add('b');
     await started();
@@ -368,7 +368,7 @@ describe('plugins as objects', () => {
     expect((await object('b')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
   });
 
-  it('stay when the plugin is gone, show that, and can then be deleted', async () => {
+  it('of a removed plugin stay with the reason NotInstalled until a client deletes them', async () => {
     add('a');
     await started();
     await host.stop();
@@ -385,7 +385,7 @@ describe('plugins as objects', () => {
     expect((await server.client.list(kind)).items).to.deep.equal([]);
   });
 
-  describe('that cannot be written', () => {
+  describe('that the host cannot write', () => {
     /** A client whose writes fail until it is repaired. */
     function failingClient(): { readonly client: Client; repair(): void } {
       let isBroken = true;
@@ -400,7 +400,7 @@ describe('plugins as objects', () => {
       return { client, repair: () => (isBroken = false) };
     }
 
-    it('do not delay any plugin, and are written when that becomes possible', async () => {
+    it('do not delay a plugin, and are written once writes succeed again', async () => {
       const { client, repair } = failingClient();
       host = newHost(client);
       add('a');
@@ -415,7 +415,7 @@ describe('plugins as objects', () => {
       expect((await object('a')).status).to.include({ phase: 'Started' });
     });
 
-    it('delay no stop', async () => {
+    it('do not delay the stop of the host', async () => {
       host = newHost(failingClient().client);
       add('a');
       await host.start();
@@ -424,7 +424,7 @@ describe('plugins as objects', () => {
     });
   });
 
-  it('delay no other plugin when their kind cannot be served', async () => {
+  it('do not delay a plugin when the kind Plugin cannot be served', async () => {
     const squatter = { ...kind, kind: 'Squatter', schemaName: 'Plugin' };
     server.schemeManager.register(squatter);
     add('a');

@@ -15,11 +15,14 @@ export interface PluginObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called for each object at first, and after each change. Never twice at once for one name. */
+  /**
+   * Called for each object when following starts, and after each change of an object. Calls for one name do not
+   * overlap.
+   */
   readonly onDesired: (desired: DesiredPlugin) => Promise<void>;
   /**
-   * Called when an object is deleted. Returns true when its plugin is gone as well, so that the object is not created
-   * again.
+   * Called when an object was deleted. Returns true when its plugin was removed as well; otherwise the object is
+   * created again.
    */
   readonly onDeleted: (name: string) => Promise<boolean>;
 }
@@ -30,15 +33,15 @@ export interface DesiredPlugin extends PluginWishes {
 }
 
 /**
- * The plugins as objects: writes the host's reports to each object, and passes the wishes of the objects to the host.
- * A failure or delay here does not affect a plugin. Used once: open, follow, close.
+ * The objects of the plugins. Writes the host's reports into the objects, and passes the fields that users set in them
+ * to the host. A failure or delay here does not affect a plugin. Used once: open, follow, close.
  */
 export class PluginObjects {
   readonly #parts: PluginObjectsParts;
   readonly #kind: ModelDescriptor<PluginObject>;
   readonly #manager: Manager;
   readonly #writers = new Map<string, PluginObjectWriter>();
-  /** `metadata.generation` of each object that the host has processed. */
+  /** The last `metadata.generation` of each object that the host has processed. */
   readonly #generations = new Map<string, number>();
   readonly #unfollow = new AbortController();
   readonly #closing = new AbortController();
@@ -56,8 +59,8 @@ export class PluginObjects {
   }
 
   /**
-   * Registers the kind, and returns the wishes of the stored objects. Never rejects: plugins start even without their
-   * objects.
+   * Registers the kind, and returns the desired state in each stored object. Never rejects: plugins start even without
+   * their objects.
    */
   open(): Promise<readonly DesiredPlugin[]> {
     this.#opened ??= this.#open();
@@ -69,12 +72,12 @@ export class PluginObjects {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
 
-  /** Writes a report to a plugin's object, in the background. Reports from before `open` are written after it. */
+  /** Writes a report to a plugin's object, in the background. Reports that come before `open` wait for it. */
   report(name: string, report: PluginReport): void {
     this.#writer(name).push(report);
   }
 
-  /** True when everything is written, and every change is handled. */
+  /** True when all reports are written, and all changes of objects are handled. */
   isIdle(): boolean {
     const isQuiet = this.#followed === undefined || this.#manager.isIdle();
     return isQuiet && (!this.#isServed || [...this.#writers.values()].every((writer) => writer.isIdle()));

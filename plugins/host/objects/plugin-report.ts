@@ -10,14 +10,14 @@ import type { KindProgress } from '../lifecycle/served-kinds.ts';
 export interface PluginReport {
   /** Absent for a plugin that the host does not have. */
   readonly identity?: PluginIdentity;
-  /** The value of `enabled` in the spec of a new object; a present object keeps its own. */
+  /** The value of `enabled` in the spec of a new object; an object that exists keeps its value. */
   readonly enabled: boolean;
   readonly phase: PluginPhase;
   /** Absent when the phase needs no reason. */
   readonly reason?: PluginFailure | 'Disabled' | 'NotInstalled';
   readonly message?: string;
   readonly indexing: readonly KindProgress[];
-  /** Fields of its declared objects that others have changed. */
+  /** The fields of its declared objects that other field managers have changed. */
   readonly contested: readonly string[];
   /** The deletions that wait for its finalizers while it does not run; absent when they are not known. */
   readonly held?: readonly BlockedKind[];
@@ -25,7 +25,7 @@ export interface PluginReport {
   readonly atMs: number;
 }
 
-/** The spec of a plugin's object, except `enabled`. */
+/** Returns the spec of a plugin's object, except `enabled` and `reload`. */
 export function identityOf(manifest: PluginManifest): PluginIdentity {
   const { version, displayName, description, revision, requires, group, dependencies, settings } = manifest;
   return {
@@ -43,7 +43,7 @@ export function identityOf(manifest: PluginManifest): PluginIdentity {
 /** The limit of Kubernetes for the message of a condition. */
 const maxMessageLength = 32_768;
 
-/** The status for a report. `present` is the status that it replaces, whose condition times are kept. */
+/** Returns the status for a report. `present` is the previous status; conditions that do not change keep its times. */
 export function observedOf(
   report: PluginReport,
   present: PluginObserved | undefined,
@@ -93,6 +93,6 @@ function indexesCondition({ phase, reason, message = '', indexing }: Facts): New
   if (phase === 'Started') return { type, status: 'True', reason: 'Built', message: '' };
   if (reason === 'IndexBuildFailed') return { type, status: 'False', reason, message };
   if (indexing.length === 0) return { type, status: 'Unknown', reason: phase, message: '' };
-  const progress = indexing.map(({ kind, indexed }) => `${kind}: ${indexed} objects so far`).join(', ');
+  const progress = indexing.map(({ kind, indexed }) => `${kind}: ${indexed} objects indexed so far`).join(', ');
   return { type, status: 'False', reason: 'Building', message: progress };
 }

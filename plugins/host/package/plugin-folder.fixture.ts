@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 
 const made: string[] = [];
 
-/** A folder with these files, by path. `removeFolders` deletes it. */
+/** Makes a temporary folder with the given files, by path. `removeFolders` deletes it. */
 export async function makeFolder(files: Readonly<Record<string, string | Uint8Array>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'homeostat-'));
   made.push(folder);
@@ -15,7 +15,7 @@ export async function makeFolder(files: Readonly<Record<string, string | Uint8Ar
   return folder;
 }
 
-/** A plugin's folder: a manifest of that name, and a main file. */
+/** Makes the folder of a plugin: a manifest with the given name, and a main file. */
 export async function makePlugin(
   name: string,
   main: string,

@@ -10,10 +10,10 @@ import { hasCode } from '../text/error-text.ts';
 import { readBounded } from '../text/read-bounded.ts';
 import { isJsonObject } from '../text/yaml-mapping.ts';
 
-/** The settings' schema is the largest part of a manifest. */
+/** The maximum size of a manifest. The schema of the settings is its largest part. */
 const maxManifestKiB = 256;
 
-/** Files that are served under `/plugins/<name>/assets/`. */
+/** The folder of the files that are served under `/plugins/<name>/assets/`. */
 const assetsFolder = 'resources/static';
 
 export interface PluginFolder extends PluginSource {
@@ -21,8 +21,8 @@ export interface PluginFolder extends PluginSource {
 }
 
 /**
- * Reads the manifest of a folder; no code of the plugin runs yet. Rejects with an Error that names the missing file, or
- * the file and every mistake in it. `shownAs` is the folder's name in messages; default its real path.
+ * Reads the manifest of a folder; does not run code of the plugin. Rejects with an Error that names the missing file,
+ * or the file and every mistake in it. `shownAs` is the folder's name in messages; default: its real path.
  */
 export async function openPluginFolder(path: string, shownAs?: string): Promise<PluginFolder> {
   const folder = await present(realpath(path), `${path}: there is no such folder`);
@@ -43,8 +43,8 @@ export async function openPluginFolder(path: string, shownAs?: string): Promise<
 }
 
 /**
- * The real path of the file that exports the plugin of a folder (itself a real path). Rejects when it is missing, or
- * outside of the folder.
+ * Returns the real path of the file that exports the plugin. `folder` must be a real path. Rejects when the file is
+ * missing, or outside of the folder.
  */
 export async function findMain(folder: string, { main }: PluginManifest): Promise<string> {
   return present(fileInside(folder, main), `${main} does not exist: build the plugin first`);
@@ -60,8 +60,8 @@ async function assetsOf(folder: string): Promise<string | undefined> {
 }
 
 /**
- * Resolves with the result of reading a path. If the path does not exist, the error has a message of its own instead of
- * the system's.
+ * Resolves with the result of reading a path. If the path does not exist, rejects with the given message in place of
+ * the system's message.
  */
 async function present<V>(reading: Promise<V>, message: string): Promise<V> {
   return reading.catch((error: unknown) => {
@@ -69,7 +69,7 @@ async function present<V>(reading: Promise<V>, message: string): Promise<V> {
   });
 }
 
-/** True for errors about a path where nothing exists, also when a parent of the path is not a folder. */
+/** True for errors about a path that does not exist, also when a parent of the path is not a folder. */
 function isMissing(error: unknown): boolean {
   return hasCode(error, 'ENOENT', 'ENOTDIR');
 }

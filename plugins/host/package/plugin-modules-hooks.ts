@@ -2,14 +2,17 @@ import type { ResolveFnOutput, ResolveHookContext } from 'node:module';
 
 const parameter = 'homeostat-build';
 
-/** The query of all modules of a build: its digest, and the number of segments in the path of the plugin's folder. */
+/**
+ * Returns the query that is added to the URLs of all modules of a build: the digest of the build, and the number of
+ * segments in the path of the plugin's folder.
+ */
 export function buildQuery(digest: string, folder: URL): string {
   return `?${parameter}=${digest}.${folder.pathname.split('/').length}`;
 }
 
 /**
- * A hook of Node's module loader, which calls it in a separate thread. When a module of a build imports a module of
- * the same folder, this gives the imported one to the same build.
+ * A resolve hook of Node's module loader, which calls it in a separate thread. When a module of a build imports a
+ * module of the same plugin folder, the hook adds the query of the build to the URL of the imported module.
  */
 export async function resolve(
   specifier: string,

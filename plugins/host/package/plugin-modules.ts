@@ -8,22 +8,22 @@ import { promisify } from 'node:util';
 import { placeInFolder, usualFrames } from '../text/error-stack.ts';
 import { buildQuery } from './plugin-modules-hooks.ts';
 
-/** Files that Node loads as modules; other files are read from disk each time. */
+/** Files that Node loads as modules, and so keeps in memory. A plugin reads other files from disk itself. */
 const codeFiles = /\.(?:[cm]?js|json|wasm)$/;
 
 /** The file in which npm lists the installed packages, each with a digest of its content. */
 const installedPackages = join('node_modules', '.package-lock.json');
 
 /**
- * The first build of each folder that Node loaded. Node keeps modules for the life of the process, and so does this
- * map.
+ * The digest of the first build that was loaded from each folder. Entries stay until the process ends, because Node
+ * keeps modules for that time.
  */
 const firstBuilds = new Map<string, string>();
 let isHooked = false;
 
 /**
- * Imports a module of a plugin from its present files. Node cannot drop a module, so code that has changed since the
- * first import is loaded in addition, under URLs with a digest of the build, and the earlier code stays in memory. A
+ * Imports a module of a plugin from its present files. Node cannot unload a module. So code that has changed since the
+ * first import is loaded under other URLs, which contain a digest of the build, and the earlier code stays in memory. A
  * build that was loaded before is not loaded again.
  */
 export async function importPluginModule(folder: string, file: string): Promise<unknown> {
@@ -44,13 +44,15 @@ export async function importPluginModule(folder: string, file: string): Promise<
   }
 }
 
-/** The number of stack frames kept of an error while a plugin is loaded: a model is checked many calls below the line that declares it. */
+/**
+ * The number of stack frames that an error keeps while a plugin is loaded. The check of a model runs many calls below
+ * the line of the plugin that declares it.
+ */
 const loadingFrames = 60;
 let loads = 0;
 
 /**
- * Keeps more frames while the work runs. The number is restored at the end, because each error costs more with more
- * frames.
+ * Raises the number of stack frames until `load` ends. Then restores it, because an error with more frames costs more.
  */
 async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
   loads += 1;
@@ -64,8 +66,8 @@ async function withDeepStacks<T>(load: () => Promise<T>): Promise<T> {
 }
 
 /**
- * When Node cannot parse a module, its error has the problem but not the place: checking each file finds the file and
- * the line.
+ * Returns a syntax error with its file and line. Node's error does not have them, so `node --check` runs for each file
+ * until one fails.
  */
 async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Error> {
   for (const path of (await codeFilesIn(folder)).filter((each) => each.endsWith('js'))) {
@@ -80,7 +82,10 @@ async function placedSyntaxError(folder: string, error: SyntaxError): Promise<Er
   return error;
 }
 
-/** When a module is loaded again, so are its imports, which Node does not do by itself. */
+/**
+ * Installs the resolve hook, so that a reload of a module also reloads its imports. Without the hook, Node would not
+ * reload them.
+ */
 function hookResolution(): void {
   if (isHooked) return;
   isHooked = true;

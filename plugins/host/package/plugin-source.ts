@@ -4,25 +4,30 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 /** The source of a plugin. */
 export interface PluginSource {
   readonly manifest: PluginManifest;
-  /** The real path; absent for a plugin without a folder. */
+  /** The real path of the plugin's folder; absent for a plugin without a folder. */
   readonly folder?: string;
-  /** Runs the plugin's module, and returns its export, which is not checked yet. */
+  /** Imports the plugin's module, and returns its default export, which is not checked yet. */
   load(): Promise<unknown>;
-  /** The declarations of its files, and their mistakes. */
+  /** Reads the objects that the plugin declares in its files, and the mistakes in these files. */
   declaredObjects(): Promise<readonly Declaration[]>;
-  /** Real path of the folder of its static files; undefined when it has none. Rejects when a link leads out of the plugin's folder. */
+  /**
+   * Returns the real path of the folder of static files; undefined when there is none. Rejects when a link leads out of
+   * the plugin's folder.
+   */
   assets(): Promise<string | undefined>;
   /**
-   * Reads the plugin again from its present files; absent for a plugin without files. Rejects when they cannot be read.
+   * Reads the plugin again from its present files, and rejects when it cannot read them. Absent for a plugin without
+   * files.
    */
   reopen?(): Promise<PluginSource>;
 }
 
-/** The permissions of a program's own code. */
+/** The permissions of plugins that are part of a program: everything. */
 const everything = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
 
 /**
- * A plugin that is part of the program, in tests or as a program's own plugin. It has the permissions of the program.
+ * Returns the source of a plugin without files, whose code is part of the program, for example of a test. It has all
+ * permissions.
  */
 export function pluginSource(name: string, plugin: unknown): PluginSource {
   const manifest: PluginManifest = {

@@ -11,7 +11,10 @@ export const exportSource: CopySource = { path: '/export', mediaType: 'applicati
 export const decryptedExportSource: CopySource = { ...exportSource, path: '/export/decrypted' };
 export const backupSource: CopySource = { path: '/backup', mediaType: 'application/vnd.sqlite3' };
 
-/** Yields the pieces of a copy. Rejects with the server's message when it refuses, and when the response is cut off. */
+/**
+ * Yields the bytes of a copy in chunks. Rejects when the server refuses, with the server's message, and when the
+ * response is cut off.
+ */
 export async function* readCopy(
   address: ServerAddress,
   { path, mediaType }: CopySource,
@@ -22,7 +25,7 @@ export async function* readCopy(
   if (status !== 200) throw await refusalError(url, response);
   if (headers.get('content-type') !== mediaType)
     throw new Error(
-      `${url} is no server of Homeostat: it returned ${headers.get('content-type') ?? 'no content type'}`,
+      `${url} is not a Homeostat server: it returned ${headers.get('content-type') ?? 'no content type'}`,
     );
   try {
     for await (const piece of piecesOf(response)) yield piece;

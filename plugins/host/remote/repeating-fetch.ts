@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 
-/** The certificates and the key of a TLS connection, in PEM. */
+/** The CA certificates, the client certificate and the client key of a TLS connection, in PEM. */
 interface Identity {
   readonly ca?: string;
   readonly cert?: string;
@@ -16,8 +16,8 @@ interface RepeatingInit extends Pick<RequestInit, 'method' | 'signal'> {
 }
 
 /**
- * Returns a function that requests as fetch does, with an `Impersonate-Group` line for each group: fetch would join
- * them into one line, whose value would be the name of another group.
+ * Returns a function like fetch that sends an `Impersonate-Group` header line for each group. fetch itself joins the
+ * values in one line, which the server would read as the name of one group.
  */
 export function repeatingFetch(
   { ca, cert, key }: Identity,

@@ -3,41 +3,44 @@ import { trustingFetch } from '@homeostat/controller-runtime';
 import { ApiError, isJsonObject } from '@homeostat/controller-runtime/api';
 
 /**
- * The maximum number of bytes that are read of a response other than an export: a Status has a few lines, but a proxy's
- * page may be long.
+ * The maximum number of bytes that are read of an error response. A Status has a few lines, but an error page of a
+ * proxy may be long.
  */
 const maxRefusalBytes = 64 * 1024;
 
 export interface ServerAddress {
   readonly server: string;
   readonly token?: string;
-  /** PEM of the authorities that vouch for the server. */
+  /** The CA certificates that the client trusts for the server, in PEM. */
   readonly ca?: string;
-  /** PEM of the client's certificate. */
+  /** The client certificate, in PEM. */
   readonly cert?: string;
-  /** PEM of its private key. */
+  /** The private key of the client certificate, in PEM. */
   readonly key?: string;
 }
 
-/** The user as whom a request runs. The user of the credential needs the permission to impersonate this one. */
+/** The user that a request impersonates. The user of the credential needs the permission to impersonate this user. */
 export interface RunAs {
   readonly user: string;
   readonly groups: readonly string[];
 }
 
-/** The parts of a request besides its path. */
+/** The parts of a request except its path. */
 export interface ServerRequest extends Pick<RequestInit, 'method' | 'signal'> {
   readonly headers?: Readonly<Record<string, string>>;
   readonly runAs?: RunAs | undefined;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Bytes to send unchanged, instead of JSON. */
+  /** The bytes of the body, sent unchanged instead of `json`. */
   readonly bytes?: Uint8Array<ArrayBuffer>;
-  /** The content type of JSON or bytes. Default `application/json`. */
+  /** The content type of `json` or `bytes`. Default `application/json`. */
   readonly contentType?: string;
 }
 
-/** A request with the server's token. Rejects as fetch does; a refusal by the server is a response. */
+/**
+ * Sends a request with the server's token. Rejects when the connection fails, like fetch; an error status of the server
+ * is a normal response.
+ */
 export function requestServer(address: ServerAddress, path: string, init: ServerRequest): Promise<Response> {
   const { server, token, ca, cert, key } = address;
   const { json, bytes, contentType = 'application/json', headers, runAs, ...rest } = init;
@@ -56,18 +59,20 @@ export function requestServer(address: ServerAddress, path: string, init: Server
       ...headers,
     },
     ...(hasContent ? { body: bytes ?? JSON.stringify(json) } : {}),
-    // A redirection could send the token to another server.
+    // Redirects are not followed, because they could send the token to another server.
     redirect: 'manual',
   });
 }
 
-/** Returns the error for a refusal. `what` names the request, and the server's message is the reason. */
+/**
+ * Returns an Error for a refused request. Its message has `what`, the name of the request, and the server's message.
+ */
 export async function refusalError(what: string, response: Response): Promise<Error> {
   const message = `${what} returned ${response.status}: ${await refusalOf(response)}`;
   return response.status === 401 ? new ApiError('Unauthorized', message) : new Error(message);
 }
 
-/** The message of a Status, or the start of any other body. */
+/** Returns the message of a Status, or the beginning of any other body. */
 async function refusalOf(response: Response): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
@@ -85,7 +90,7 @@ async function refusalOf(response: Response): Promise<string> {
   }
 }
 
-/** The pieces of a body, as they arrive. */
+/** Returns the chunks of a response body as they arrive. */
 export function piecesOf({ body }: Response): AsyncIterable<Uint8Array> | readonly Uint8Array[] {
   return (body as AsyncIterable<Uint8Array> | null) ?? [];
 }

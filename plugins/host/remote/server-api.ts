@@ -5,7 +5,7 @@ import type { ServerAddress, ServerRequest } from './request-server.ts';
 export interface UploadedPlugin {
   readonly name: string;
   readonly version: string;
-  /** The version that it had before. */
+  /** The version that this upload replaced. */
   readonly replaced?: string;
 }
 
@@ -13,7 +13,7 @@ type Content = Pick<ServerRequest, 'json' | 'bytes' | 'contentType'>;
 
 const archivesPath = '/apis/api.plugins.internal/v1/archives';
 
-/** Requests without models: discovery, the objects that it lists, and archives of plugins. */
+/** Sends requests without models: for discovery, for objects by their path, and for archives of plugins. */
 export class ServerApi {
   readonly #address: ServerAddress;
   readonly #signal: AbortSignal;
@@ -23,7 +23,7 @@ export class ServerApi {
     this.#signal = signal;
   }
 
-  /** Rejects with the server's message when it refuses. */
+  /** Returns the body of a GET as JSON. Rejects with the server's message when the server refuses. */
   async get<T>(path: string): Promise<T> {
     return (await this.#request('GET', path)).json() as Promise<T>;
   }
@@ -34,7 +34,7 @@ export class ServerApi {
     return response.ok;
   }
 
-  /** Deletes the object of that uid, if it still exists; a new object of the same name is not touched. */
+  /** Deletes an object if it still has the given uid. Does not delete a new object with the same name. */
   async delete(path: string, uid: string): Promise<void> {
     const response = await this.#request('DELETE', path, { accepted: [404, 409], json: { preconditions: { uid } } });
     await response.body?.cancel();

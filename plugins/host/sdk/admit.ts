@@ -5,8 +5,8 @@ import type { ApiObject, Model } from '@homeostat/controller-runtime/api';
 const hookNames = ['onCreate', 'onUpdate', 'onDelete'] as const satisfies (keyof AdmissionHooks)[];
 
 /**
- * Declares hooks that change or refuse the writes of a kind, whatever their source. They get objects in the version
- * of `model`. Accepts an instance of a class. Throws TypeError that names a wrong hook or model.
+ * Declares hooks that may change or refuse every write of a kind. The hooks receive objects in the version of `model`.
+ * `hooks` may be an instance of a class. Throws a TypeError that names the wrong hook or model.
  */
 export function admit<T extends ApiObject>(
   model: Model<T>,
@@ -25,8 +25,7 @@ export function admit<T extends ApiObject>(
 }
 
 /**
- * Returns a problem for each field that is not a hook. An instance of a class may have other fields, so it has no such
- * problem.
+ * Returns a problem for each field of a plain object that is not a hook. An instance of a class may have other fields.
  */
 function strangersOf(hooks: object): readonly string[] {
   const prototype: unknown = Object.getPrototypeOf(hooks);

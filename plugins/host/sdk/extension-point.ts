@@ -1,11 +1,11 @@
 import { parseSharedName } from '../text/shared-name.ts';
 
-/** A point where a plugin accepts values from others; see {@link defineExtensionPoint}. */
+/** A place where a plugin accepts values from other plugins; see {@link defineExtensionPoint}. */
 export interface ExtensionPoint<T> {
   readonly name: string;
-  /** JSON Schema, in the dialect of models. */
+  /** The JSON Schema of the values, in the dialect of models. */
   readonly schema?: object;
-  /** Absent at run time: it exists for the type of the values. */
+  /** Always absent at run time; it only carries the type of the values. */
   readonly value?: T;
 }
 
@@ -18,9 +18,10 @@ export interface ExtensionPointOptions {
 }
 
 /**
- * Names an extension point `<plugin>/<name>`, of the plugin that declares it. Contributors may import it, or define
- * it again: points with the same name are the same. The declaring plugin's schema counts. Frozen. @throws TypeError
- * for an invalid name.
+ * Defines an extension point with the name `<plugin>/<name>`, where `<plugin>` is the plugin that declares it.
+ * Contributing plugins may import the point, or define it again: points with the same name are the same. Only the
+ * schema of the declaring plugin is used. The point is frozen.
+ * @throws TypeError for an invalid name.
  */
 export function defineExtensionPoint<T>(name: string, options: ExtensionPointOptions = {}): ExtensionPoint<T> {
   parseSharedName('an extension point', name);
@@ -28,22 +29,23 @@ export function defineExtensionPoint<T>(name: string, options: ExtensionPointOpt
   return Object.freeze({ name, ...(schema === undefined ? {} : { schema }) });
 }
 
-/** One value, and its plugin. Frozen; the value itself is unchanged. */
+/** A contributed value, and the plugin that contributed it. The contribution is frozen, but its value is not. */
 export interface Contribution<T> {
   readonly plugin: string;
   readonly value: T;
 }
 
-/** The contributions of plugins to a point. */
+/** The contributions of all plugins to an extension point. */
 export interface Contributions<T> {
   /**
-   * The contributions of Started plugins. Plugins come after those that they depend on, and the contributions of a
-   * plugin are in the order in which it made them. Frozen; the same array until something changes.
+   * Returns the contributions of Started plugins, those of a plugin after those of its dependencies. The contributions
+   * of one plugin are in the order in which it made them. The array is frozen, and the same until the contributions
+   * change.
    */
   list(): readonly Contribution<T>[];
   /**
-   * Calls the handler with the new list at each change, until the plugin stops. Errors of a handler are logged.
-   * Returns a function that removes it.
+   * Calls the handler with the new list at each change, until the plugin stops. Errors of the handler are logged.
+   * Returns a function that removes the handler.
    */
   onChange(handler: (contributions: readonly Contribution<T>[]) => unknown): () => void;
 }
@@ -51,16 +53,19 @@ export interface Contributions<T> {
 /** The extension points of a plugin, and its contributions to others. Both are removed when it stops or fails. */
 export interface PluginExtensions {
   /**
-   * Declares a point of this plugin. Call it in `start`, so that the point exists for the plugins that depend on this
-   * one. @throws Error when its name begins with another plugin, it is declared already, its schema breaks a rule, or
-   * the plugin has stopped.
+   * Declares an extension point of this plugin. Call it in `start`, so that the point exists before dependent plugins
+   * start.
+   * @throws Error when the name begins with another plugin's name, the point is declared already, its schema breaks a
+   * rule, or this plugin has stopped.
    */
   declare<T>(point: ExtensionPoint<T>): Contributions<T>;
   /**
-   * Adds a value to a point of this plugin, or of one that it depends on. The value is visible once this plugin is
-   * Started, and, for an optional dependency, once that plugin is Started, too. Returns a function that removes it.
-   * @throws Error that names plugin and point when this plugin does not depend on the other one, or the other one has
-   * no point of this name; when the value breaks the point's schema; and once the plugin has stopped.
+   * Contributes a value to an extension point of this plugin, or of a plugin on which it depends. The value is visible
+   * once this plugin is Started; if the other plugin is an optional dependency, once both are Started. Returns a
+   * function that removes the value.
+   * @throws Error that names plugin and point, when this plugin does not depend on the other plugin, when the other
+   * plugin does not declare the point, when the value breaks the schema of the point, and after this plugin has
+   * stopped.
    */
   contribute<T>(point: ExtensionPoint<T>, value: NoInfer<T>): () => void;
 }

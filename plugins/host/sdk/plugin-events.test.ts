@@ -46,7 +46,7 @@ describe('the events of plugins', () => {
     await eventually(() => host.isIdle());
   }
 
-  it('reach every listener at once, in the order of registration, whatever its plugin', async () => {
+  it('are delivered to the listeners of all plugins before emit returns, in the order of registration', async () => {
     const listeners: Record<string, PluginEvents> = {};
     for (const name of ['a', 'b']) add(name, ({ events }) => void (listeners[name] = events));
     await host.start();
@@ -60,7 +60,7 @@ describe('the events of plugins', () => {
     expect(heard).to.have.length(4);
   });
 
-  it('are the same when their names are, even if two plugins define them', async () => {
+  it('are the same event when two plugins define events with one name', async () => {
     add('mail', ({ events }) =>
       events.on(defineEvent<{ id: number }>('shop/ordered'), ({ id }) => heard.push(`${id}`)),
     );
@@ -69,7 +69,7 @@ describe('the events of plugins', () => {
     expect(heard).to.deep.equal(['1']);
   });
 
-  it('reach the other listeners when one throws or rejects, which is logged with its plugin', async () => {
+  it('reach the other listeners when one throws or rejects; the log names the plugin of the failed listener', async () => {
     add('bad', ({ events }) => {
       events.on(ordered, () => {
         throw new Error('thrown');
@@ -111,7 +111,7 @@ describe('the events of plugins', () => {
     expect(heard).to.deep.equal([]);
   });
 
-  it('of one emission reach the listeners that listened when it began and still do', async () => {
+  it('do not reach listeners that are added or removed during the emission', async () => {
     await host.start();
     let endSecond = (): void => undefined;
     shop.on(ordered, ({ id }) => {
@@ -125,7 +125,7 @@ describe('the events of plugins', () => {
     expect(heard).to.deep.equal(['first 1', 'first 2', 'new 2']);
   });
 
-  it('are ignored when a stopped plugin emits them or listens to them', async () => {
+  it('are ignored when a stopped plugin emits them or listens for them', async () => {
     add('mail', ({ events }) => void events.on(ordered, () => void heard.push('mail')));
     await host.start();
     await enable('shop', false);
@@ -137,7 +137,7 @@ describe('the events of plugins', () => {
 });
 
 describe('defineEvent', () => {
-  it('is frozen, and refuses a malformed name', () => {
+  it('returns a frozen event, and refuses a malformed name', () => {
     expect(Object.isFrozen(ordered)).to.equal(true);
     for (const name of ['ordered', 'Shop/ordered', 'shop/', 'a/b/c'])
       expect(() => defineEvent(name), name).to.throw(TypeError, 'of an event must be <plugin>/<name>');

@@ -65,7 +65,7 @@ describe('the settings of a plugin', () => {
 
   type Start = (context: PluginContext<MailSettings>) => unknown;
 
-  /** A plugin that keeps the settings that it receives. */
+  /** Adds a plugin that keeps its settings interface in `given`. */
   function add(name: string, settings: object | null = mailSettings, start: Start = () => undefined): void {
     const plugin = definePlugin<MailSettings>({
       start: (context) => {
@@ -90,7 +90,7 @@ describe('the settings of a plugin', () => {
   const values = (): MailSettings | undefined => given.at(-1)?.get();
   const errors = (): readonly string[] => lines.flatMap(({ level, message }) => (level === 'error' ? [message] : []));
 
-  /** Stores settings like another server whose plugin has another schema. */
+  /** Stores settings that the plugin's schema may not allow, as a server with another version of the plugin could. */
   async function store(name: string, spec: SettingsObject['spec']): Promise<void> {
     const lenient = newHost();
     await lenient.start();
@@ -105,7 +105,7 @@ describe('the settings of a plugin', () => {
     await idle();
   };
 
-  it('exist before its start, with the defaults of its manifest, deeply frozen', async () => {
+  it('are available in its start, with the defaults of its manifest, and deeply frozen', async () => {
     await store('mail', { host: 'smtp.example.com' });
     const seen: MailSettings[] = [];
     add('mail', mailSettings, ({ settings }) => void seen.push(settings.get()));
@@ -114,21 +114,21 @@ describe('the settings of a plugin', () => {
     expect([seen[0], seen[0]?.tls].every((each) => Object.isFrozen(each))).to.equal(true);
   });
 
-  it('are the defaults alone when none is set, and empty when the manifest has no schema', async () => {
+  it('are only the defaults when no settings are stored, and empty when the manifest has no schema', async () => {
     add('mail', { type: 'object', properties: { port: { type: 'integer', default: 25 } } });
     add('plain', null);
     await started();
     expect(given.map((settings) => settings.get())).to.have.deep.members([{ port: 25 }, {}]);
   });
 
-  it('are stored as they are set, without defaults', async () => {
+  it('are stored without the defaults', async () => {
     add('mail');
     await started();
     await set('mail', { host: 'a' });
     expect((await server.client.get(kind, 'mail')).spec).to.deep.equal({ host: 'a' });
   });
 
-  describe('are refused (422), with the paths of the fields,', () => {
+  describe('are refused with 422 and the paths of the wrong fields:', () => {
     async function causesOf(name: string, spec: unknown): Promise<readonly FieldCause[]> {
       const path = '/apis/plugin.homeostat.internal/v1alpha1/pluginsettings';
       const response = await fetch(`${server.url}${path}`, {
@@ -142,11 +142,11 @@ describe('the settings of a plugin', () => {
     }
 
     const wrong: readonly (readonly [what: string, spec: unknown, fields: readonly string[]])[] = [
-      ['of the wrong type', { host: 7 }, ['spec.host']],
-      ['beyond a bound, several at once', { host: '', port: 0 }, ['spec.host', 'spec.port']],
-      ['that lack a field', {}, ['spec.host']],
-      ['with a field that the plugin does not know', { host: 'a', prot: 1 }, ['spec.prot']],
-      ['wrong below a field', { host: 'a', tls: { verify: 'yes' } }, ['spec.tls.verify']],
+      ['a value of the wrong type', { host: 7 }, ['spec.host']],
+      ['several values beyond a bound', { host: '', port: 0 }, ['spec.host', 'spec.port']],
+      ['a required field that is missing', {}, ['spec.host']],
+      ['a field that the schema does not have', { host: 'a', prot: 1 }, ['spec.prot']],
+      ['a wrong value in a nested field', { host: 'a', tls: { verify: 'yes' } }, ['spec.tls.verify']],
     ];
     for (const [what, spec, fields] of wrong) {
       it(what, async () => {
@@ -156,14 +156,14 @@ describe('the settings of a plugin', () => {
       });
     }
 
-    it('of a plugin that has none', async () => {
+    it('any field of a plugin without settings', async () => {
       add('plain', null);
       await host.start();
       const [cause] = await causesOf('plain', { a: 1 });
       expect(cause).to.include({ field: 'spec', message: 'Forbidden: the plugin "plain" has no settings' });
     });
 
-    it('also while the plugin is disabled', async () => {
+    it('a wrong value while the plugin is disabled', async () => {
       add('mail');
       await started();
       await set('mail', { host: 'a' });
@@ -182,7 +182,7 @@ describe('the settings of a plugin', () => {
     await set('later', { anything: true });
   });
 
-  it('fail only the plugin when they do not fit, with every wrong field, until they fit', async () => {
+  it('that break the schema fail only their plugin, with a message that names every wrong field, until a user corrects them', async () => {
     await store('mail', { host: '', port: 0 });
     add('mail');
     add('other', null);
@@ -197,7 +197,7 @@ describe('the settings of a plugin', () => {
     expect(values()).to.deep.equal({ host: 'a', port: 7, tls: { verify: true } });
   });
 
-  it('that are missing fail the plugin until a user sets them', async () => {
+  it('without a required field fail the plugin until a user sets it', async () => {
     add('mail');
     await started();
     expect(reasonOf('mail')).to.equal('PluginSettings "mail" does not fit: spec.host: Required value');
@@ -205,7 +205,7 @@ describe('the settings of a plugin', () => {
     await eventually(() => phaseOf('mail') === 'Started');
   });
 
-  it('may get other labels while they do not fit the schema', async () => {
+  it('that break the schema may still get new labels', async () => {
     await store('mail', { host: '' });
     add('mail');
     await started();
@@ -217,7 +217,7 @@ describe('the settings of a plugin', () => {
     expect(phaseOf('mail')).to.equal('Failed');
   });
 
-  it('leave out fields that a newer schema does not have, with a warning', async () => {
+  it('do not contain stored fields that a newer schema does not have; the log has a warning', async () => {
     await store('mail', { host: 'a', timeout: 7 });
     add('mail');
     await started();
@@ -238,11 +238,11 @@ describe('the settings of a plugin', () => {
       await store('mail', { host: 'a' });
     });
 
-    it('reach the running plugin, once for each change of a value', async () => {
+    it("call the plugin's handler once for each change of a value", async () => {
       add('mail', mailSettings, listening);
       await started();
       await change('mail', { port: 26 });
-      // A new label is not a change, and neither is a value that equals the default.
+      // A new label does not change a value. Neither does a stored value that equals the default.
       await server.client.patch(kind, 'mail', {
         type: 'merge',
         patch: { metadata: { labels: { 'example.com/a': 'b' } }, spec: { tls: { verify: true } } },
@@ -254,7 +254,7 @@ describe('the settings of a plugin', () => {
       expect(values()).to.equal(heard[1]);
     });
 
-    it('during the start of the plugin reach it as well', async () => {
+    it("call the plugin's handler during the start of the plugin, too", async () => {
       add('mail', mailSettings, async (context) => {
         listening(context);
         await server.client.patch(kind, 'mail', { type: 'merge', patch: { spec: { port: 26 } } });
@@ -264,7 +264,7 @@ describe('the settings of a plugin', () => {
       expect([phaseOf('mail'), heard.length]).to.deep.equal(['Started', 1]);
     });
 
-    it('are the defaults after a deletion, or stay when these do not fit', async () => {
+    it('become the defaults after their deletion, or stay when the defaults break the schema', async () => {
       add('mail', { ...mailSettings, required: [] }, listening);
       await started();
       await server.client.delete(kind, 'mail');
@@ -281,7 +281,7 @@ describe('the settings of a plugin', () => {
       expect(errors()).to.deep.equal(['new settings do not fit; the plugin keeps the previous ones']);
     });
 
-    it('reach the other handlers when one throws or rejects, which is logged with the plugin', async () => {
+    it('call the other handlers when one throws or rejects; the log names the plugin', async () => {
       add('mail', mailSettings, (context) => {
         context.settings.onChange(() => {
           throw new Error('thrown');
@@ -301,7 +301,7 @@ describe('the settings of a plugin', () => {
       ]);
     });
 
-    it('do not reach a listener that has ended, or whose plugin has stopped', async () => {
+    it('do not call a handler that was removed, or whose plugin has stopped', async () => {
       add('mail', mailSettings, ({ settings }) => {
         heard = [];
         const end = settings.onChange((next) => void heard.push(next));
@@ -322,7 +322,7 @@ describe('the settings of a plugin', () => {
     });
   });
 
-  it('have a schema in the manifest that is checked with it', async () => {
+  it('have a schema that is checked together with the manifest', async () => {
     const manifest = (schema: string): string => `name: mail\nversion: 1.0.0\nsettings: ${schema}\n`;
     const wrong: readonly (readonly [schema: string, reason: string])[] = [
       ['{type: string}', 'settings: must be the JSON Schema of an object'],
@@ -339,7 +339,7 @@ describe('the settings of a plugin', () => {
     }
   });
 
-  it('are of a kind of the service [slow]', async () => {
+  it('are objects of a kind that the service owns [slow]', async () => {
     await host.start();
     const registration = server.schemeManager.lookup(kind);
     expect(registration?.owner).to.equal(serviceOwner);

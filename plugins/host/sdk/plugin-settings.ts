@@ -1,16 +1,19 @@
-/** The type of settings for which the author gives no type. */
+/** The type of settings when the author of the plugin gives no other type. */
 export type SettingsValues = Readonly<Record<string, unknown>>;
 
 /**
- * The operator's settings of a plugin: the spec of the PluginSettings object of its name, checked by the schema in its
- * manifest, with that schema's defaults. Without such an object, the defaults alone.
+ * The settings of a plugin: the spec of the PluginSettings object with the plugin's name, validated by the schema in
+ * the plugin's manifest, with the defaults of the schema. Without such an object, only the defaults.
  */
 export interface PluginSettings<S extends object = SettingsValues> {
-  /** Returns the present settings, deeply frozen; the same object until they change. `{}` when the manifest has no schema. */
+  /**
+   * Returns the present settings: a deeply frozen object, and the same one until the settings change. Returns `{}` when
+   * the manifest has no schema.
+   */
   get(): S;
   /**
-   * Calls the handler with new settings each time a value has changed, until the plugin stops. Errors of a handler
-   * are logged. Returns a function that removes it.
+   * Calls the handler with the new settings each time a value has changed, until the plugin stops. Errors of the
+   * handler are logged. Returns a function that removes the handler.
    */
   onChange(handler: (settings: S) => unknown): () => void;
 }

@@ -22,8 +22,8 @@ interface Item {
 const items = defineExtensionPoint<Item>('menu/items');
 const ordered = defineEvent<{ readonly id: number }>('shop/ordered');
 
-describe('the types of what a plugin is given', () => {
-  it('has settings of the type that the plugin names, in both forms, and of any fields otherwise', () => {
+describe("the types of a plugin's interfaces", () => {
+  it('settings have the type that a class or an object names, and SettingsValues when it names no type', () => {
     class Mail extends BasePlugin<MailSettings> {
       override async start(): Promise<void> {
         isExactly<ReturnType<typeof this.settings.get>, MailSettings>(true);
@@ -40,7 +40,7 @@ describe('the types of what a plugin is given', () => {
     expect(plugins.map(checkPlugin)).to.deep.equal(plugins);
   });
 
-  it('has contributions and payloads of the types of their names, and takes no others', () => {
+  it('contributions and payloads have the type of their extension point or event, and other types do not compile', () => {
     const start = ({ extensions, events }: PluginContext): void => {
       const contributions = extensions.declare(items);
       isExactly<ReturnType<typeof contributions.list>, readonly Contribution<Item>[]>(true);

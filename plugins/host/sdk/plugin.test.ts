@@ -8,7 +8,7 @@ describe('definePlugin', () => {
     expect(checkPlugin(plugin)).to.equal(plugin);
   });
 
-  it('names every part that is wrong', () => {
+  it('throws an error that names every wrong field', () => {
     expect(() => definePlugin({ models: 7, begin: () => undefined, stop: 'x' } as never))
       .to.throw(TypeError)
       .with.property('message')

@@ -5,55 +5,66 @@ import type { PluginExtensions } from './extension-point.ts';
 import type { PluginEvents } from './plugin-events.ts';
 import type { PluginSettings, SettingsValues } from './plugin-settings.ts';
 
-/** Registers a plugin's kinds (spec 1 and 2.8). Its registrations are removed when it stops. */
+/**
+ * Registers a plugin's kinds (sections 1 and 2.8 of the specification). Its registrations are removed when the plugin
+ * stops.
+ */
 export interface PluginSchemeManager {
   /**
-   * Registers a model; `callback` declares its indexes, synchronously. The same model again changes nothing.
-   * @throws ModelError that names attribute and rule, or the plugin that has the kind; Error once the plugin has stopped.
+   * Registers a model; `callback` declares its indexes synchronously. A second registration of the same model changes
+   * nothing.
+   * @throws ModelError that names the wrong attribute and its rule, or the other plugin that has registered the kind.
+   * @throws Error after this plugin has stopped.
    */
   register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T>;
   /**
-   * Unregisters a kind, whose objects stay stored; false when it is not registered. @throws ModelError when
-   * another plugin has registered it.
+   * Unregisters a kind; its objects stay stored. Returns false when the kind is not registered.
+   * @throws ModelError when another plugin has registered it.
    */
   unregister(model: Model | GroupVersionKind): boolean;
-  /** The present registrations of this plugin, in order. */
+  /** Returns the present registrations of this plugin, in the order in which it made them. */
   registered(): readonly Registration[];
 }
 
 /**
- * The controllers of a plugin. Controllers that `start` adds work once all its kinds are indexed; later ones at once.
+ * The controllers of a plugin. Controllers that `start` adds begin to work when all kinds of the plugin are indexed;
+ * later ones begin at once.
  */
 export interface PluginControllers {
-  /** Adds a controller. Throws when there is one of that name, and once the plugin has stopped. */
+  /** Adds a controller. Throws when another controller of the plugin has its name, and after the plugin has stopped. */
   add(definition: ControllerDefinition): void;
-  /** Stops a controller, whose runs have 30 s to end; resolves at once when there is none of that name. */
+  /** Stops a controller; a running reconcile has 30 s to end. Resolves at once when no controller has that name. */
   remove(name: string): Promise<void>;
 }
 
 /**
- * The HTTP endpoints of a plugin (spec 4.3). They respond with 503 until the plugin is Started, and are removed when it
- * stops.
+ * The HTTP endpoints of a plugin (section 4.3 of the specification). They respond with 503 until the plugin is Started,
+ * and are removed when it stops.
  */
 export interface PluginEndpoints {
   /**
-   * Adds a router, a controller's class, or an instance of one. A controller without `@ApiVersion` is ignored, with a warning.
-   * @throws Error with the reason: no group and version, a group that is not the plugin's, a path that a
-   * kind or another plugin has; or that the plugin has stopped.
+   * Adds a router, a controller class, or an instance of a controller class. A controller without `@ApiVersion` is
+   * ignored, and logs a warning.
+   * @throws Error that gives the reason: the router has no group and version, its group belongs to another plugin, its
+   * path belongs to a kind or another plugin, or this plugin has stopped.
    */
   add(endpoint: Endpoint): void;
 }
 
-/** The admission hooks of a plugin, for its own kinds and for those of plugins that it depends on. */
+/** The admission hooks of a plugin, for its own kinds and for the kinds of plugins on which it depends. */
 export interface PluginAdmission {
   /**
-   * Adds hooks, from now on until the plugin has stopped. Hooks of plugins that this one depends on come first.
-   * @throws Error when the kind is not registered, or belongs to another plugin; or this one has stopped.
+   * Adds hooks, which apply until the plugin has stopped. Hooks of plugins on which this plugin depends run first.
+   * @throws Error when the kind is not registered, when it belongs to a plugin on which this plugin does not depend,
+   * and after this plugin has stopped.
    */
   add(admission: Admission): void;
 }
 
-/** The host's interface for a plugin; `S` is the type of its settings, as the schema in its manifest says. */
+/**
+ * The interface that the host gives to a plugin. `S` is the type of the plugin's settings; it should match the schema
+ * in the manifest.
+ */
 export interface PluginContext<S extends object = SettingsValues> {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
@@ -63,16 +74,17 @@ export interface PluginContext<S extends object = SettingsValues> {
   readonly extensions: PluginExtensions;
   readonly events: PluginEvents;
   /**
-   * The client of the plugin, which calls the server in its process. A verb on a kind that is being indexed waits until
-   * the kind is served. Label keys that the client adds or changes need a prefix other than the service's (422; spec
-   * 2.5). The same holds for the clients of the plugin's controllers.
+   * The client of the plugin, which calls the server inside this process, without HTTP. A request for a kind that is
+   * being indexed waits until the kind is served. The server refuses label keys with the service's prefix that this
+   * client adds or changes (422; section 2.5 of the specification). The clients of the plugin's controllers have the
+   * same rules.
    */
   readonly client: Client;
   /** A logger that adds the plugin's name to each line. */
   readonly logger: Logger;
   /**
-   * Aborts when the plugin stops or fails, after its controllers have ended. All other work of the plugin must end
-   * then.
+   * Aborts when the plugin stops or fails, after its controllers have ended. All other work of the plugin must end when
+   * it aborts.
    */
   readonly signal: AbortSignal;
 }
@@ -82,24 +94,24 @@ export interface PluginDefinition<S extends object = SettingsValues> {
   /** The kinds of the plugin. They are registered and indexed before `start` is called. */
   readonly models?: readonly Model[];
   readonly controllers?: readonly ControllerDefinition[];
-  /** Routers, controllers' classes, or instances of them. */
+  /** Routers, controller classes, or instances of controller classes. */
   readonly endpoints?: readonly Endpoint[];
   /** Hooks made by `admit`. They apply before the first write to a kind of `models`. */
   readonly admission?: readonly Admission[];
-  /** Called when the kinds are indexed. It has 30 s; an error or a time-out fails only this plugin. */
+  /** Called when the kinds of `models` are indexed. The call has 30 s; an error or a timeout fails only this plugin. */
   start?(context: PluginContext<S>): unknown;
   /**
-   * Called when the plugin stops, if `start` has succeeded, even after the host had given it up. It has 30 s. The host
-   * itself removes kinds and controllers.
+   * Called when the plugin stops, if `start` has succeeded. Also called when `start` succeeds only after its timeout.
+   * The call has 30 s. The host itself removes kinds and controllers.
    */
   stop?(): unknown;
 }
 
-// Plugins may bring a second copy of this package, for which instanceof is false; a symbol of the global registry
-// works for all copies.
+// Plugins may bring a second copy of this package. Then instanceof is false, but a symbol of the global registry works
+// for all copies.
 const pluginSymbol: symbol = Symbol.for('homeostat.plugin');
 
-/** Base of plugins in class form. The host makes one instance per start. */
+/** The base class of plugins in class form. The host makes a new instance for each start. */
 export class BasePlugin<S extends object = SettingsValues> implements PluginContext<S> {
   readonly schemeManager: PluginSchemeManager;
   readonly controllers: PluginControllers;
@@ -125,26 +137,29 @@ export class BasePlugin<S extends object = SettingsValues> implements PluginCont
     this.signal = context.signal;
   }
 
-  /** Register kinds and controllers here. It has 30 s; an error or a time-out fails only this plugin. */
+  /**
+   * Called when the plugin starts: register kinds and controllers here. The call has 30 s; an error or a timeout fails
+   * only this plugin.
+   */
   async start(): Promise<void> {}
 
   /**
-   * Called when the plugin stops, if `start` has succeeded, even after the host had given it up. It has 30 s. The host
-   * itself removes kinds and controllers.
+   * Called when the plugin stops, if `start` has succeeded. Also called when `start` succeeds only after its timeout.
+   * The call has 30 s. The host itself removes kinds and controllers.
    */
   async stop(): Promise<void> {}
 }
 
 Object.defineProperty(BasePlugin, pluginSymbol, { value: true });
 
-// The constructor of a plugin in class form. It takes settings of any type, because their type depends on the
-// plugin's manifest.
+// The constructor of a plugin in class form. The settings may have any type, because it depends on the plugin's
+// manifest.
 export type PluginClass = new (context: PluginContext<never>) => BasePlugin<object>;
 
 /** The default export of a plugin's main file. */
 export type Plugin = PluginDefinition<never> | PluginClass;
 
-/** Declares a plugin without a class. Frozen. Throws TypeError that names every part that is wrong. */
+/** Declares a plugin without a class, and returns it frozen. Throws a TypeError that names every wrong field. */
 export function definePlugin<S extends object = SettingsValues>(definition: PluginDefinition<S>): PluginDefinition<S> {
   checkPlugin(definition);
   return Object.freeze({ ...definition });
@@ -154,7 +169,7 @@ export function isPluginClass(plugin: unknown): plugin is PluginClass {
   return typeof plugin === 'function' && Reflect.get(plugin, pluginSymbol) === true;
 }
 
-/** Returns the export of a module as a plugin. Throws TypeError when it is not one. */
+/** Returns the default export of a module as a plugin. Throws a TypeError when the export is not a plugin. */
 export function checkPlugin(exported: unknown): Plugin {
   if (isPluginClass(exported)) return exported;
   if (typeof exported === 'function') throw new TypeError(`the class ${exported.name} must extend BasePlugin`);

@@ -2,7 +2,7 @@ import { isApiError } from '@homeostat/controller-runtime/api';
 import { hasCode } from '../text/error-text.ts';
 import { environmentName } from './serve-options.ts';
 
-/** Node's error codes for a certificate without a known authority. */
+/** Node's error codes for a certificate that no known authority has signed. */
 const unknownAuthority: ReadonlySet<unknown> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -11,7 +11,10 @@ const unknownAuthority: ReadonlySet<unknown> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** Returns the cure for a server that cannot be trusted, or that refuses the command's credentials; undefined for all other errors. */
+/**
+ * Returns what the user can do when the server's certificate is not trusted, or when the server refuses the command's
+ * credentials; undefined for all other errors.
+ */
 export function accessCure(error: unknown): string | undefined {
   if (isApiError(error) && error.reason === 'Unauthorized')
     return `give the server's token: --token, or better ${environmentName('token')}, or name its kubeconfig in HOMEOSTAT_KUBECONFIG`;
@@ -26,7 +29,7 @@ export function accessCure(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns the cure of {@link accessCure}, or the cure for a server that does not respond. */
+/** Returns what the user can do after an error of {@link accessCure}, or when the server does not respond. */
 export function reachCure(error: unknown): string | undefined {
   const known = accessCure(error);
   if (known !== undefined) return known;

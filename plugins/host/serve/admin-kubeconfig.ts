@@ -13,7 +13,7 @@ interface ReachableServer {
   readonly ca: string | undefined;
 }
 
-/** The kubeconfig of the administrator, which holds the token. */
+/** The kubeconfig file of the administrator, which contains the token. */
 export class AdminKubeconfig implements AdministratorFile {
   /** Absolute. */
   readonly path: string;
@@ -22,25 +22,28 @@ export class AdminKubeconfig implements AdministratorFile {
     this.path = resolve(path);
   }
 
-  /** Returns the token of the file; undefined if there is none. @throws Error when others can read the file, or it has no token */
+  /**
+   * Returns the token of the file; undefined if the file does not exist.
+   * @throws Error when other users can read the file, or it has no token.
+   */
   read(): string | undefined {
     if (!existsSync(this.path)) return undefined;
     const problem = secretFileProblem(this.path);
     if (problem !== undefined) throw new Error(`${this.path}: ${problem}`);
     const { token } = readKubeconfig(this.path);
-    const cure = 'put it there, or delete the file, and the server makes another one when it starts';
+    const cure = 'put the token there, or delete the file: the server then makes another one when it starts';
     if (token === undefined) throw new Error(`${this.path}: has no token: ${cure}`);
     const [invalid] = checkToken(token);
     if (invalid !== undefined) throw new Error(`${this.path}: the token ${invalid}: ${cure}`);
     return token;
   }
 
-  /** Makes the file, readable by its owner only. The server's address follows once it listens. */
+  /** Makes the file, readable by its owner only. {@link update} adds the server's address once the server listens. */
   async write(token: string): Promise<void> {
     await this.#write(token, { url: new URL('http://127.0.0.1:8700'), ca: undefined });
   }
 
-  /** Writes the server's address and authority into the file, if there is one. */
+  /** Writes the server's address and CA certificate into the file, if the file exists. */
   async update(server: ReachableServer): Promise<void> {
     const token = this.read();
     if (token !== undefined) await this.#write(token, server);

@@ -3,12 +3,12 @@ import type { ServeConfig } from './config.ts';
 
 const defaultUrl = 'http://127.0.0.1:8700';
 
-/** Returns the lines that a server prints first at a terminal: its address, and how to log in. */
+/** Returns the first lines that a server prints at a terminal: its address, and how to log in. */
 export function bannerOf(url: string, config: ServeConfig): string {
   const { auth, token, adminKubeconfig, database, console: hasConsole } = config;
   const login = token === undefined ? `with the token in ${adminKubeconfig}` : 'with the token of --token';
   const access = auth === 'open' ? 'everyone on this machine may do everything (--auth open)' : `log in ${login}`;
-  // Without a kubeconfig, commands try the default port.
+  // In the mode `open` there is no kubeconfig, and commands use the default port. So another port must be named.
   const where = auth === 'open' && url !== defaultUrl ? ` --server ${url}` : '';
   const lines = [
     `Homeostat ${hostVersion()}, database ${withoutSecrets(database)}`,
@@ -20,7 +20,7 @@ export function bannerOf(url: string, config: ServeConfig): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A URL may hold a password, as a part of the authority or as a parameter. */
+/** Returns the URL of a database without passwords, which may be before the host name or in a parameter. */
 function withoutSecrets(database: string): string {
   return database.replace(/^([^:]+:\/\/)[^/]*@/, '$1').replace(/\?.*$/s, '');
 }

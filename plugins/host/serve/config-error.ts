@@ -1,4 +1,4 @@
-/** Invalid values; each problem names the source of its value. */
+/** An error about invalid values of the configuration. Each line of its message names the source of a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }

@@ -18,7 +18,7 @@ function schema(file: string): ValidateFunction {
   return new Ajv({ allErrors: true, strict: false }).compile(parsed);
 }
 
-/** The JSON Schema of a value, as a file of --config may have it. */
+/** Returns the JSON Schema of an option's value in a file of --config. */
 function valueOf({ kind, description }: ServeOption): object {
   const texts = { type: 'array', items: { type: 'string', minLength: 1 } };
   const values: Readonly<Record<ServeOption['kind'], object>> = {
@@ -46,7 +46,7 @@ function configSchema(): string {
 }
 
 describe('The JSON Schemas for editors [spec experience-schemas]', () => {
-  it('describe each option of serve; WRITE_SCHEMAS=1 writes the file', () => {
+  it('describe each option of serve; a test run with WRITE_SCHEMAS=1 updates the file', () => {
     if (process.env['WRITE_SCHEMAS'] === '1') writeFileSync(configPath, configSchema());
     expect(JSON.parse(readFileSync(configPath, 'utf8'))).to.deep.equal(JSON.parse(configSchema()));
     const validate = schema(configPath);

@@ -19,9 +19,9 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ['m', 60_000],
   ['h', 3_600_000],
 ]);
-/** The maximum number of processes; each has all objects in memory, and applies every write. */
+/** The maximum number of processes. Each process has all objects in memory, and applies every write. */
 const maxProcesses = 64;
-/** The maximum number of workers for each core: more of them would not do more work. */
+/** The maximum number of workers for each core. More workers would not increase the throughput. */
 const maxWorkersPerCore = 4;
 /** The cores that the process with the database and its thread keep busy. */
 const coresOfOwner = 2;
@@ -31,7 +31,7 @@ export interface ConfigSources {
   /** The flags of the command line, by option name. */
   readonly flags: Readonly<Record<string, unknown>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** True for loopback addresses, where the mode `open` is the default without a token. */
+  /** True when the mode `open` is the default on loopback addresses, if no credentials are configured. */
   readonly isOpenByDefault?: boolean;
 }
 
@@ -60,7 +60,7 @@ export class ConfigValues {
     this.problems.push(`${origin}: ${problem}`);
   }
 
-  /** Refuses an option that has no effect without another one. */
+  /** Refuses an option that is given without the other option on which it depends. */
   needs(option: ServeOptionName, other: ServeOptionName | 'auth required'): void {
     const found = this.#find(option);
     if (found !== undefined && found.value !== false && found.value !== 'false') {
@@ -88,7 +88,7 @@ export class ConfigValues {
     return this.switch(option) ?? false;
   }
 
-  /** Values from the environment and from flags are texts. */
+  /** Returns a switch as a boolean. In the environment and in flags, it is the text `true` or `false`. */
   switch(option: ServeOptionName): boolean | undefined {
     const found = this.#find(option);
     if (found === undefined) return undefined;
@@ -121,7 +121,7 @@ export class ConfigValues {
       : this.refuse(found, `must be a whole number from ${least} to ${most}, not ${JSON.stringify(value)}`);
   }
 
-  /** A number of processes; `auto` is one for each core. */
+  /** Returns the number of processes; `auto` is one process for each core. */
   processes(): (Given & { readonly count: number }) | undefined {
     const found = this.#find('processes');
     if (found === undefined) return undefined;
@@ -132,7 +132,9 @@ export class ConfigValues {
     return this.refuse(found, `must be auto or a whole number from 1 to ${maxProcesses}, not ${JSON.stringify(value)}`);
   }
 
-  /** A number of workers; `auto` leaves two cores to the process that has the database. */
+  /**
+   * Returns the number of workers. `auto` is one for each core, except two cores for the process that has the database.
+   */
   workers(): (Given & { readonly count: number }) | undefined {
     const found = this.#find('workers');
     if (found === undefined) return undefined;
@@ -162,7 +164,7 @@ export class ConfigValues {
         );
   }
 
-  /** A text that passes the check. */
+  /** Returns a text if `check` finds no problem in it. */
   checked(option: ServeOptionName, check: (text: string) => readonly string[]): string | undefined {
     const found = this.text(option);
     if (found === undefined) return undefined;
@@ -179,7 +181,7 @@ export class ConfigValues {
     return found.map(({ value }) => value);
   }
 
-  /** The addresses of services, by `<namespace>/<name>`. */
+  /** Returns the addresses of services, by `<namespace>/<name>`. */
   services(): Readonly<Record<string, string>> {
     const services = new Map<string, string>();
     for (const each of this.list('service-map')) {
@@ -192,7 +194,7 @@ export class ConfigValues {
     return Object.fromEntries(services);
   }
 
-  /** The hosts of webhooks that may be called. */
+  /** Returns the hosts of webhooks that the server may call. */
   webhookHosts(): readonly string[] {
     const found = this.list('webhook-allow');
     for (const each of found) for (const problem of checkAllowedHosts([each.value])) this.refuse(each, problem);
@@ -250,7 +252,10 @@ export class ConfigValues {
   }
 }
 
-/** The file may hold the token. An error of the YAML parser quotes the wrong text, and its cause has whole lines. */
+/**
+ * Returns the message of an error without quoted text, and without its cause. The file may contain the token, and
+ * errors of the YAML parser quote parts of the file.
+ */
 function withoutQuotes(error: unknown): string {
   return error instanceof Error ? error.message.replace(/"[^"]*"/g, '"…"') : String(error);
 }

@@ -35,7 +35,7 @@ describe('the configuration of serve', () => {
     });
   });
 
-  it('serves with several processes on databases that they can share, and explains why not on others', () => {
+  it('allows several processes on databases that processes can share, and gives the reason for others', () => {
     const database = 'postgres://localhost/h';
     expect(read({ database, processes: '3' }).processes).to.equal(3);
     expect(read({ database: 'etcd://localhost/h' }, { HOMEOSTAT_PROCESSES: 'auto' }).processes).to.be.at.least(1);
@@ -53,7 +53,7 @@ describe('the configuration of serve', () => {
     );
   });
 
-  it('serves SQLite with several workers, and explains why not elsewhere', () => {
+  it('allows several workers on SQLite files, and gives the reason for other databases', () => {
     const most = Math.min(64, 4 * availableParallelism());
     expect(read({ workers: '2' })).to.include({ processes: 2, hasWorkers: true });
     expect(read({ workers: '1' })).to.include({ processes: 1, hasWorkers: false });
@@ -75,7 +75,7 @@ describe('the configuration of serve', () => {
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });
 
-  it('keeps the administrator beside the database, and is open by default only where that is safe', () => {
+  it("puts the administrator's kubeconfig beside the database, and is open by default only on loopback without credentials", () => {
     expect(read({ database: 'sqlite:/var/lib/h/x.db' }).adminKubeconfig).to.equal('/var/lib/h/admin.kubeconfig');
     expect(read({ database: 'memory:' }).adminKubeconfig).to.equal('data/admin.kubeconfig');
     const authOf = (flags: Readonly<Record<string, unknown>>): string =>
@@ -86,7 +86,7 @@ describe('the configuration of serve', () => {
     expect(authOf({ host: '0.0.0.0', insecure: true })).to.equal('required');
   });
 
-  it('prefers a flag to the environment, the environment to the file, and the file to the default', async () => {
+  it('takes a value from the flag, then the environment, then the file, then the default', async () => {
     const folder = await makeFolder({ 'c.yaml': 'port: 1\nhost: localhost\nlog-level: warn\nhints: true\n' });
     const environment = { HOMEOSTAT_PORT: '2', HOMEOSTAT_LOG_LEVEL: 'error' };
     const config = read({ port: '3', config: join(folder, 'c.yaml') }, environment);
@@ -94,7 +94,7 @@ describe('the configuration of serve', () => {
     expect(config.serviceDomain).to.equal('homeostat.internal');
   });
 
-  it('takes the file from the environment, too, and its folders relative to the file', async () => {
+  it('may name the file in the environment; plugin folders in the file are relative to the file', async () => {
     const folder = await makeFolder({ 'c.yaml': 'plugin: [plugins/a, /b]\nhost-name: [x.example.com]\n' });
     const config = read({}, { HOMEOSTAT_CONFIG: join(folder, 'c.yaml') });
     expect(config.plugins).to.deep.equal([join(folder, 'plugins/a'), '/b']);
@@ -110,7 +110,7 @@ describe('the configuration of serve', () => {
     expect(() => read({ 'webhook-allow': ['https://x'] })).to.throw(/is not a host/);
   });
 
-  it('reads how much history is kept, within bounds', () => {
+  it('reads the limits of the history, and refuses values out of bounds', () => {
     const flags = { 'history-seconds': '60', 'history-changes': '5', 'history-mib': '2' };
     expect(read(flags).retention).to.deep.equal({ minAgeMs: 60_000, minChanges: 5, maxBytes: 2_097_152 });
     expect(() => read({ 'history-seconds': '0' })).to.throw(
@@ -119,7 +119,7 @@ describe('the configuration of serve', () => {
     expect(() => read({ 'history-mib': '20000' })).to.throw('--history-mib: must be a whole number from 1 to 16384');
   });
 
-  it('reads how long events live, as a time with its unit', () => {
+  it('reads the lifetime of events as a time with its unit', () => {
     expect(['90s', '30m', '24h'].map((time) => read({ 'event-ttl': time }).eventTtlMs)).to.deep.equal([
       90_000, 1_800_000, 86_400_000,
     ]);
@@ -128,7 +128,7 @@ describe('the configuration of serve', () => {
     }
   });
 
-  it('accepts requests without a credential if told to, but not on an open server', () => {
+  it('accepts --anonymous-auth, but not with --auth open', () => {
     expect(read({ 'anonymous-auth': true })).to.include({ auth: 'required', anonymousAuth: true });
     expect(read({})).to.not.have.property('anonymousAuth');
     expect(() => read({ auth: 'open', 'anonymous-auth': true })).to.throw(
@@ -136,7 +136,7 @@ describe('the configuration of serve', () => {
     );
   });
 
-  it('reads the limits of one user and of one address, within bounds', () => {
+  it('reads the limits of each user and each address, and refuses values out of bounds', () => {
     const limits = { maxWatchesPerUser: 5, maxUnknownConnectionsPerAddress: 7 };
     const flags = { 'max-watches-per-user': '5', 'max-unknown-connections-per-address': '7' };
     expect(read(flags)).to.deep.include(limits);
@@ -146,12 +146,12 @@ describe('the configuration of serve', () => {
     }
   });
 
-  it('splits lists of the environment at commas, and turns switches on with true', () => {
+  it('splits lists in the environment at commas, and reads "true" as a switch that is on', () => {
     const config = read({}, { HOMEOSTAT_PLUGIN: '/a,/b', HOMEOSTAT_INSECURE: 'true', HOMEOSTAT_HOST: '0.0.0.0' });
     expect(config).to.deep.include({ plugins: ['/a', '/b'], insecure: true, host: '0.0.0.0' });
   });
 
-  it('distinguishes a switch that is off from one that is not set, when the default is on', () => {
+  it('returns false for a switch that is off, and no value for a switch that is not set', () => {
     expect(read({})).not.to.have.property('leaderElection');
     expect(read({ 'leader-elect': true }).leaderElection).to.equal(true);
     expect(read({ 'leader-elect': 'false' }).leaderElection).to.equal(false);
@@ -159,7 +159,7 @@ describe('the configuration of serve', () => {
     expect(() => read({ 'leader-elect': 'no' })).to.throw('--leader-elect: must be true or false, not "no"');
   });
 
-  it('names the place of every bad value, at once', async () => {
+  it('reports all bad values at once, each with its source', async () => {
     const folder = await makeFolder({ 'c.yaml': 'log-level: loud\nhost-name: 7\nport: 80.5\nservice-domain: local\n' });
     const file = join(folder, 'c.yaml');
     expect(() => read({ config: file }, { HOMEOSTAT_PORT: '99999', HOMEOSTAT_INSECURE: 'maybe' }))
@@ -184,7 +184,7 @@ describe('the configuration of serve', () => {
       .that.includes('config: is not an option');
   });
 
-  it('refuses a file that is missing or not YAML, and names the option', async () => {
+  it('refuses a file that is missing or not YAML, with an error that names the option', async () => {
     const folder = await makeFolder({ 'bad.yaml': 'a: [\n' });
     expect(() => read({ config: '/nowhere.yaml' })).to.throw('--config: /nowhere.yaml: ENOENT');
     expect(() => read({}, { HOMEOSTAT_CONFIG: join(folder, 'bad.yaml') })).to.throw(/^HOMEOSTAT_CONFIG: .*line 2/);
@@ -231,7 +231,7 @@ describe('the configuration of serve', () => {
     );
   });
 
-  it('refuses any other token without repeating it', async () => {
+  it('refuses other tokens, with a message that does not contain the token', async () => {
     for (const secret of [
       'fifteen-letters',
       'a secret of many words',
@@ -266,7 +266,7 @@ describe('the configuration of serve', () => {
     expect(read({ host: '0.0.0.0', tls: true }).host).to.equal('0.0.0.0');
   });
 
-  it('is open only on loopback addresses, and without a token', () => {
+  it('refuses the mode open on other than loopback addresses, and together with a token', () => {
     for (const [flags, text] of [
       [
         { auth: 'open', host: '0.0.0.0', insecure: true },
@@ -279,7 +279,7 @@ describe('the configuration of serve', () => {
     expect(read({ auth: 'open' }).auth).to.equal('open');
   });
 
-  it('keeps the authority beside the SQLite file, if there is one and no option says otherwise', () => {
+  it('puts the folder of the TLS authority beside the SQLite file, unless an option names another folder', () => {
     const folderOf = (flags: object): unknown => read({ tls: true, ...flags }).tls;
     expect(folderOf({})).to.deep.equal({ directory: 'data/tls' });
     expect(folderOf({ database: 'sqlite:h.db' })).to.deep.equal({ directory: 'tls' });

@@ -13,62 +13,67 @@ export interface ServeConfig extends Pick<
   'anonymousAuth' | 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'
 > {
   readonly database: string;
-  /** The option that names the database, for messages, such as `--database`. */
+  /** The source of the database's address, such as `--database`; messages name it. */
   readonly databaseOrigin: string;
   readonly host: string;
   readonly port: number;
   /** Absolute paths. */
   readonly plugins: readonly string[];
-  /** Absolute path. When absent, plugins cannot be installed. */
+  /** The absolute path of the folder of installed plugins. When absent, plugins cannot be installed. */
   readonly pluginsDir?: string;
   readonly hostNames: readonly string[];
   readonly serviceDomain: string;
   readonly auth: AuthMode;
   /**
-   * The administrator's token. A secret: no message contains it. When absent, the token is that of {@link
-   * adminKubeconfig}.
+   * The administrator's token. It is secret, so no message contains it. When absent, the token in
+   * {@link adminKubeconfig} is used.
    */
   readonly token?: string;
   /** The file of the administrator's kubeconfig, beside the database. */
   readonly adminKubeconfig: string;
   /** Absolute path. */
   readonly tokenFile?: string;
-  /** Absolute path. When absent, the server makes a key. */
+  /** The absolute path of the file with the encryption keys. When absent, the server makes a key. */
   readonly encryptionConfig?: string;
   /** Absolute path. */
   readonly authenticationConfig?: string;
   readonly serviceAccountIssuer?: string;
   readonly clientCa?: string;
-  /** Absent for plain HTTP. Paths are as given. */
+  /** The files of TLS, with paths as the user gave them. Absent for plain HTTP. */
   readonly tls?: TlsOptions;
   readonly insecure: boolean;
-  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. When absent, there are none. */
+  /**
+   * The addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. When absent, no proxy is trusted.
+   */
   readonly trustedProxies?: readonly string[];
-  /** The addresses of services that webhooks name, by `<namespace>/<name>`. When absent, there are none. */
+  /** The addresses of services that webhooks name, by `<namespace>/<name>`. When absent, no service has an address. */
   readonly webhookServices?: Readonly<Record<string, string>>;
   /** The hosts of webhooks that the server may call. When absent, it may call every host. */
   readonly webhookHosts?: readonly string[];
   /** Absent options have the server's defaults. */
   readonly retention: Partial<Retention>;
-  /** Absent for the server's default. */
+  /** The lifetime of events. When absent, the server's default applies. */
   readonly eventTtlMs?: number;
-  /** Absent: requests are not audited. */
+  /** The options of the audit log. When absent, requests are not audited. */
   readonly audit?: AuditOptions;
-  /** The number of processes that serve behind the port. */
+  /** The number of processes that serve requests at the port. */
   readonly processes: number;
-  /** True when these are workers on a SQLite database, which the process that starts them has open. */
+  /**
+   * True when `processes` are workers of a SQLite database. Only the process that starts the workers has the database
+   * open.
+   */
   readonly hasWorkers: boolean;
-  /** When absent, it is true if the database may be shared. */
+  /** True to run controllers in only one replica. When absent, it is true if other servers may use the database. */
   readonly leaderElection?: boolean;
-  /** Absent: true. */
+  /** True to record the runs of controllers. When absent, it is true. */
   readonly reportRuns?: boolean;
   readonly logLevel: LogLevel;
-  /** When absent, lines for people at a terminal, and JSON elsewhere. */
+  /** The format of the log. When absent, the log has readable lines at a terminal, and JSON otherwise. */
   readonly logFormat?: LogFormat;
   readonly hints: boolean;
   /** True when the console is served at `/console/`. */
   readonly console: boolean;
-  /** True when a failure of a plugin in `plugins` ends the server. */
+  /** True when the server ends after a failure of a plugin in `plugins`. */
   readonly strict: boolean;
 }
 
@@ -76,10 +81,10 @@ const userLimit = { least: 1, most: 1_000_000 };
 const loopback: readonly string[] = ['127.0.0.1', '::1', 'localhost'];
 
 /**
- * Takes each value from the flags, or else from the environment, the file, or the defaults, in this order. Lists in
- * the environment are separated by commas. Folders of plugins in the file are relative to the file, all other paths
- * to the working directory.
- * @throws ConfigError with every problem at once.
+ * Takes each value from the flags, or else from the environment, or else from the file, or else from the defaults.
+ * Lists in the environment are separated by commas. Relative paths in the file start at the folder of the file, except
+ * those of the database and of TLS. These, and all relative paths elsewhere, start at the working directory.
+ * @throws ConfigError with all problems at once.
  */
 export function readConfig(sources: ConfigSources): ServeConfig {
   const values = new ConfigValues(sources);
@@ -127,8 +132,8 @@ export function readConfig(sources: ConfigSources): ServeConfig {
 type ProcessNumbers = Pick<ServeConfig, 'processes' | 'hasWorkers'>;
 
 /**
- * Each process opens the database itself; workers share the one that a single process has open. Neither can share an
- * audit log.
+ * Reads the number of processes or workers. Each process of `--processes` opens the database itself; workers use the
+ * database through the process that starts them. In both cases, several processes cannot write one audit log.
  */
 function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   const processes = values.processes();
@@ -145,7 +150,7 @@ function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   if (values.text('audit-log') !== undefined)
     values.refuse(
       processes,
-      'one process writes an audit log: leave it out, or start servers behind a proxy instead, each with an --audit-log of its own',
+      'one process writes an audit log: leave out --audit-log, or start servers behind a proxy instead, each with its own --audit-log',
     );
   return { processes: processes.count, hasWorkers: false };
 }
@@ -163,7 +168,7 @@ function readWorkers(
   return { processes: workers.count, hasWorkers: true };
 }
 
-/** Plain HTTP is for loopback addresses, unless an option allows more. */
+/** Reads the options of TLS. Refuses plain HTTP on other than loopback addresses, unless `--insecure` allows it. */
 function readTransport(
   values: ConfigValues,
   { host, database }: { readonly host: Given & { readonly value: string }; readonly database: string },
@@ -181,7 +186,7 @@ function readTransport(
 
 type Credentials = Pick<ServeConfig, 'token' | 'tokenFile' | 'authenticationConfig' | 'clientCa'>;
 
-/** The ways in which users prove who they are, besides the administrator's kubeconfig. */
+/** Reads the options by which users authenticate, besides the administrator's kubeconfig. */
 function readCredentials(values: ConfigValues, tls: TlsOptions | undefined): Credentials {
   return present({
     token: values.checked('token', checkToken),
@@ -191,7 +196,7 @@ function readCredentials(values: ConfigValues, tls: TlsOptions | undefined): Cre
   });
 }
 
-/** Options that a server works without, or for which it has its own defaults. */
+/** Reads the options without a default here: the server works without them, or has its own defaults. */
 function readOptional(values: ConfigValues): Partial<ServeConfig> {
   return present({
     pluginsDir: values.path('plugins-dir'),
@@ -215,7 +220,10 @@ const auditOptions: readonly ServeOptionName[] = [
   'audit-required',
 ];
 
-/** The other options of the audit log need the file: without it, nothing is recorded, and no message would say so. */
+/**
+ * Reads the options of the audit log. Refuses them without `--audit-log`: no entry would be written, and no message
+ * would say so.
+ */
 function readAudit(values: ConfigValues): AuditOptions | undefined {
   const logFile = values.path('audit-log');
   const policyFile = values.path('audit-policy');
@@ -237,7 +245,10 @@ function readAudit(values: ConfigValues): AuditOptions | undefined {
   };
 }
 
-/** The maximum is a week, ten million changes and 16 GiB, because history is kept in memory. */
+/**
+ * Reads the limits of the history. Their maximum is a week, ten million changes and 16 GiB, because the history is in
+ * memory.
+ */
 function readRetention(values: ConfigValues): Partial<Retention> {
   const seconds = values.wholeNumber('history-seconds', { least: 1, most: 604_800 });
   const minChanges = values.wholeNumber('history-changes', { least: 1, most: 10_000_000 });
@@ -249,7 +260,7 @@ function readRetention(values: ConfigValues): Partial<Retention> {
   };
 }
 
-/** A certificate or a folder requests TLS. */
+/** Reads the options of TLS. A certificate or a folder turns TLS on, even without `--tls`. */
 function readTls(values: ConfigValues, database: string): TlsOptions | undefined {
   const on = values.isOn('tls');
   const cert = values.text('tls-cert');
@@ -271,7 +282,7 @@ function readClientCa(values: ConfigValues, tls: TlsOptions | undefined): string
   return values.path('client-ca');
 }
 
-/** Returns the folder of the database, so that files that belong together are kept, and moved, together. */
+/** Returns the folder of the database file. The server keeps its other files there, so that they are moved together. */
 function folderOf(database: string): string {
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(database)?.[1];
   return file === undefined ? 'data' : dirname(file);
@@ -279,12 +290,15 @@ function folderOf(database: string): string {
 
 interface AuthParts {
   readonly host: string;
-  /** True when a token, a file of tokens or of issuers, or an authority of clients is given. */
+  /** True when a token, a token file, an authentication configuration or a client CA is given. */
   readonly hasCredential: boolean;
   readonly isOpenByDefault: boolean | undefined;
 }
 
-/** A token means that credentials are required, so the mode `open` beside it is a mistake. */
+/**
+ * Reads the mode of authentication. Refuses the mode `open` together with credentials, because it accepts requests
+ * without them.
+ */
 function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }: AuthParts): AuthMode {
   const found = values.auth();
   if (found === undefined)
@@ -292,7 +306,7 @@ function readAuth(values: ConfigValues, { host, hasCredential, isOpenByDefault }
   if (found.value === 'open' && !loopback.includes(host)) {
     values.refuse(
       found,
-      `"open" accepts every request, so it is for loopback addresses only, which "${host}" is not: leave it out`,
+      `"open" accepts every request, so it is for loopback addresses only, and "${host}" is not one: leave out --auth open`,
     );
   } else if (found.value === 'open' && hasCredential) {
     values.refuse(found, `"open" accepts requests without the token: leave out "open", or the token`);

@@ -5,7 +5,7 @@ import type { LogFormat, LogLevel } from './config-values.ts';
 import { LineOutput } from '../text/line-output.ts';
 import { PrettyLog } from './pretty-log.ts';
 
-/** Fields of log lines that may hold a secret. */
+/** The fields of log lines that may contain a secret. Their values are removed. */
 const secrets = ['authorization', 'password', 'token', 'secret', 'cookie'];
 const redact = secrets.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
 
@@ -13,19 +13,19 @@ const stdout = 1;
 
 interface LogContext {
   readonly environment: NodeJS.ProcessEnv;
-  /** Fields of each line. Default none. */
+  /** Fields that are added to each log line. Default: none. */
   readonly fields?: object;
 }
 
 export interface ServeLog {
   readonly logger: Logger;
-  /** The log for people; absent when the log is JSON. */
+  /** The log of readable lines; absent when the log is JSON. */
   readonly pretty: PrettyLog | undefined;
 }
 
 /**
- * The log on stdout, written before the call returns, so that nothing is lost at an exit: JSON lines, or lines for people, which have
- * colors at a terminal.
+ * Creates the log on stdout. It has JSON lines, or readable lines, which have colors at a terminal. Each line is
+ * written before the call returns, so that no line is lost when the process exits.
  */
 export function createLog(level: LogLevel, format: LogFormat, { environment, fields }: LogContext): ServeLog {
   const options = {
@@ -35,7 +35,7 @@ export function createLog(level: LogLevel, format: LogFormat, { environment, fie
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  // At an exit, pino's own output would wait for ever for a reader that is gone.
+  // LineOutput replaces pino's own output, which waits forever at an exit when the reader of stdout has ended.
   const output = new LineOutput(stdout);
   if (format === 'json') return { logger: pino(options, output), pretty: undefined };
   const isTerminal = process.stdout.isTTY;

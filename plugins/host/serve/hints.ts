@@ -3,14 +3,19 @@ import type { ApiServer } from '@homeostat/apiserver';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 
 export interface HintOptions {
-  /** True when requests need the token. The hints name its variable, and never contain the token itself. */
+  /**
+   * True when requests need the token. The hints name the environment variable of the token, and never contain the
+   * token.
+   */
   readonly token: boolean;
-  /** The certificate file of the authority, for curl's --cacert. */
+  /** The CA certificate file, for curl's --cacert. */
   readonly caFile: string | undefined;
   readonly hasConsole: boolean;
 }
 
-/** Commands to try after the first start, with the first kind that a plugin registered. Plain text. */
+/**
+ * Returns a plain text with commands to try after the first start. They use the first kind that a plugin registered.
+ */
 export function hintsFor(
   server: Pick<ApiServer, 'url' | 'schemeManager'>,
   { token, caFile, hasConsole }: HintOptions,

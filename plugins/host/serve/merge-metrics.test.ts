@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { mergeMetrics } from './merge-metrics.ts';
 
 describe('the metrics of several processes', () => {
-  it('are one text, with the process as a label, and each metric in one place', () => {
+  it('are merged into one text, with the process as a label and the series of each metric together', () => {
     const text = (count: number): string =>
       [
         '# HELP b_total Requests.',

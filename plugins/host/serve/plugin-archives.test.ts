@@ -66,7 +66,7 @@ describe('plugin archives over HTTP', () => {
     expect(await left()).to.deep.equal([]);
   });
 
-  it('are refused with the reason, and leave nothing behind', async () => {
+  it('are refused with the reason when they are broken, and leave no files behind', async () => {
     serve();
     const broken = await ask('POST', path, { body: 'no archive', headers: { 'content-type': 'application/gzip' } });
     expect(broken.status).to.equal(422);
@@ -81,7 +81,7 @@ describe('plugin archives over HTTP', () => {
     expect(await left()).to.deep.equal([]);
   });
 
-  it('are neither installed nor uninstalled without the permission', async () => {
+  it('are not installed or uninstalled without the permission for plugins/archive', async () => {
     serve();
     const eve = { 'impersonate-user': 'eve', 'impersonate-group': 'system:authenticated' };
     for (const [method, at] of [
@@ -98,7 +98,7 @@ describe('plugin archives over HTTP', () => {
     [{ pluginsDir: undefined }, 'start it with --plugins-dir'],
     [{ isOpen: true }, 'use homeostat plugin install'],
   ] as const) {
-    it(`are not installed at all, with the cure: ${cure}`, async () => {
+    it(`are refused when the server cannot install them, with the advice: ${cure}`, async () => {
       serve(options);
       expect((await ask('GET', path)).body)
         .to.have.property('problem')

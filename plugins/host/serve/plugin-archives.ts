@@ -15,32 +15,39 @@ import { errorText } from '../text/error-text.ts';
 
 export interface PluginArchivesParts {
   readonly server: Pick<ApiServer, 'client' | 'endpoints' | 'schemeManager'>;
-  /** The server's folder of plugins. When undefined, nothing can be installed. */
+  /** The server's folder of plugins. When undefined, no plugin can be installed. */
   readonly pluginsDir: string | undefined;
-  /** True for a server on which every request is the developer: it installs nothing for requests. */
+  /**
+   * True for a server with `--auth open`. Requests cannot install plugins on such a server, because they have no
+   * credentials.
+   */
   readonly isOpen: boolean;
-  /** Variables for npm, which installs what a plugin depends on. */
+  /** The environment of npm, which installs the dependencies of a plugin. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Default: the real time. */
   readonly clock?: Clock;
 }
 
-/** The group of the paths, which is not below the group of any plugin. */
+/** The API group and version in the paths. No plugin can have this group. */
 const groupVersion = `${publicGroup('plugins.internal')}/v1`;
 
-/** The largest upload: enough for a package with its bundled dependencies. The command line installs larger ones. */
+/**
+ * The maximum size of an upload: enough for a package with its bundled dependencies. `homeostat plugin install`
+ * installs larger ones.
+ */
 const maxUploadBytes = 64 * 1024 * 1024;
 
-/** The time limit of an installation: long enough for an upload over a slow line, and for npm. */
+/** The time limit of an installation: enough for an upload over a slow connection, and for npm. */
 const deadlineMs = 300_000;
 
-/** The longest time that a stop of a plugin takes, and the interval at which this is checked. */
+/** The time limit for the stop of a plugin, and the interval between checks of its phase. */
 const stopMs = 65_000;
 const pollMs = 100;
 
 /**
- * `POST /apis/api.plugins.internal/v1/archives` installs the plugin of a `.tgz`, and `DELETE …/archives/<name>` uninstalls one, as
- * `homeostat plugin install` and `uninstall` do. Plugins are trusted code, so each needs a permission of its own.
+ * `POST /apis/api.plugins.internal/v1/archives` installs the plugin of a `.tgz`, and `DELETE
+ * …/archives/<name>` uninstalls a plugin, like the commands `homeostat plugin install` and `uninstall`. Each has its
+ * own permission, because plugins are trusted code.
  */
 export function servePluginArchives(parts: PluginArchivesParts): void {
   const owned = parts.server.endpoints.forOwner('plugin archives');
@@ -63,7 +70,7 @@ class PluginArchives {
     return route(groupVersion)
       .GET('/archives', async () => ServerResponse.ok().json(await this.#state()), {
         summary:
-          'Names the plugins that requests can uninstall, and says why none can be installed by requests, or null',
+          'Returns the plugins that requests can uninstall, and the reason why requests cannot install plugins, or null',
       })
       .POST('/archives', async (request) => this.#alone(async (folder) => this.#install(request, folder)), {
         summary: 'Installs the plugin of an archive (.tgz), or replaces it',
@@ -90,13 +97,13 @@ class PluginArchives {
   #problem(): string | undefined {
     const { pluginsDir, isOpen } = this.#parts;
     if (pluginsDir === undefined) return 'the server has no folder of plugins: start it with --plugins-dir';
-    // With `--auth open`, every user of the machine could run code as the server's user.
+    // With `--auth open`, an installation would let every user of the machine run code as the server's user.
     return isOpen
       ? 'a server with --auth open installs no plugin for a request: use homeostat plugin install'
       : undefined;
   }
 
-  /** Runs one installation at a time: two of them could replace the same folder. */
+  /** Runs one installation at a time, because two installations could replace the same folder. */
   async #alone(work: (pluginsDir: string) => Promise<ServerResponse>): Promise<ServerResponse> {
     const { pluginsDir } = this.#parts;
     const problem = this.#problem();
@@ -177,7 +184,10 @@ function isObserved({ status }: PluginObject, generation: number): boolean {
   return observed >= generation;
 }
 
-/** Writes an upload to a new file. @throws ApiError 413 when it is too large */
+/**
+ * Writes an upload to a new file.
+ * @throws ApiError 413 when the upload is too large.
+ */
 async function receive(body: AsyncIterable<Uint8Array>, file: string): Promise<void> {
   const handle = await open(file, 'wx', 0o600);
   try {

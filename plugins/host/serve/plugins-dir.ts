@@ -7,21 +7,27 @@ import type { ServerApi } from '../remote/server-api.ts';
 interface ServedFolder {
   /** The server's absolute path; null for a server without such a folder. */
   readonly path: string | null;
-  /** Identifies the folder whatever its path; null when it is gone. */
+  /**
+   * Identifies the folder by device and inode, so that it is the same for all paths of the folder; null when the folder
+   * does not exist.
+   */
   readonly id: string | null;
-  /** The path without links; null when the folder is gone. */
+  /** The path without symbolic links; null when the folder does not exist. */
   readonly realPath: string | null;
 }
 
-/** @throws ConfigError when there is no folder at the path. */
+/**
+ * Checks the folder of `--plugins-dir`.
+ * @throws ConfigError when there is no folder at the path.
+ */
 export function checkPluginsDir(path: string): void {
   if (folderId(path) === undefined)
     throw new ConfigError(`--plugins-dir: ${path}: there is no such folder: create it first, or name another one`);
 }
 
 /**
- * `/debug/plugins-dir`: the folder of installed plugins, so that a command that installs one can check that it has the
- * same folder.
+ * `/debug/plugins-dir`: the server's folder of installed plugins. A command that installs a plugin checks with it that
+ * it uses the same folder.
  */
 export function pluginsDirPage(path: string | undefined): DebugPage {
   return {
@@ -40,12 +46,16 @@ export async function requireServersFolder(path: string, api: ServerApi): Promis
   const served = await api.get<ServedFolder>('/debug/plugins-dir');
   if (served.path === null)
     throw new Error('the server has no folder of plugins: start it with --plugins-dir (or HOMEOSTAT_PLUGINS_DIR)');
-  // A file system may show one folder with different numbers to two processes, for example in two containers.
+  // Compares the paths, too: one folder may have different device and inode numbers for two processes, for example in
+  // two containers.
   if (served.id !== folderId(path) && served.realPath !== realpathSync(path))
     throw new Error(`--plugins-dir: ${path} is not the server's folder of plugins, which is ${served.path}`);
 }
 
-/** Equal for all paths to one folder, even if it is mounted at several places. */
+/**
+ * Returns the device and inode of a folder. They are equal for all paths of the folder, even if it is mounted several
+ * times.
+ */
 function folderId(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found?.isDirectory() === true ? `${found.dev}:${found.ino}` : undefined;

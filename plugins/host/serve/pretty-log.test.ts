@@ -42,7 +42,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 warn  p: lost [2J  lease=a n=3\n');
   });
 
-  it('folds the repeats of an error, and cuts its stack to frames of plugins [spec experience-logs]', () => {
+  it('shows only some repeats of an error, and only the frames of plugins in its stack [spec experience-logs]', () => {
     const pretty = log();
     for (let attempt = 1; attempt <= 9; attempt += 1) pretty.write(failure(attempt));
     const said = '12:34:56 error p/greeting world: nope: reconcile failed; trying again, attempt';
@@ -56,7 +56,7 @@ describe('PrettyLog', () => {
     ]);
   });
 
-  it('shows each other error of the same object, with its stack', () => {
+  it('shows a different error of the same object with its stack', () => {
     const pretty = log();
     for (const [attempt, message] of [
       [5, 'a'],
@@ -67,7 +67,7 @@ describe('PrettyLog', () => {
     expect(text.match(/attempt \d, next in [\d.]+ s\n +at run/g)).to.have.length(3);
   });
 
-  it('shows at a terminal how far the indexes are, in a line that the next one replaces [spec experience-progress]', () => {
+  it('shows the progress of indexes at a terminal in a line that the next line replaces [spec experience-progress]', () => {
     const pretty = log({ isTerminal: true });
     const indexing = (indexed: number): string =>
       line({ level: 'info', plugin: 'p', kind: 'Person', indexed, msg: 'indexing' });
@@ -84,7 +84,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('');
   });
 
-  it('is quiet at the start, except for problems, until the banner', () => {
+  it('shows only warnings and errors before the banner', () => {
     const pretty = log();
     pretty.write(line({ level: 'info', msg: 'listening' }));
     pretty.write(line({ level: 'warn', msg: 'odd' }));
@@ -96,7 +96,7 @@ describe('PrettyLog', () => {
     expect(text).to.equal('12:34:56 info  listening\n');
   });
 
-  it('begins with the version, the database without its password, the addresses and the access [spec experience-banner]', () => {
+  it('begins with a banner that has the version, the database without its password, the address and the access [spec experience-banner]', () => {
     const flags = { database: 'postgres://me:secret@db/x?password=secret', auth: 'open' };
     const banner = bannerOf('http://127.0.0.1:8700', readConfig({ flags, environment: {} }));
     expect(banner.split('\n')).to.have.length(6);
@@ -117,7 +117,7 @@ describe('PrettyLog', () => {
 describe('homeostat serve at a terminal [slow]', () => {
   afterEach(removeFolders);
 
-  it('opens with the banner, and shows errors as lines for people [spec experience-banner, experience-logs]', async () => {
+  it('prints the banner first, and shows errors as readable lines [spec experience-banner, experience-logs]', async () => {
     const folder = await makePlugin('broken', 'export default { start() { throw new Error("no luck"); } };');
     const serve = ['serve', '--auth', 'open', '--port', '0', '--database', 'memory:', '--plugin', folder];
     const child = spawn('/usr/bin/python3', ['-c', runOnTerminal, process.execPath, script, ...serve], {

@@ -2,12 +2,18 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { hostFolders } from '../text/host-folders.ts';
 
-/** Errors of different objects whose repeats are folded; beyond this, the oldest is forgotten. */
+/**
+ * The maximum number of objects whose last error is remembered, so that its repeats are recognized. Beyond it, the
+ * oldest is forgotten.
+ */
 const maxFolded = 1000;
 
 const colors: Readonly<Record<string, string>> = { debug: '2', info: '32', warn: '33', error: '31' };
 
-/** Fields that are shown elsewhere in the line, or that do not help a person at a terminal. */
+/**
+ * Fields that are not shown as `name=value`, because they are elsewhere in the line or do not help a person at a
+ * terminal.
+ */
 const placed = new Set([
   'level',
   'time',
@@ -23,21 +29,22 @@ const placed = new Set([
   'nextTime',
 ]);
 
-/** Clears the line of a terminal. */
+/** The control characters that clear the current line of a terminal. */
 const clearLine = '\r\u001B[K';
 
 interface PrettyLogParts {
   readonly output: { write(line: string): void };
   readonly colored: boolean;
-  /** True when a line shows the progress of the indexes while the server starts. */
+  /** True when the output is a terminal. Then a line shows the progress of the indexes while the server starts. */
   readonly isTerminal: boolean;
   /** True when lines of the level info are shown while the server starts, too. */
   readonly verbose: boolean;
 }
 
 /**
- * Turns JSON lines of the log into lines for people. The start is quiet, because {@link ready} sums it up. When the same error
- * repeats, only its attempts 1, 2, 4, 8, … are shown, and only the first one with its stack, cut to the frames of plugins.
+ * Turns JSON lines of the log into readable lines. Before {@link ready} prints the banner, shows no lines of the level
+ * info. When the same error repeats, shows only its attempts 1, 2, 4, 8, … and the stack only for the first of them.
+ * The stack has only the frames of plugins.
  */
 export class PrettyLog {
   readonly #parts: PrettyLogParts;
@@ -62,13 +69,13 @@ export class PrettyLog {
     this.#write(`${clock} ${name} ${text}\n`);
   }
 
-  /** Writes the banner. From now on, lines of the level info are shown. */
+  /** Writes the banner. After this, lines of the level info are shown. */
   ready(banner: string): void {
     this.#isStarting = false;
     this.#write(banner);
   }
 
-  /** Shows the kind and its objects so far in a line that the next one replaces. */
+  /** Shows the kind, and the number of its objects indexed so far, in a line that the next line replaces. */
   #showIndexing({ kind, indexed }: JsonObject): void {
     this.#write(`indexing ${oneLine(String(kind))}: ${String(indexed)} objects so far`);
     this.#showsProgress = true;
@@ -79,7 +86,7 @@ export class PrettyLog {
     this.#showsProgress = false;
   }
 
-  /** Returns undefined for a repeat that is left out. */
+  /** Returns the readable text of a line; undefined for a repeated error that is not shown. */
   #text(line: JsonObject): string | undefined {
     const { msg, err, attempt } = line;
     const subject = subjectOf(line);
@@ -126,7 +133,7 @@ function subjectOf({ plugin, controller, key }: JsonObject): string {
   return [place, key].filter((part) => typeof part === 'string' && part !== '').join(' ');
 }
 
-/** Returns how long a key that failed will wait, from the time of the line on. */
+/** Returns the wait before a failed key is reconciled again, counted from the time of the line. */
 function nextOf({ time, nextTime }: JsonObject): string {
   const waitMs = Date.parse(String(nextTime)) - Date.parse(String(time));
   if (!(waitMs >= 0)) return '';
@@ -140,7 +147,7 @@ function fieldsOf(line: JsonObject): string {
   return texts.length === 0 ? '' : `  ${oneLine(texts.join(' '))}`;
 }
 
-/** Control characters of a message must not reach the terminal. */
+/** Replaces control characters with spaces, because those of a message must not reach the terminal. */
 function oneLine(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ').trim();
 }

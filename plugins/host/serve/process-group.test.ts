@@ -42,7 +42,7 @@ describe('a group of processes', () => {
   });
   afterEach(() => expect(clock.pendingTimers).to.equal(0));
 
-  it('starts one process, and the others once it listens', () => {
+  it('starts one process, and the other processes once the first one listens', () => {
     begin(3);
     expect(numbers()).to.deep.equal([1]);
     forks[0]?.onListening();
@@ -50,14 +50,14 @@ describe('a group of processes', () => {
     expect(numbers()).to.deep.equal([1, 2, 3]);
   });
 
-  it('ends with the exit code of the first process when that cannot start', async () => {
+  it('ends with the exit code of the first process when it cannot start', async () => {
     begin(3);
     forks[0]?.onExit(2, null);
     await clock.advance(60_000);
     expect([numbers(), code]).to.deep.equal([[1], 2]);
   });
 
-  it('replaces a process that ends, later each time, and soon again after a long life', async () => {
+  it('replaces a process that ends after growing delays, and after a short delay if it lived for a minute', async () => {
     begin(2);
     forks[0]?.onListening();
     const times: number[] = [];
@@ -77,13 +77,13 @@ describe('a group of processes', () => {
     expect(forks.at(-1)?.number).to.equal(2);
   });
 
-  it('asks each process to stop, starts no more, and ends when the last one has ended', async () => {
+  it('asks each process to stop, starts no new process, and ends when the last process has ended', async () => {
     begin(3);
     forks[0]?.onListening();
     forks[2]?.onExit(1, null);
     stop.abort();
     expect(forks.map(({ received }) => received)).to.deep.equal([[{ type: 'stop' }], [{ type: 'stop' }], []]);
-    // A process that did not listen yet may have missed the message, so it gets another one.
+    // A process that did not listen yet may have missed the message, so the group sends it again.
     forks[1]?.onListening();
     expect(forks[1]?.received).to.have.lengthOf(2);
     forks[0]?.onExit(0, null);
@@ -94,7 +94,7 @@ describe('a group of processes', () => {
     expect(code).to.equal(0);
   });
 
-  it('stops as a whole with exit code 1 when a process reports that all would fail', async () => {
+  it('stops all processes and ends with exit code 1 when a process reports that all would fail', async () => {
     begin(2);
     forks[0]?.onListening();
     forks[1]?.onMessage({ type: 'fail' });
@@ -110,7 +110,7 @@ describe('a group of processes', () => {
     expect(forks.every(({ isKilled }) => isKilled)).to.equal(true);
   });
 
-  it('gathers the metrics of all processes, and leaves out one that is late or ends', async () => {
+  it('gathers the metrics of all processes, without those of a process that is late or has ended', async () => {
     begin(4);
     forks[0]?.onListening();
     const asking = new ServingProcess({ number: 1, clock, send: (message) => forks[0]?.onMessage(message) });

@@ -8,7 +8,7 @@ export interface GroupMember {
   kill(): void;
 }
 
-/** The callbacks for events of a process. */
+/** The callbacks of the group for events of one of its processes. */
 export interface MemberEvents {
   readonly onListening: () => void;
   readonly onMessage: (message: FromServing) => void;
@@ -17,18 +17,24 @@ export interface MemberEvents {
 
 export interface ProcessGroupParts {
   readonly count: number;
-  /** Starts a process with this number, from 1. */
+  /** Starts the process with the given number. Numbers start at 1. */
   readonly fork: (number: number, events: MemberEvents) => GroupMember;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The wait before a process that has ended is started again: doubled with each that lives for less than a minute. */
+/**
+ * The delay before a process that has ended is started again. It doubles each time the process lived for less than a
+ * minute.
+ */
 const firstDelayMs = 1000;
 const longestDelayMs = 30_000;
 const longLifeMs = 60_000;
 
-/** The time that processes have for their metrics: less than the waiting time of the process that asks. */
+/**
+ * The time limit for the processes to send their metrics. It is shorter than the time for which the asking process
+ * waits.
+ */
 const measureMs = 2000;
 
 interface Member {
@@ -44,8 +50,9 @@ interface Gathering {
 }
 
 /**
- * The processes of `homeostat serve --processes` or `--workers`. The first starts alone, because it makes what all of them read: tables, keys,
- * certificates. One that ends is replaced; if none has ever listened, the group ends with its exit code.
+ * The processes of `homeostat serve --processes` or `--workers`. The first process starts alone, because it creates the
+ * tables, keys and certificates that all processes read. A process that ends is replaced. If it ends before any process
+ * has listened, the group ends with its exit code.
  */
 export class ProcessGroup {
   readonly #parts: ProcessGroupParts;
@@ -64,7 +71,7 @@ export class ProcessGroup {
     this.#parts = parts;
   }
 
-  /** Works until the signal aborts; resolves with the exit code when all processes have ended. */
+  /** Runs the processes until the signal aborts. Resolves with the exit code when all processes have ended. */
   run(signal: AbortSignal): Promise<number> {
     return new Promise((resolve) => {
       this.#onEnd = resolve;
@@ -74,13 +81,13 @@ export class ProcessGroup {
     });
   }
 
-  /** Stops all processes in order; the exit code is then 1. */
+  /** Asks all processes to stop; the exit code is then 1. */
   fail(): void {
     this.#exitCode = 1;
     this.#stop();
   }
 
-  /** Ends all processes at once. */
+  /** Kills all processes at once. */
   kill(): void {
     for (const { process } of this.#members.values()) process.kill();
   }
@@ -97,7 +104,7 @@ export class ProcessGroup {
   }
 
   #onListening(from: number): void {
-    // A process that was still loading its code has not received the message.
+    // A process that was still loading its code has not received the message to stop.
     if (this.#isStopping) this.#members.get(from)?.process.send({ type: 'stop' });
     if (this.#hasListened || this.#isStopping) return;
     this.#hasListened = true;
@@ -143,7 +150,7 @@ export class ProcessGroup {
     const last = livedMs >= longLifeMs ? 0 : (this.#delays.get(number) ?? 0);
     const delayMs = Math.min(longestDelayMs, last === 0 ? firstDelayMs : 2 * last);
     this.#delays.set(number, delayMs);
-    logger.error({ process: number, code, signal, delayMs }, 'a process has ended; another one takes its place');
+    logger.error({ process: number, code, signal, delayMs }, 'a process has ended; another one replaces it');
     this.#timers.set(
       number,
       clock.setTimeout(() => this.#start(number), delayMs),

@@ -1,21 +1,21 @@
-/** The messages of the process that distributes connections to one that serves. */
+/** The messages from the primary process, which distributes connections, to a process that serves requests. */
 export type ToServing =
   | { readonly type: 'stop' }
   | { readonly type: 'measure'; readonly id: number }
-  /** The metrics of the other processes, by their numbers. */
+  /** The metrics of the other processes, each with its process number. */
   | { readonly type: 'measured'; readonly id: number; readonly texts: readonly (readonly [number, string])[] };
 
-/** The messages of a process that serves to the one that distributes connections. */
+/** The messages from a process that serves requests to the primary process. */
 export type FromServing =
   | { readonly type: 'ready' }
-  /** The whole server has to stop, because another process would fail in the same way. */
+  /** All processes must stop, because each would fail for the same reason. */
   | { readonly type: 'fail' }
-  /** Asks for the metrics of the other processes. */
+  /** Requests the metrics of the other processes. */
   | { readonly type: 'gather'; readonly id: number }
   | { readonly type: 'metrics'; readonly id: number; readonly text: string };
 
-/** The descriptor of the stream through which a worker reaches the database of the process that started it. */
+/** The file descriptor of the stream by which a worker uses the database that the primary process has open. */
 export const ownerDescriptor = 4;
 
-/** The variable in which a process that serves gets its number. */
+/** The environment variable with the number of a process that serves requests. */
 export const processVariable = 'HOMEOSTAT_PROCESS_NUMBER';

@@ -5,8 +5,8 @@ import type { ConfigSources } from './config-values.ts';
 import { environmentName } from './serve-options.ts';
 
 /**
- * The server of a command: `--server`, or else the result of `findServer`. The credential of a kubeconfig is only
- * used for that kubeconfig's server.
+ * Returns the server of a command: that of `--server`, or else the result of `findServer`. The credential of a
+ * kubeconfig is used only for the server in the same kubeconfig.
  */
 export function readServer({ flags, environment }: ConfigSources): ServerAddress {
   const named = textOf(flags['server']);
@@ -17,7 +17,7 @@ export function readServer({ flags, environment }: ConfigSources): ServerAddress
   return { server: named ?? url, ...(isFound ? access : {}), ...(token === undefined ? {} : { token }) };
 }
 
-/** The message does not repeat a URL that may hold a password. */
+/** Checks the URL of a server. The error message does not contain the URL, because a password may be in it. */
 function checkServer(server: string): void {
   const url = URL.canParse(server) ? new URL(server) : undefined;
   const isServer = /^https?:$/.test(url?.protocol ?? '') && url?.username === '' && url.password === '';

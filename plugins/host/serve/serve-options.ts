@@ -1,7 +1,10 @@
-/** One option of `homeostat serve`. Its name is that of the flag, of the key in the file, and of HOMEOSTAT_<NAME>. */
+/**
+ * An option of `homeostat serve`. The flag, the key in the configuration file and the variable HOMEOSTAT_<NAME> all
+ * have its name.
+ */
 export interface ServeOption {
   readonly kind: 'text' | 'whole number' | 'whole number or auto' | 'switch' | 'list';
-  /** The placeholder of the value in the help. */
+  /** The placeholder for the value in the help text. */
   readonly value?: string;
   readonly description: string;
 }
@@ -53,7 +56,7 @@ export type ServeOptionName =
   | 'console'
   | 'hints';
 
-/** The options, in the order of the help. This file imports nothing, so that `--help` loads no other files. */
+/** The options, in the order of the help text. This file imports nothing, so that `--help` loads no other files. */
 export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   database: {
     kind: 'text',
@@ -272,7 +275,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   hints: { kind: 'switch', description: 'once ready, print commands to try on stderr' },
 };
 
-/** The environment variable of an option. */
+/** Returns the name of the environment variable of an option. */
 export function environmentName(option: string): string {
   return `HOMEOSTAT_${option.toUpperCase().replaceAll('-', '_')}`;
 }

@@ -13,7 +13,10 @@ import { ownerDescriptor, processVariable } from './process-messages.ts';
 import { Shutdown } from './shutdown.ts';
 import { reportFailedStart } from './start-cure.ts';
 
-/** Serves with several processes behind one port until a signal, and returns the exit code, as {@link runServe} does. */
+/**
+ * Serves requests with several processes at one port until a signal. Resolves with the exit code, as {@link runServe}
+ * does.
+ */
 export async function serveProcesses(config: ServeConfig, exit: (code: number) => void): Promise<number> {
   const format = config.logFormat ?? (process.stdout.isTTY ? 'pretty' : 'json');
   const log = createLog(config.logLevel, format, { environment: process.env });
@@ -23,7 +26,7 @@ export async function serveProcesses(config: ServeConfig, exit: (code: number) =
     try {
       return await runProcesses(config, { logger: log.logger, exit, owner });
     } finally {
-      // Only now, when no process is left: each has a stream to this database.
+      // The database is closed only after all processes have ended, because each has a stream to it.
       await owner.close();
     }
   } catch (error) {
@@ -45,7 +48,7 @@ async function openOwner({ database, databaseOrigin }: ServeConfig): Promise<Dat
 interface RunParts {
   readonly logger: Logger;
   readonly exit: (code: number) => void;
-  /** Absent when each process opens the database itself. */
+  /** The open database that workers use. Absent when each process opens the database itself. */
   readonly owner?: DatabaseOwner;
 }
 
@@ -53,7 +56,7 @@ async function runProcesses({ processes }: ServeConfig, { logger, exit, owner }:
   cluster.setupPrimary({
     exec: fileURLToPath(new URL('../../bin/homeostat.js', import.meta.url)),
     args: process.argv.slice(2),
-    // The last one is the stream to the database, if this process has it open.
+    // If this process has the database open, the last descriptor is the stream to the database.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc', ...(owner === undefined ? [] : ['pipe' as const])],
   });
   const fork = (number: number, events: MemberEvents): GroupMember => startProcess(number, { ...events, owner });
@@ -98,7 +101,7 @@ function startProcess(number: number, { onListening, onMessage, onExit, owner }:
   worker.on('listening', onListening);
   worker.on('message', onMessage);
   worker.on('exit', onExit);
-  // A process that could not be started, or has just ended, reports it by its exit.
+  // This listener ignores errors of starting the process and of sending messages to it: onExit handles both.
   worker.on('error', () => undefined);
   return {
     send: (message) => {

@@ -34,7 +34,7 @@ import { ownerDescriptor } from './process-messages.ts';
 import { Shutdown } from './shutdown.ts';
 import { StrictPlugins } from './strict-plugins.ts';
 
-/** A plugin in development: it is compiled before the server starts, and reloaded when its files change. */
+/** A plugin of `homeostat dev`: it is compiled before the server starts, and reloaded when its files change. */
 interface DevelopedPlugin {
   readonly folder: string;
   compileFirst(signal: AbortSignal): Promise<void>;
@@ -44,16 +44,17 @@ interface DevelopedPlugin {
 export interface RunServeOptions extends ConfigSources {
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
-  /** A plugin in development, which is served besides the plugins of the options. */
+  /** A plugin in development, which is served in addition to the plugins of the options. */
   readonly development?: DevelopedPlugin;
 }
 
 /**
- * Serves until a signal, and returns the exit code: 0; 1 when it could not start, an exception was not caught, or a
- * newer version has upgraded the database; 2 for bad values.
+ * Serves requests until a signal, and resolves with the exit code: 1 when the server could not start, when an exception
+ * was not caught, or when a newer version has upgraded the database; 2 when an option has an invalid value; otherwise
+ * 0.
  */
 export async function runServe({ exit, development, ...sources }: RunServeOptions): Promise<number> {
-  // A mistake in a plugin names the line of its source, not of the compiled file.
+  // With source maps, an error in a plugin names the line of the source file, not of the compiled file.
   process.setSourceMapsEnabled(true);
   try {
     const config = readConfig(sources);
@@ -76,7 +77,7 @@ export async function runServe({ exit, development, ...sources }: RunServeOption
 
 interface ServeParts extends Pick<RunServeOptions, 'exit'> {
   readonly development: DevelopedPlugin | undefined;
-  /** Absent when this process serves alone. */
+  /** The connection of this process to the primary process. Undefined when this process serves alone. */
   readonly member: ServingProcess | undefined;
 }
 
@@ -138,7 +139,7 @@ async function serve(config: ServeConfig, { exit, development, member }: ServePa
   }
 }
 
-/** The database of one of several processes. */
+/** Returns the database option of one of several processes: workers use the database of the primary process. */
 function databaseOf({ database, hasWorkers }: ServeConfig): Pick<ApiServerOptions, 'database'> {
   return hasWorkers ? { database: `${database}?owner=fd:${ownerDescriptor}` } : {};
 }
@@ -173,7 +174,7 @@ async function listen(options: ApiServerOptions, config: ServeConfig): Promise<A
     return await startApiServer(options);
   } catch (error) {
     if (error instanceof SettingsFileError) throw new ConfigError(error.message);
-    // The server decides which URLs are valid; it throws RangeError for all others.
+    // The server throws a RangeError for an invalid database URL.
     if (error instanceof RangeError) throw new ConfigError(`${config.databaseOrigin}: ${error.message}`);
     throw error;
   }
@@ -213,7 +214,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
     environment: process.env,
   });
   logger.info({ url: server.url }, 'listening');
-  // At a terminal, the banner contains the same message.
+  // At a terminal, the banner has the same warning.
   if (config.auth === 'open' && pretty === undefined)
     logger.warn({}, 'auth is open: every request from this machine may do everything');
   const stopped = new Promise<void>((resolve) => {
@@ -241,7 +242,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
   await stop(serving);
 }
 
-/** The folder of the console, which is a plugin in a package of its own. */
+/** Returns the folder of the console, which is a plugin in its own package. */
 function consoleFolder(): string {
   return dirname(fileURLToPath(import.meta.resolve('@homeostat/console/package.json')));
 }
@@ -251,7 +252,10 @@ function hintOptions({ auth, tls, console }: ServeConfig): HintOptions {
   return { token: auth === 'required', caFile, hasConsole: console };
 }
 
-/** Refuses requests first, and closes the database last, since reconcilers may still write until they end. */
+/**
+ * Stops the parts of a server in order. First it refuses requests; last it closes the database, because reconcilers may
+ * write until they end.
+ */
 async function stop({ server, host, reporter }: Serving): Promise<void> {
   await server.drain();
   await host.stop();

@@ -3,17 +3,17 @@ import { mergeMetrics } from './merge-metrics.ts';
 import { processVariable } from './process-messages.ts';
 import type { FromServing, ToServing } from './process-messages.ts';
 
-/** The time that other processes have for their metrics; those that are late are left out. */
+/** The time limit for the metrics of the other processes. Later metrics are left out. */
 const gatherMs = 3000;
 
 export interface ServingProcessParts {
-  /** The number of the process, from 1. */
+  /** The number of the process; numbers start at 1. */
   readonly number: number;
   readonly clock: Clock;
   readonly send: (message: FromServing) => void;
 }
 
-/** One of several processes of `homeostat serve` that serve behind one port. */
+/** The connection of a serving process to the primary process, when several processes serve requests at one port. */
 export class ServingProcess {
   readonly number: number;
   readonly #parts: ServingProcessParts;
@@ -29,7 +29,7 @@ export class ServingProcess {
     this.#parts = parts;
   }
 
-  /** Calls back when the server is to stop. */
+  /** Sets the function that is called when this process must stop. */
   onStop(stop: () => void): void {
     if (this.#isStopping) stop();
     this.#stop = stop;
@@ -47,7 +47,7 @@ export class ServingProcess {
     }
   };
 
-  /** Sets the function that returns the metrics of this process, for requests to another process. */
+  /** Sets the function that returns the metrics of this process. It is called when another process gathers metrics. */
   measures(measure: () => string): void {
     this.#measure = measure;
   }
@@ -61,7 +61,8 @@ export class ServingProcess {
   }
 
   /**
-   * Returns the metrics of all processes; `own` are those of this one. Requests that come meanwhile get the same text.
+   * Returns the metrics of all processes; `own` are those of this process. Calls that come before the result is ready
+   * get the same result.
    */
   readonly gather = (own: string): Promise<string> =>
     (this.#gathered ??= this.#gather(own).finally(() => (this.#gathered = undefined)));
@@ -84,11 +85,11 @@ export class ServingProcess {
   }
 }
 
-/** Returns the part of this process; undefined when it serves alone. */
+/** Connects this process to the primary process; undefined when this process serves alone. */
 export function servingProcess(clock: Clock): ServingProcess | undefined {
   const number = process.env[processVariable];
   if (number === undefined || process.send === undefined) return undefined;
-  // The variable is removed, because a program that a plugin starts is not part of the server.
+  // The variable is removed, so that a program that a plugin starts does not inherit it.
   delete process.env[processVariable];
   const send = (message: FromServing): void => {
     if (process.connected) process.send?.(message);

@@ -20,14 +20,14 @@ describe('the shutdown of a server', () => {
 
   const signal = (): boolean => process.emit('SIGTERM', 'SIGTERM');
 
-  it('is orderly at the first signal, and an exit at the second one', () => {
+  it('is orderly after the first signal, and immediate after the second one', () => {
     signal();
     expect([shutdown.signal.aborted, exits]).to.deep.equal([true, []]);
     signal();
     expect(exits).to.deep.equal([143]);
   });
 
-  it('stays orderly when the signal of a terminal follows a request to stop', () => {
+  it('stays orderly when the first signal follows a request to stop', () => {
     shutdown.stop();
     expect(shutdown.signal.aborted).to.equal(true);
     signal();
@@ -36,7 +36,7 @@ describe('the shutdown of a server', () => {
     expect(exits).to.deep.equal([143]);
   });
 
-  it('exits at a signal that follows a failure', () => {
+  it('is immediate when a signal follows a failure', () => {
     shutdown.fail();
     signal();
     expect([shutdown.exitCode, exits]).to.deep.equal([1, [143]]);

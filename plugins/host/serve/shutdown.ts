@@ -4,33 +4,34 @@ export interface ShutdownParts {
   readonly logger: Logger;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
-  /** The plugin that an error comes from, if it is known. */
+  /** Returns the plugin whose code caused an error; undefined when it is not known. */
   readonly pluginOf: (error: unknown) => string | undefined;
   /**
-   * Fails the plugin whose own callback threw, and returns its name; undefined if the callback may belong to other
-   * code.
+   * Fails the plugin whose callback threw an uncaught exception, and returns its name; undefined if the callback may
+   * belong to other code.
    */
   readonly crash: (error: unknown) => string | undefined;
 }
 
-/** 128 + the signal's number, as shells report it. */
+/** The exit code for each signal: 128 plus the number of the signal, as in shells. */
 const exitCodes = { SIGTERM: 143, SIGINT: 130 } as const;
 type ShutdownSignal = keyof typeof exitCodes;
 
 /**
- * Decides which signals and errors end the process. A signal requests an orderly stop, a second one exits at once.
+ * Decides which signals and errors end the process. The first signal requests an orderly stop; the second signal exits
+ * at once.
  *
  * An unhandled rejection is logged, and the process continues: some asynchronous work of a plugin failed, without
- * interrupting the host. An uncaught exception is different: it interrupted everything on the stack. If the
- * whole stack is a plugin's (from a timer, say), the plugin fails, and the process continues. Otherwise it may have
- * interrupted the host: it is logged and requests an orderly stop, with exit code 1. All acknowledged writes are stored,
- * and a supervisor starts a sound process.
+ * interrupting the host. An uncaught exception is different: it interrupted all functions on the stack. If all of them
+ * belong to a plugin, for example in a timer, the plugin fails, and the process continues. Otherwise the exception may
+ * have interrupted the host: it is logged, and the process stops in order with exit code 1. All acknowledged writes are
+ * stored, so that a supervisor can start a new process.
  */
 export class Shutdown {
   readonly #parts: ShutdownParts;
   readonly #controller = new AbortController();
   #exitCode = 0;
-  /** True: the next signal exits at once. */
+  /** True when the next signal must exit at once. */
   #isUrgent = false;
 
   constructor(parts: ShutdownParts) {
@@ -42,12 +43,12 @@ export class Shutdown {
     return this.#controller.signal;
   }
 
-  /** 0, or 1 after an exception or {@link fail}. */
+  /** The exit code: 1 after an uncaught exception or {@link fail}, otherwise 0. */
   get exitCode(): number {
     return this.#exitCode;
   }
 
-  /** Listens until {@link dispose}. */
+  /** Listens for signals and uncaught errors until {@link dispose}. */
   listen(): void {
     for (const signal of Object.keys(exitCodes)) process.on(signal, this.#onSignal);
     process.on('unhandledRejection', this.#onRejection);
@@ -61,8 +62,8 @@ export class Shutdown {
   }
 
   /**
-   * Requests an orderly stop. A terminal sends its signal to each process of a group, so the first signal that follows
-   * changes nothing.
+   * Requests an orderly stop. The first signal after this call has no effect, because a terminal sends its signal to
+   * every process of the group.
    */
   stop(): void {
     this.#controller.abort();

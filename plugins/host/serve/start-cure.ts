@@ -2,10 +2,10 @@ import { errorText, hasCode } from '../text/error-text.ts';
 import { stderr } from '../text/line-output.ts';
 import type { ServeLog } from './create-logger.ts';
 
-/** Returns the cure for an error of a start; undefined if the message contains it. */
+/** Returns advice for an error of the start; undefined when the message of the error is enough. */
 export function startCure(error: unknown): string | undefined {
   if (hasCode(error, 'EADDRINUSE')) return 'stop the other program, or choose another --port';
-  if (hasCode(error, 'EACCES')) return 'run as a user who may do this, or choose another place';
+  if (hasCode(error, 'EACCES')) return 'run as a user with the permission, or choose another folder or port';
   if (hasCode(error, 'EADDRNOTAVAIL')) return 'choose an address of this machine: --host';
   if (hasCode(error, 'locked')) return 'stop the other process, or choose another --database';
   if (hasCode(error, 'corrupt'))
@@ -15,9 +15,12 @@ export function startCure(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Reports why the server could not start: in the log, unless a person reads it at a terminal, and on stderr with the cure. */
+/**
+ * Reports why the server could not start: on stderr with advice, and in the JSON log. The readable log at a terminal
+ * does not repeat the error.
+ */
 export function reportFailedStart(err: unknown, { logger, pretty }: ServeLog): void {
-  // At a terminal, the message would appear twice.
+  // In the readable log, the message would appear twice at a terminal.
   if (pretty === undefined) logger.error({ err }, 'homeostat could not start');
   const cure = startCure(err);
   stderr.write(`homeostat could not start: ${errorText(err)}\n${cure === undefined ? '' : `→ ${cure}\n`}`);

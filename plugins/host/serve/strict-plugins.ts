@@ -9,7 +9,7 @@ interface StrictPluginsParts {
   readonly fail: () => void;
 }
 
-/** The plugins that `serve --strict` requires. */
+/** The plugins of `--plugin`, all of which `serve --strict` requires to run. */
 export class StrictPlugins {
   readonly #parts: StrictPluginsParts;
   readonly #names = new Set<string>();
@@ -24,7 +24,7 @@ export class StrictPlugins {
     this.check();
   }
 
-  /** Ends the server when one of them is Failed. */
+  /** Ends the server when one of these plugins is Failed. */
   check(): void {
     const { host, logger, fail } = this.#parts;
     const failed = host()

@@ -1,13 +1,16 @@
 import { deepEqual, defineModel } from '@homeostat/controller-runtime/api';
 import type { ApiObject, FieldViolation, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** The settings of a plugin as an object; its name is the plugin's. */
+/** The object with the settings of a plugin; it has the plugin's name. */
 export interface SettingsObject extends ApiObject {
-  /** The schema in the plugin's manifest, without the defaults, which the plugin may change. */
+  /**
+   * The settings that users have set, validated by the schema in the plugin's manifest. Defaults are not stored,
+   * because a new version of the plugin may change them.
+   */
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the violations of settings by the schema of the plugin's manifest. */
+/** Returns the rules of the schema in the plugin's manifest that a spec breaks. */
 export type SettingsRule = (plugin: string, spec: SettingsObject['spec']) => readonly FieldViolation[];
 
 const spec = {
@@ -17,7 +20,10 @@ const spec = {
   default: {},
 } as const;
 
-/** `plugin.<serviceDomain>/v1alpha1 PluginSettings`. The rule checks new values of a spec, not unchanged ones. */
+/**
+ * Returns the model of `plugin.<serviceDomain>/v1alpha1 PluginSettings`. `rule` checks a spec only when a write changes
+ * it.
+ */
 export function settingsKind(serviceDomain: string, rule: SettingsRule): ModelDescriptor<SettingsObject> {
   const model = defineModel({
     gvk: `plugin.${serviceDomain}/v1alpha1/PluginSettings`,
@@ -29,6 +35,6 @@ export function settingsKind(serviceDomain: string, rule: SettingsRule): ModelDe
       return rule(next.metadata.name, (next as SettingsObject).spec);
     },
   });
-  // The interface matches the schema.
+  // The cast is valid, because the interface matches the schema.
   return model as ModelDescriptor<SettingsObject>;
 }

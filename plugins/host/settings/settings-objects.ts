@@ -10,7 +10,7 @@ import { settingsKind } from './settings-kind.ts';
 import type { SettingsObject } from './settings-kind.ts';
 import { SettingsRun } from './settings-run.ts';
 
-/** Thrown when the stored settings of a plugin do not fit the schema in its manifest. */
+/** Thrown when the stored settings of a plugin break the schema in its manifest. */
 class SettingsError extends Error {
   override readonly name = 'SettingsError';
 }
@@ -19,26 +19,26 @@ export interface SettingsObjectsParts {
   readonly server: Pick<ApiServer, 'schemeManager' | 'client' | 'whenReady'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called when settings differ from those that the plugin read last. Must not throw. */
+  /** Called when the settings of a plugin differ from those that it read last. Must not throw. */
   readonly onChange: (name: string) => void;
 }
 
-/** The version of settings that are being read for the first time, and of those that are not stored. */
+/** The versions of settings that are being read for the first time, and of settings that are not stored. */
 const unknownVersion = 'unknown';
 const noVersion = 'none';
 
 /**
- * The settings of plugins as objects: checks them by the schemas of the manifests, and passes them to the running
- * plugins. Used once: add, open, follow, close.
+ * The objects with the settings of plugins. Validates them by the schemas in the manifests, and passes them to the
+ * running plugins. Used once: add, open, follow, close.
  */
 export class SettingsObjects {
   readonly #parts: SettingsObjectsParts;
   readonly #kind: ModelDescriptor<SettingsObject>;
   readonly #manager: Manager;
-  /** The schema of every plugin that the host has; undefined if its manifest has none. */
+  /** The settings schema of every plugin of the host; undefined for a plugin without settings. */
   readonly #schemas = new Map<string, ValueSchema | undefined>();
   readonly #runs = new Map<string, SettingsRun>();
-  /** The resourceVersion that was last read for each plugin that has read its settings. */
+  /** The resourceVersion of the settings that each plugin read last, by plugin name. */
   readonly #versions = new Map<string, string>();
   readonly #unfollow = new AbortController();
   #isServed = false;
@@ -53,12 +53,15 @@ export class SettingsObjects {
     this.#manager = createManager({ client: server.client, clock, logger, controllers: [definition] });
   }
 
-  /** Checks the settings of this plugin from now on. @throws Error with the problem of the schema. */
+  /**
+   * Adds a plugin whose settings are then checked.
+   * @throws Error with the problem of the schema.
+   */
   add({ name, settings }: PluginManifest): void {
     this.#schemas.set(name, settings === undefined ? undefined : compileValueSchema('spec', settings));
   }
 
-  /** Forgets a plugin that is gone: its settings are no longer checked. */
+  /** Removes a plugin: its settings are no longer checked. */
   remove(name: string): void {
     this.#schemas.delete(name);
     this.#versions.delete(name);
@@ -81,7 +84,7 @@ export class SettingsObjects {
     if (this.#isServed && !this.#unfollow.signal.aborted) this.#followed = this.#manager.run(this.#unfollow.signal);
   }
 
-  /** True when every change has reached its plugin. */
+  /** True when every change was passed to its plugin. */
   isIdle(): boolean {
     return this.#followed === undefined || this.#manager.isIdle();
   }
@@ -99,7 +102,7 @@ export class SettingsObjects {
     }
   }
 
-  /** The settings of a plugin that is about to start; they are empty until they are refreshed. */
+  /** Returns the settings of a plugin that is about to start. They are empty until the first `refresh`. */
   forRun(name: string, logger: Logger): SettingsRun {
     const run: SettingsRun = new SettingsRun({
       logger,
@@ -111,7 +114,7 @@ export class SettingsObjects {
   }
 
   #violations(name: string, spec: SettingsObject['spec']): readonly FieldViolation[] {
-    // Settings may exist before their plugin.
+    // A plugin without an entry is not installed. Its settings may exist already, and are not checked.
     if (!this.#schemas.has(name)) return [];
     const schema = this.#schemas.get(name);
     if (schema === undefined) {
@@ -130,7 +133,7 @@ export class SettingsObjects {
   async #read(name: string, logger: Logger): Promise<SettingsValues> {
     const schema = this.#schemas.get(name);
     if (schema === undefined) return {};
-    // The version is set before the read, so that a change in between is noticed.
+    // The version is set before the read, so that a change during the read is noticed.
     if (!this.#versions.has(name)) this.#versions.set(name, unknownVersion);
     const object = await this.#find(name);
     this.#versions.set(name, versionOf(object));

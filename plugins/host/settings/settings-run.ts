@@ -7,7 +7,7 @@ import type { PluginSettings, SettingsValues } from '../sdk/plugin-settings.ts';
 export interface SettingsRunParts {
   /** The logger of the plugin. */
   readonly logger: Logger;
-  /** Reads the stored settings, and fills in defaults. Rejects with SettingsError when they do not fit. */
+  /** Reads the stored settings, and fills in defaults. Rejects with SettingsError when they break the schema. */
   readonly read: () => Promise<SettingsValues>;
   readonly onClose: () => void;
 }
@@ -27,7 +27,7 @@ export class SettingsRun {
     });
   }
 
-  /** The part that the plugin receives. */
+  /** Returns the interface that the plugin receives. */
   settings(): PluginSettings {
     return Object.freeze<PluginSettings>({
       get: () => this.#value,
@@ -35,7 +35,10 @@ export class SettingsRun {
     });
   }
 
-  /** Reads the stored settings, one read at a time, so that the last result is the newest. Rejects as a read does. */
+  /**
+   * Reads the stored settings again. Reads run one after the other, so that the last result is the newest. Rejects when
+   * the read rejects.
+   */
   refresh(): Promise<void> {
     const refreshed = this.#reading.then(async () => this.#take(await this.#parts.read()));
     this.#reading = refreshed.catch(() => undefined);

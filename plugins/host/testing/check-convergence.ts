@@ -8,11 +8,11 @@ import type {
 } from '@homeostat/controller-runtime/testing';
 
 /**
- * Checks that controllers reach the same state whatever faults happen. It runs the scenario without faults; then with a
- * crash, a lost response, a refusal and a conflict at each write of the controllers, and with a refusal of each read;
- * then with faults that are drawn by seed. Rejects with ConvergenceError, which names the faults that cause the
- * difference, what differs, and the seed that repeats the run. Each run has a server in memory of its own, with garbage
- * collection, and takes a few milliseconds.
+ * Checks that controllers reach the same state with faults as without them. Runs the scenario first without faults.
+ * Then runs it with one fault at a time: a crash, a lost response, a refusal and a conflict at each write of the
+ * controllers, and a refusal of each read. Then runs it with random faults, chosen by a seed. Rejects with
+ * ConvergenceError, which has the faults that cause a difference, the difference, and the seed that repeats the run.
+ * Each run has its own server in memory, with garbage collection, and takes a few milliseconds.
  */
 export function checkConvergence(options: ConvergenceOptions): Promise<ConvergenceReport> {
   return checkConvergenceOn({ ...options, startServer });

@@ -3,7 +3,7 @@ import { isJsonObject } from '@homeostat/controller-runtime/api';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { createHash } from 'node:crypto';
 
-/** The prefixes of the keys of the service's own records, which are not effects of a plugin. */
+/** The key prefixes of objects that the service itself writes. They are not effects of a plugin. */
 const leftOut = [
   '/registry/coordination.k8s.io/leases/',
   '/registry/events.k8s.io/',
@@ -15,7 +15,7 @@ const leftOut = [
 
 const firstBrace = '{'.charCodeAt(0);
 
-/** Returns the digest of each object of an export, by key, without those that are encrypted. */
+/** Returns the digest of each object in an export that is not encrypted, by key. */
 export async function digestsOf(text: AsyncIterable<Uint8Array | string>): Promise<ReadonlyMap<string, string>> {
   const digests = new Map<string, string>();
   for await (const { key, data } of objectsIn(text))
@@ -23,7 +23,7 @@ export async function digestsOf(text: AsyncIterable<Uint8Array | string>): Promi
   return digests;
 }
 
-/** Returns the objects of an export that have these keys. */
+/** Returns the objects of an export that have the given keys. */
 export async function pickObjects(
   text: AsyncIterable<Uint8Array | string>,
   keys: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-// Tests of plugins against a real server in process.
+// Functions to test plugins against a real server in the process of the test.
 export { checkConvergence } from './check-convergence.ts';
 export { planChanges } from './plan-changes.ts';
 export type { ChangePlan, PlannedChange, PlannedFailure, PlanOptions } from './plan-changes.ts';

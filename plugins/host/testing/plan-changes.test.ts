@@ -32,12 +32,12 @@ const Shelf = defineModel({
 
 type Reconcile = ControllerOptions<FromModel<typeof Shop>>['reconcile'];
 
-/** A plugin whose controller calls this reconciler. */
+/** Returns a plugin whose controller calls the given reconciler. */
 function pluginThat(reconcile: Reconcile): Plugin {
   return definePlugin({ models: [Shop, Shelf], controllers: [controller(Shop, { owns: [Shelf], reconcile })] });
 }
 
-/** A plugin that keeps as many shelves of a width as a shop wants. */
+/** Returns a plugin that keeps as many shelves of the given width as a shop wants. */
 function shelvesOf(width: number): Plugin {
   return pluginThat(async ({ object, own, status }) => {
     const names = Array.from({ length: object.spec?.shelves ?? 0 }, (_, index) => `${object.metadata.name}-${index}`);
@@ -72,7 +72,7 @@ describe('Plans [spec experience-plan]', () => {
     expect(planned).to.deep.include({ changes: [], calls: [], failures: [] }).and.not.have.property('unsettled');
   });
 
-  it('leave out encrypted objects, without the keys that open them [slow]', async () => {
+  it('leave out encrypted objects unless encryptionConfig has their keys [slow]', async () => {
     await server.client.create(Secret, {
       metadata: { name: 'login', namespace: 'default' },
       data: { password: 'eA==' },
@@ -84,7 +84,7 @@ describe('Plans [spec experience-plan]', () => {
     expect(planned.failures).to.deep.equal([]);
   });
 
-  it('show creations, changes and deletions that would really happen, and do not change the source [slow]', async () => {
+  it('show the creations, changes and deletions that then really happen, and do not change the source [slow]', async () => {
     const database = `sqlite:${join(folder, 'real.db')}`;
     const next = pluginThat(async ({ object, own, status }) => {
       const wide = [wish(Shelf, { metadata: { name: `${object.metadata.name}-0` }, spec: { width: 200 } })];
@@ -137,7 +137,7 @@ describe('Plans [spec experience-plan]', () => {
     const refused = await planChanges({ plugins: [calling], from, horizonMs: 1000 });
     expect(refused.calls.map(({ call }) => call)).to.deep.equal(['POST https://cloud.example.com/machines']);
     expect(refused.failures[0]?.message).to.include(
-      'a plan does not call others: POST https://cloud.example.com/machines',
+      'a plan makes no external calls: POST https://cloud.example.com/machines',
     );
     expect(refused.changes).to.deep.equal([]);
     const stubbed = await planChanges({ plugins: [calling], from, fetch: async () => new Response('m-1') });
@@ -150,7 +150,7 @@ describe('Plans [spec experience-plan]', () => {
     expect((await fetch(`${server.url}/readyz`)).status, 'other code of the process').to.equal(200);
   });
 
-  it('refuse unknown options, plugins that do not start, and files that are no export', async () => {
+  it('refuse unknown options, plugins that do not start, and files that are not exports', async () => {
     const rejected = async (options: object): Promise<string> =>
       planChanges({ plugins: [], from, ...options }).then(
         () => 'resolved',

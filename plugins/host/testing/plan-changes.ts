@@ -15,21 +15,27 @@ import { withoutNetwork } from './refuse-network.ts';
 import type { ExternalCall } from './refuse-network.ts';
 
 export interface PlanOptions {
-  /** The plugins as they should be: compiled folders, or plugins. */
+  /** The plugins to run: folders of compiled plugins, or plugins as values. */
   readonly plugins: readonly (Plugin | string)[];
-  /** The path of an export, whose objects are the state to begin with. Encrypted objects are left out, unless `encryptionConfig` has their keys. */
+  /**
+   * The path of an export. The plan starts with the objects in it. Encrypted objects are left out, unless
+   * `encryptionConfig` has their keys.
+   */
   readonly from: string;
-  /** The path of an encryption configuration, whose keys open encrypted objects. Default none. */
+  /** The path of an encryption configuration with the keys to decrypt objects. Default: none. */
   readonly encryptionConfig?: string;
-  /** The function that the plugins call as `fetch`. Default: each request is refused, and its run fails. */
+  /** The function that the plugins call as `fetch`. Default: a function that rejects, so that the reconcile fails. */
   readonly fetch?: typeof fetch;
-  /** The time that passes for the plugins, in ms. Default 600,000: ten minutes. */
+  /** The simulated time that passes for the plugins, in ms. Default 600,000: ten minutes. */
   readonly horizonMs?: number;
-  /** The longest real time for which the plugins may be busy without a rest, in ms. Default 10,000. */
+  /**
+   * The time limit, in ms of real time, for the plugins to become idle after each step of the simulated time. Default
+   * 10,000.
+   */
   readonly timeoutMs?: number;
 }
 
-/** A difference between an object of the export and the same object in the end. */
+/** A difference between an object in the export and the same object after the plan. */
 export interface PlannedChange {
   readonly action: 'create' | 'change' | 'delete';
   readonly apiVersion: string;
@@ -40,26 +46,26 @@ export interface PlannedChange {
   readonly before?: ApiObject;
   /** Absent for `delete`. */
   readonly after?: ApiObject;
-  /** The number of writes of this object, if it still exists. */
+  /** The number of writes of the object in the plan; absent for a deleted object. */
   readonly writes?: number;
 }
 
-/** A run that failed, for the last time within the plan. */
+/** The last failure of a controller for one object. */
 export interface PlannedFailure {
-  /** The controller, with the key of the object. */
+  /** The name of the controller, and the key of the object. */
   readonly what: string;
   readonly message: string;
 }
 
 /** The changes that plugins would make. */
 export interface ChangePlan {
-  /** The changes in the order of group, kind, namespace and name. */
+  /** The changes, sorted by group, kind, namespace and name. */
   readonly changes: readonly PlannedChange[];
   /** The calls of other services that the plugins would have made. */
   readonly calls: readonly ExternalCall[];
-  /** The last error of each key that had one. */
+  /** The last error of each key that had an error. */
   readonly failures: readonly PlannedFailure[];
-  /** The reason why the plugins still had work at the end; absent if they had none. */
+  /** The reason why the plugins still had work at the end; absent if they had no work. */
   readonly unsettled?: string;
   /** The revision of the export. */
   readonly revision: number;
@@ -68,16 +74,16 @@ export interface ChangePlan {
 const optionNames = ['plugins', 'from', 'encryptionConfig', 'fetch', 'horizonMs', 'timeoutMs'] as const;
 
 /**
- * The times, in ms, at which the clock stops until the plugins have no work, so that back-offs and timers run in order;
- * then it advances to the horizon.
+ * The times, in ms, at which the simulated clock waits until the plugins have no work, so that back-offs and timers run
+ * in order. After the last one, the clock advances to the horizon.
  */
 const stopsMs = [1000, 10_000, 60_000, 300_000] as const;
 
 /**
  * Runs plugins against a copy of a state until they have no work, and returns the changes that they would make. The
- * copy is a server
- * in a temporary folder with a clock of its own; nothing is written elsewhere, and connections are refused. Rejects with
- * the errors of {@link startTestServer} and of an import, and with TypeError for an unknown option.
+ * copy is in a server with a temporary folder and a simulated clock. Nothing is written elsewhere, and connections are
+ * refused. Rejects with the errors of {@link startTestServer} and of an import, and with TypeError for an unknown
+ * option.
  */
 export async function planChanges(options: PlanOptions): Promise<ChangePlan> {
   const unknown = unknownKeyOf(options, optionNames);
@@ -126,7 +132,10 @@ async function planIn(database: string, options: PlanOptions): Promise<ChangePla
   });
 }
 
-/** Resolves with the reason when the plugins still have work at the end. */
+/**
+ * Advances the clock to the horizon. Resolves with the reason when the plugins still have work then, otherwise with
+ * undefined.
+ */
 async function runToRest(
   server: TestServer,
   clock: FakeClock,
@@ -147,8 +156,8 @@ async function runToRest(
 }
 
 /**
- * Keeps the last error of each key; a later success of the key does not remove it, so that cured failures are still
- * shown.
+ * Returns a logger that keeps the last error of each key. A later success of the key does not remove the error, so that
+ * the plan shows it, too.
  */
 function failureLogger(failures: Map<string, string>): Logger {
   const keep = (fields: object, message: string): void => {
@@ -176,7 +185,7 @@ function changeOf(before: ApiObject | undefined, after: ApiObject | undefined): 
   const { namespace, name } = metadata;
   const place = { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name };
   if (after === undefined) return { action: 'delete', ...place, ...(before === undefined ? {} : { before }) };
-  // An object that was deleted and created again begins with version 1, so all of its versions count as writes.
+  // The version of an object that was deleted and created again starts at 1, so it is the number of writes.
   const writes = after.metadata.version - (before?.metadata.uid === after.metadata.uid ? before.metadata.version : 0);
   if (before === undefined) return { action: 'create', ...place, after, writes };
   return { action: 'change', ...place, before, after, writes };

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Socket } from 'node:net';
 
-/** A request, or a connection, that code wanted to make. */
+/** A request or a connection that the code tried to make. */
 export interface ExternalCall {
   /**
    * The method and URL, or the address, such as `GET https://cloud.example.com/machines` or `connect
@@ -21,13 +21,13 @@ interface Guard extends NetworkOptions {
   readonly counts: Map<string, number>;
 }
 
-/** The guard of the code that runs; undefined for all other code of the process. */
+/** The guard of code that {@link withoutNetwork} runs; undefined for all other code of the process. */
 const guards = new AsyncLocalStorage<Guard>();
 let isInstalled = false;
 
 /**
- * Runs the work, and refuses each connection that it would open, and each request that it would send by `fetch`, with an
- * error that names it. Other code of the process is not affected. Programs that the work starts are not stopped.
+ * Runs the work without a network: each connection that it opens, and each request that it sends with `fetch`, fails
+ * with an error that names it. Does not affect other code of the process, or programs that the work starts.
  */
 export async function withoutNetwork<T>(
   options: NetworkOptions,
@@ -38,7 +38,9 @@ export async function withoutNetwork<T>(
   return guards.run(guard, async () => work(() => [...guard.counts].map(([call, count]) => ({ call, count }))));
 }
 
-/** Called once in a process: the installed functions ask for the guard at each call. */
+/**
+ * Replaces `fetch` and `Socket.prototype.connect`, once in a process. The new functions look up the guard at each call.
+ */
 function install(): void {
   if (isInstalled) return;
   isInstalled = true;
@@ -72,16 +74,19 @@ function isConnect(value: unknown): value is (this: Socket, ...to: unknown[]) =>
 
 function refuse({ counts }: Guard, call: string): Error {
   counts.set(call, (counts.get(call) ?? 0) + 1);
-  return new Error(`a plan does not call others: ${call}`);
+  return new Error(`a plan makes no external calls: ${call}`);
 }
 
-/** The query and the user of a URL may be secret. */
+/** Returns a URL without its query and user, which may be secret. */
 function withoutSecrets(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }
 
-/** Node calls connect with options, with a list of them, with a path, or with a port and a host. */
+/**
+ * Returns the address in the arguments of connect: options, a list that begins with options, a path, or a port and a
+ * host.
+ */
 function placeOf([first, second]: readonly unknown[]): string {
   const to: unknown = Array.isArray(first) ? first[0] : first;
   if (typeof to === 'object') {

@@ -8,7 +8,7 @@ const Widget = widgetModel();
 const Part = widgetModel({ kind: 'Part' });
 
 describe('startTestServer', () => {
-  it('runs models and controllers against a real server, and settles', async () => {
+  it('runs models and controllers against a real server until they have no work', async () => {
     const server = await startTestServer({
       models: [Widget],
       controllers: [
@@ -43,7 +43,7 @@ describe('startTestServer', () => {
     await server.stop();
   });
 
-  it('moves time with the clock that it is given', async () => {
+  it('runs delayed keys by the clock in its options', async () => {
     const clock = new FakeClock();
     const runs: number[] = [];
     const server = await startTestServer({
@@ -67,7 +67,7 @@ describe('startTestServer', () => {
     await server.stop();
   });
 
-  it('prints errors of reconcilers to stderr, unless it is given a logger', async () => {
+  it('prints errors of reconcilers to stderr, unless its options have a logger', async () => {
     const failing = controller(Widget, {
       reconcile: () => {
         throw new Error('no widgets today');
@@ -98,7 +98,7 @@ describe('startTestServer', () => {
     expect(printed.join('')).to.include('Error: no widgets today\n');
   });
 
-  it('rejects when a plugin cannot start, with its reason', async () => {
+  it('rejects with the reason when a plugin cannot start', async () => {
     const failing = definePlugin({
       start: () => {
         throw new Error('no');
@@ -110,9 +110,9 @@ describe('startTestServer', () => {
     expect((error as Error).message).to.equal('plugin "plugin-1" failed: no');
   });
 
-  it('leaves nothing behind', async () => {
-    // The resources are read after a turn of the event loop: by then mocha has set the timer of the test, and the timer
-    // of `eventually` is no longer in the list.
+  it('leaves no handles or timers behind after its stop', async () => {
+    // The resources are read one turn of the event loop later. Then mocha has set the timer of the test, and the timer
+    // of `eventually` has been removed.
     const resources = async (): Promise<string> => {
       await new Promise((resolve) => setImmediate(resolve));
       return process.getActiveResourcesInfo().toSorted().join();

@@ -16,24 +16,27 @@ import type { Plugin } from '../sdk/plugin.ts';
 import { present } from '../text/present.ts';
 
 /**
- * The options of the API server, with other defaults: `database` (`memory:`), `port` (a free one), and `logger` (prints
- * errors to stderr, such as those of reconcilers; `silentLogger` prints nothing).
+ * The options of the API server, with three other defaults: `database` is `memory:`, `port` is a free port, and
+ * `logger` prints errors to stderr, such as those of reconcilers. (`silentLogger` prints nothing.)
  */
 export interface TestServerOptions extends ApiServerOptions {
-  /** Plugins, or folders of plugins. Plugins without a folder are named plugin-1, plugin-2 and so on. */
+  /**
+   * The plugins to run: values, or paths of folders. Plugins without a folder have the names plugin-1, plugin-2 and so
+   * on.
+   */
   readonly plugins?: readonly (Plugin | string)[];
-  /** Kinds of a plugin named `test`. */
+  /** The models of a further plugin, which has the name `test`. */
   readonly models?: readonly Model[];
-  /** Controllers of a plugin named `test`. */
+  /** The controllers of the plugin `test`. */
   readonly controllers?: readonly ControllerDefinition[];
   /**
-   * With true, controllers run in only one of the servers on a database; with false, in each of them. Default: true if
-   * the database can be shared.
+   * True to run controllers in only one of the servers that share a database, false to run them in each. Default: true
+   * if the database can be shared.
    */
   readonly leaderElection?: PluginHostOptions['leaderElection'];
   /**
-   * With true, the work of controllers is recorded in objects of the kinds Run and Controller, as with `homeostat
-   * serve`. Default false.
+   * True to record the work of controllers in objects of the kinds Run and Controller, as `homeostat serve` does.
+   * Default false.
    */
   readonly reportRuns?: boolean;
 }
@@ -45,20 +48,20 @@ export interface TestServer {
   /** A client over HTTP or HTTPS, with the token and the certificate authority of the server. */
   readonly httpClient: Client;
   readonly server: ApiServer;
-  /** Name and phase of each plugin. */
+  /** Returns the name and the phase of each plugin. */
   plugins(): readonly PluginStatus[];
   /**
-   * Resolves when controllers and garbage collection have no work; delayed keys do not count. Rejects after the
-   * time-out (default 5000 ms of real time), and names the busy parts.
+   * Resolves when controllers and garbage collection have no work; delayed keys do not count. Rejects after a timeout
+   * (default 5000 ms of real time) with an error that names the busy parts.
    */
   settle(options?: SettleOptions): Promise<void>;
-  /** Stops plugins and server; resolves when all of them have stopped. */
+  /** Stops the plugins and the server. Resolves when all have stopped. */
   stop(): Promise<void>;
 }
 
 /**
- * A real server on a free port, with garbage collection, that runs plugins, models and controllers. Rejects, with
- * nothing left behind, when one of them cannot start.
+ * Starts a real server on a free port, with garbage collection, that runs plugins, models and controllers. Rejects when
+ * one of them cannot start; then nothing keeps running.
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { plugins: _p, models: _m, controllers: _c, leaderElection, reportRuns, ...rest } = options;

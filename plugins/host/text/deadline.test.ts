@@ -10,20 +10,20 @@ describe('withDeadline', () => {
       (error: unknown) => (error as Error).message,
     );
 
-  it('returns what the work returns, and leaves no timer', async () => {
+  it('resolves with the result of the work, and leaves no timer', async () => {
     const clock = new FakeClock();
     expect(await withDeadline(() => 7, { what: 'x', timeoutMs: 1000, clock })).to.equal(7);
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('rejects as the work does, also when that throws at once', async () => {
+  it('rejects with the error of the work, also when the work throws at once', async () => {
     const work = (): never => {
       throw new Error('no');
     };
     expect(await failure(withDeadline(work, { what: 'x', timeoutMs: 1000, clock: new FakeClock() }))).to.equal('no');
   });
 
-  it('rejects when the time is over, not before', async () => {
+  it('rejects at the time limit, not before it', async () => {
     const clock = new FakeClock();
     let hasEnded = false;
     const waiting = failure(withDeadline(never, { what: 'start', timeoutMs: 30_000, clock })).finally(() => {
@@ -35,7 +35,7 @@ describe('withDeadline', () => {
     expect(await waiting).to.equal('start has not ended within 30 s');
   });
 
-  it('gives up when the signal aborts', async () => {
+  it('rejects when the signal aborts', async () => {
     const clock = new FakeClock();
     const controller = new AbortController();
     const waiting = failure(withDeadline(never, { what: 'x', timeoutMs: 1000, clock, signal: controller.signal }));

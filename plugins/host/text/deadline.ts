@@ -1,11 +1,11 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
 export interface DeadlineOptions {
-  /** Names the work in the error. */
+  /** The name of the work in error messages. */
   readonly what: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** Ends the wait when it aborts: the call rejects with the signal's reason. */
+  /** When it aborts, the call rejects with its reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -27,7 +27,10 @@ export async function withDeadline<V>(work: () => V | Promise<V>, options: Deadl
   }
 }
 
-/** Resolves as the work does. If the signal aborts first, rejects with its reason; the result of the work is then ignored. */
+/**
+ * Resolves or rejects with the result of the work. If the signal aborts first, rejects with the signal's reason, and
+ * ignores the result of the work.
+ */
 export async function orAbort<V>(work: Promise<V>, signal: AbortSignal): Promise<V> {
   let onAbort = (): void => undefined;
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { hostFolders } from './host-folders.ts';
 
-/** Frames that V8 keeps of an error's stack; more are kept while a plugin is loaded. */
+/** The number of stack frames that V8 keeps of an error. While a plugin is loaded, the number is larger. */
 export const usualFrames: number = Error.stackTraceLimit;
 
 /** True when a function of a plugin's file is on the stack; `folder` is the real path of the plugin's folder. */
@@ -9,7 +9,10 @@ export function isFromFolder(stack: string, folder: string): boolean {
   return stack.split('\n').some((line) => isLineOf(line, folder));
 }
 
-/** Files of the host belong to the host, even if it is in the plugin's node_modules. */
+/**
+ * True when a stack line names a file of the plugin. Files of the host do not count, even if the host is in the
+ * plugin's node_modules.
+ */
 function isLineOf(line: string, folder: string): boolean {
   if (!isBelow(line, folder)) return false;
   return !hostFolders().some((each) => each.startsWith(`${folder}/`) && isBelow(line, each));
@@ -32,12 +35,15 @@ export function isBegunInFolder(stack: string, folder: string): boolean {
   return isWhole ? isLineOf(outermost, folder) : others.every((line) => isLineOf(line, folder));
 }
 
-/** Returns the place in the folder where an error was thrown, from its stack: `dist/index.js:7`. */
+/**
+ * Returns the file and line in the folder where an error was thrown, such as `dist/index.js:7`; undefined if the stack
+ * has none.
+ */
 export function placeInFolder({ stack = '' }: Pick<Error, 'stack'>, folder: string): string | undefined {
   const beginnings = [`${pathToFileURL(folder).href}/`, `${folder}/`];
   for (const line of stack.split('\n')) {
     const beginning = isLineOf(line, folder) ? beginnings.find((each) => line.includes(each)) : undefined;
-    // The URL of code that was loaded again has a query.
+    // A module that was loaded again has a query in its URL.
     const [, file, number] = /^([^?:]+)(?:\?[^:]*)?:(\d+)/.exec(line.split(beginning ?? '\n')[1] ?? '') ?? [];
     if (file !== undefined) return `${file}:${number}`;
   }

@@ -1,6 +1,8 @@
 import { placeInFolder } from './error-stack.ts';
 
-/** Returns an error's message, with its cause if that says more; for people who do not see the stack. */
+/**
+ * Returns an error's message, followed by the message of its cause if that says more. It is for output without a stack.
+ */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message = systemText(error) ?? (error.message === '' ? error.name : error.message);
@@ -9,7 +11,7 @@ export function errorText(error: unknown): string {
   return `${message}: ${errorText(cause)}`;
 }
 
-/** Returns in words what the system says about a file; undefined for any other error. */
+/** Returns a readable message for a system error about a file; undefined for any other error. */
 function systemText(error: Error): string | undefined {
   if (!('code' in error && 'path' in error && 'syscall' in error)) return undefined;
   const { code, path, syscall } = error;
@@ -19,7 +21,8 @@ function systemText(error: Error): string | undefined {
 }
 
 /**
- * Returns the text of {@link errorText}, with the place in a plugin's folder (a real path) where the error was thrown.
+ * Returns the text of {@link errorText}, with the file and line in a plugin's folder where the error was thrown.
+ * `folder` is a real path.
  */
 export function errorTextWithPlace(error: unknown, folder: string | undefined): string {
   const text = errorText(error);
@@ -27,7 +30,7 @@ export function errorTextWithPlace(error: unknown, folder: string | undefined): 
   return place === undefined || text.includes(place) ? text : `${text} (${place})`;
 }
 
-/** True for an error of the system with one of these codes, such as ENOENT. */
+/** True for an error with one of the given codes, such as ENOENT. */
 export function hasCode(error: unknown, ...codes: readonly unknown[]): boolean {
   return error instanceof Error && 'code' in error && codes.includes(error.code);
 }

@@ -7,8 +7,8 @@ import { readPackageJson } from './package-json.ts';
 let found: readonly string[] | undefined;
 
 /**
- * Real paths of the folders of this package and of all that it depends on. They are inside a plugin's folder if npm
- * installed the host as the plugin's dependency.
+ * Returns the real paths of the folders of this package and of all its dependencies. They are inside a plugin's folder
+ * if npm installed the host as a dependency of the plugin.
  */
 export function hostFolders(): readonly string[] {
   found ??= findFolders(dirname(dirname(dirname(fileURLToPath(import.meta.url)))));
@@ -17,7 +17,7 @@ export function hostFolders(): readonly string[] {
 
 function findFolders(root: string): readonly string[] {
   const folders = new Set([root]);
-  // The set grows while it is walked.
+  // The loop also visits folders that it adds to the set.
   for (const folder of folders) for (const each of dependenciesOf(folder)) folders.add(each);
   return [...folders];
 }
@@ -32,7 +32,7 @@ function dependenciesOf(folder: string): readonly string[] {
   return names.flatMap((name) => resolveFolder(folder, name) ?? []);
 }
 
-/** Returns the place where Node finds a package. */
+/** Returns the folder in which Node finds a package when a module in `from` imports it. */
 function resolveFolder(from: string, name: string): string | undefined {
   for (let folder = from; ; folder = dirname(folder)) {
     const candidate = join(folder, 'node_modules', name);

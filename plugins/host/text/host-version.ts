@@ -2,10 +2,10 @@ import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** The version of this package, which the `requires` of a manifest must allow. */
+/** Returns the version of this package. A plugin runs only if the `requires` of its manifest allows this version. */
 export function hostVersion(): string {
-  // Does not use readPackageJson, which loads the vocabulary of the API: every call of the command line needs the
-  // version.
+  // This does not use readPackageJson, which loads modules of the API, because every command needs the version and
+  // should start fast.
   const content: unknown = require('../../package.json');
   return typeof content === 'object' && content !== null && 'version' in content ? String(content.version) : '';
 }

@@ -1,14 +1,14 @@
 import { dump } from 'js-yaml';
 
 export interface KubeconfigParts {
-  /** The name of context and cluster. */
+  /** The name of the context and of the cluster. */
   readonly name: string;
-  /** The name of the user; default that of the context. */
+  /** The name of the user. Default: the name of the context. */
   readonly user?: string;
   readonly url: URL;
   readonly ca: string | undefined;
   readonly token: string | undefined;
-  /** Key and certificate, both in PEM. */
+  /** The client key and certificate, both in PEM. */
   readonly certificate?: { readonly key: string; readonly cert: string } | undefined;
 }
 
@@ -18,7 +18,7 @@ export function formatKubeconfig(parts: KubeconfigParts): string {
   const cluster = {
     server: url.href.replace(/\/$/, ''),
     ...(ca === undefined ? {} : { 'certificate-authority-data': base64(ca) }),
-    // Plain HTTP has no certificate to verify, but client-node refuses plain HTTP without this field.
+    // Plain HTTP has no certificate, but client-node refuses plain HTTP without this field.
     ...(url.protocol === 'http:' ? { 'insecure-skip-tls-verify': true } : {}),
   };
   const credential = {
@@ -41,7 +41,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString('base64');
 }
 
-/** Returns the name by which clients on this machine reach a server that listens on this address. */
+/** Returns the host name by which clients on this machine reach a server that listens on the address `host`. */
 export function reachableName(host: string, hostNames: readonly string[]): string {
   const isEverywhere = host === '0.0.0.0' || host === '::';
   return isEverywhere ? (hostNames[0] ?? '127.0.0.1') : host;

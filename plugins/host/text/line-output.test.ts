@@ -21,7 +21,7 @@ describe('LineOutput', () => {
     await removeFolders();
   });
 
-  /** The present content of the pipe. */
+  /** Reads the present content of the pipe. */
   function read(): string {
     const buffer = Buffer.alloc(1024 * 1024);
     return buffer.toString('utf8', 0, readSync(pipe, buffer));
@@ -31,25 +31,25 @@ describe('LineOutput', () => {
     return `${String(index).padStart(10_000, '-')}\n`;
   }
 
-  it('waits once for a reader that does not read, not for each line', () => {
+  it('waits only for the first line when the reader does not read', () => {
     const begun = performance.now();
     for (let index = 0; index < 100; index += 1) output.write(line(index));
-    // Each wait is 50 ms: 100 of them are 5 s.
+    // Each wait is 50 ms, so 100 waits would be 5 s.
     expect(performance.now() - begun).to.be.below(2_000);
   });
 
-  it('continues when the pipe is read, on a new line after a truncated one', () => {
+  it('continues on a new line after a truncated line when the pipe is read', () => {
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     const before = read();
-    expect(before.endsWith('\n'), 'the last line is cut').to.equal(false);
+    expect(before.endsWith('\n'), 'the last line is truncated').to.equal(false);
     output.write('after\n');
     expect(read()).to.equal('\nafter\n');
     output.write('whole\n');
     expect(read()).to.equal('whole\n');
   });
 
-  it('writes whole lines after lines of which nothing was written', () => {
-    // 64 KiB fill the pipe, so that the next line does not begin.
+  it('writes whole lines after lines that were dropped completely', () => {
+    // 64 KiB fill the pipe, so that no part of the next line is written.
     for (let index = 0; index < 64; index += 1) output.write(`${'x'.repeat(1023)}\n`);
     output.write('dropped\n');
     expect(read()).to.match(/^(?:x{1023}\n)+$/);
@@ -57,7 +57,7 @@ describe('LineOutput', () => {
     expect(read()).to.equal('after\n');
   });
 
-  it('waits again for a reader that has read since', () => {
+  it('waits again for the reader after it has read', () => {
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     read();
     output.write('after\n');

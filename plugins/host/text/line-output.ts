@@ -1,27 +1,27 @@
 import { writeSync } from 'node:fs';
 
 /**
- * The time that a line may wait for a slow reader; after this time the line is dropped. Later lines do not wait at all,
- * until the reader has read again.
+ * The time that a line waits for a slow reader before it is dropped. Later lines do not wait until the reader has read
+ * again.
  */
 const maxWaitMs = 50;
 const pauseMs = 5;
 const newline = 0x0a;
 
-/** Error codes of a pipe whose reader has gone for good. */
+/** The error codes of a pipe whose reader has closed it. */
 const ends: readonly unknown[] = ['EPIPE', 'EBADF', 'ECONNRESET'];
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Writes lines to a descriptor before the call returns, so that none is lost at an exit. It never throws: when the
- * reader is gone, it writes nothing; a line that cannot be written for another reason is dropped. After a
- * partly written line, the next one begins with a line break.
+ * Writes each line to a file descriptor before the call returns, so that no line is lost at an exit. Never throws:
+ * after the reader has closed the pipe, writes nothing, and drops a line that it cannot write for another reason. After
+ * a partly written line, starts the next line with a line break.
  */
 export class LineOutput {
   readonly #descriptor: number;
   #hasEnded = false;
-  /** True when the reader did not read in time: lines do not wait for it. */
+  /** True when the reader did not read in time. Then lines do not wait for the reader. */
   #isStalled = false;
   /** True when a part of a dropped line was written. */
   #isCut = false;
@@ -62,7 +62,7 @@ export class LineOutput {
   }
 }
 
-/** The lines of stderr. The server continues when the reader of its stderr is gone. */
+/** The output of stderr. The server continues after the reader of its stderr has closed it. */
 export const stderr: LineOutput = new LineOutput(2);
 
 function codeOf(error: unknown): unknown {

@@ -3,8 +3,8 @@ import type { Model } from '@homeostat/controller-runtime/api';
 import { placeInFolder } from './error-stack.ts';
 
 /**
- * An error from the registration of a plugin's models. Its stack shows only the host, so the line that declares the
- * model is added to the message: `model Order: … (index.ts:7)`. Any other error is returned unchanged.
+ * Adds to an error the line that declares a model: `model Order: … (index.ts:7)`. An error from the registration of
+ * models needs it, because its stack has only lines of the host. Returns any other error unchanged.
  */
 export function withModelPlace(error: unknown, models: readonly Model[], folder: string | undefined): unknown {
   if (!(error instanceof Error) || folder === undefined || placeInFolder(error, folder) !== undefined) return error;
@@ -14,7 +14,7 @@ export function withModelPlace(error: unknown, models: readonly Model[], folder:
   return place === undefined ? error : new Error(`${error.message} (${place})`, { cause: error });
 }
 
-/** The name of a model in messages. */
+/** Returns the name of a model for messages. */
 function nameOf(model: Model): string {
   return typeof model === 'function' ? model.name : model.kind;
 }

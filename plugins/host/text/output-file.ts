@@ -3,7 +3,7 @@ import { lstat, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { hasCode } from './error-text.ts';
 
-/** Rejects when there is a file with this path. */
+/** Rejects when a file with the given path exists. */
 export async function checkAbsent(path: string): Promise<void> {
   const found = await lstat(path).catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return undefined;
@@ -13,9 +13,9 @@ export async function checkAbsent(path: string): Promise<void> {
 }
 
 /**
- * Writes a file that only its owner can read, atomically: the content is written to another file beside it, which is
- * renamed once everything is on the disk. When `pieces` rejects, the call rejects with its error, and leaves no file
- * behind.
+ * Writes a file that only its owner can read. The write is atomic: the content goes to another file in the same folder,
+ * which is renamed when everything is on the disk. When `pieces` rejects, the call rejects with the same error, and
+ * leaves no file behind.
  */
 export async function writeWhole(
   path: string,
@@ -50,7 +50,7 @@ async function writeDurably(
   }
 }
 
-/** Writes the new name in the folder to the disk. */
+/** Flushes a folder to the disk, so that the rename in it survives a crash. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -14,7 +14,7 @@ describe('Progress [spec experience-progress]', () => {
     return new Progress({ stream, what: 'importing', unit: 'objects', nowMs: () => nowMs });
   };
 
-  it('shows a bar once the work takes over a second, at most ten times a second, and clears it', () => {
+  it('shows a bar after a second of work, draws it at most ten times a second, and clears it at the end', () => {
     const shown = progress(true);
     shown.show(1, 100);
     expect(text).to.equal('');
@@ -30,7 +30,7 @@ describe('Progress [spec experience-progress]', () => {
     expect(text.endsWith('objects\r\u001B[K')).to.equal(true);
   });
 
-  it('writes nothing where there is no terminal, and nothing for short work', () => {
+  it('writes nothing when the output is not a terminal, or when the work is short', () => {
     const hidden = progress(false);
     nowMs += 5000;
     hidden.show(1);

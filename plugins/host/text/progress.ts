@@ -1,4 +1,4 @@
-/** Work that takes less time shows no progress. */
+/** The time before the progress is shown: shorter work shows no progress. */
 const quietMs = 1000;
 const pauseMs = 100;
 const barWidth = 24;
@@ -7,14 +7,14 @@ export interface ProgressParts {
   readonly stream: Pick<NodeJS.WriteStream, 'isTTY' | 'write'>;
   /** The verb of the line, such as `exporting`. */
   readonly what: string;
-  /** The unit of the numbers, such as `objects`. */
+  /** The noun after the numbers, such as `objects`. */
   readonly unit: string;
   readonly nowMs: () => number;
 }
 
 /**
- * A line at a terminal that shows the progress of long work, and disappears when the work ends. Elsewhere, nothing is
- * written.
+ * A line that shows the progress of long work at a terminal, and disappears when the work ends. Writes nothing when the
+ * output is not a terminal.
  */
 export class Progress {
   readonly #parts: ProgressParts;
@@ -27,8 +27,8 @@ export class Progress {
   }
 
   /**
-   * Shows the progress. It can be called often, because it draws the line at most ten times a second. Without a total
-   * there is no bar.
+   * Shows the progress; without a total, shows no bar. The caller may call it often, because it draws the line at most
+   * ten times a second.
    */
   show(done: number, total?: number): void {
     const { stream, what, unit, nowMs } = this.#parts;

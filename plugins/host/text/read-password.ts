@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 
-/** The maximum number of characters that are read: passwords are shorter. */
+/** The maximum number of characters that are read. Passwords are shorter. */
 const maxLength = 4096;
 
 /**
- * Reads a password. At a terminal it is typed twice, and not shown; otherwise it is the first line of the input.
- * Rejects when there is no password, when the two differ, and when the signal aborts.
+ * Reads a password. At a terminal, the user types it twice, and it is not shown; otherwise it is the first line of the
+ * input. Rejects when there is no password, when the two entries differ, and when the signal aborts.
  */
 export async function readPassword(input: NodeJS.ReadStream, name: string, signal: AbortSignal): Promise<string> {
   if (!input.isTTY) return firstLine(input, signal);
@@ -18,7 +18,7 @@ export async function readPassword(input: NodeJS.ReadStream, name: string, signa
 
 async function ask(input: NodeJS.ReadStream, prompt: string, signal: AbortSignal): Promise<string> {
   process.stderr.write(prompt);
-  // readline edits the line in raw mode, and would print it on its output, so that output goes nowhere.
+  // readline prints what the user types, so its output is discarded.
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: nowhere, terminal: true });
   const interrupted = new AbortController();

@@ -8,7 +8,7 @@ import { removeFolder } from './remove-folder.ts';
 describe('removeFolder', () => {
   afterEach(removeFolders);
 
-  it('deletes a folder with all that is in it, but not what its links lead to', async () => {
+  it('deletes a folder with its content, but not the targets of its links', async () => {
     const folder = await makeFolder({ 'a/b/c/one': '', 'a/two': '', '.three': '' });
     const other = await makeFolder({ kept: '' });
     await symlink(other, join(folder, 'a/link'));

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 
 /**
- * Returns the problem of the mode of a file that holds a secret; undefined when there is none. Only the owner may have
- * access; the group may read a file that root owns, so that a service can mount a secret.
+ * Returns the problem if the mode of a secret file gives access to other users than its owner; otherwise undefined. The
+ * group may read a file that root owns, so that a service can mount a secret.
  */
 export function secretFileProblem(path: string): string | undefined {
-  // Windows has no such modes.
+  // Windows has no modes of files.
   if (process.platform === 'win32') return undefined;
   const { mode, uid } = statSync(path);
   const forbidden = uid === 0 ? 0o037 : 0o077;
@@ -14,7 +14,7 @@ export function secretFileProblem(path: string): string | undefined {
   return `others than its owner have access to this file, which holds a secret (mode ${octal}): chmod 600 it`;
 }
 
-/** `scheme://user:password@…` and `…?password=…`. */
+/** Matches the URLs `scheme://user:password@…` and `…?password=…`. */
 const passwords = [/^[^/]*:\/\/[^/@]*:[^/]*@/, /[?&]password=/];
 
 /** True for settings with a token, or the URL of a database with a password. */

@@ -1,6 +1,6 @@
 import { checkDnsSubdomain, checkName } from '@homeostat/controller-runtime/api';
 
-/** The two parts of a name that plugins share. */
+/** The two parts of the name `<plugin>/<name>` of an extension point or an event. */
 export interface SharedName {
   /** The name of the plugin. */
   readonly plugin: string;
@@ -8,9 +8,9 @@ export interface SharedName {
 }
 
 /**
- * Reads `<plugin>/<name>`, the form of names of extension points and events, so that plugins cannot take each other's
- * names.
- * @throws TypeError that says which part breaks which rule.
+ * Parses the name `<plugin>/<name>` of an extension point or an event. The first part keeps the names of different
+ * plugins apart.
+ * @throws TypeError that names the wrong part and the rule that it breaks.
  */
 export function parseSharedName(what: string, name: unknown): SharedName {
   const [plugin = '', rest = '', ...more] = typeof name === 'string' ? name.split('/') : [];

@@ -27,7 +27,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Returns the failure that a response with this error code stands for. */
+/** Returns the failure for a response with this error code and this body. */
 export function failureOf(code: number, body: unknown): ApiFailure {
   const status = isObject(body) ? body : {};
   const details = isObject(status.details) ? status.details : {};

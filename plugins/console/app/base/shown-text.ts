@@ -16,7 +16,7 @@ export function shortText(text: string, length = 200): string {
   return `${visibleText(text.slice(0, length))}… (${formatCount(text.length - length)} more characters)`;
 }
 
-/** `12,345`. */
+/** Returns a number with commas, such as `12,345`. */
 export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }

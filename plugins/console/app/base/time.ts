@@ -57,7 +57,7 @@ export function formatMoment(timeMs: number, nowMs: number): string {
   return age.startsWith('in ') ? age : `${age} ago`;
 }
 
-/** `120 ms`, `1.5 s`, `3 min`. */
+/** Returns a duration with its unit, such as `120 ms`, `1.5 s` or `3 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1) return `${ms.toFixed(2)} ms`;
   if (ms < 1000) return `${Math.round(ms)} ms`;

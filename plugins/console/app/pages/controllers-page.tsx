@@ -172,7 +172,7 @@ function Charts({ controller }: { readonly controller: ControllerInfo }) {
 function Keys({ controller, keys }: { readonly controller: ControllerInfo; readonly keys: readonly ControllerKey[] }) {
   return (
     <Card title="Queue">
-      {keys.length === 0 ? <p class="muted">Nothing is in the queue: every object is as it should be.</p> : null}
+      {keys.length === 0 ? <p class="muted">The queue is empty: no object needs to be reconciled.</p> : null}
       <ul class="rows-list">
         {keys.map((entry) => (
           <li key={entry.key}>

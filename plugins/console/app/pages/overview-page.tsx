@@ -45,7 +45,7 @@ interface Reported {
   readonly list: readonly ControllerInfo[];
 }
 
-/** The maximum number of entries of a card; the page behind its link has all of them. */
+/** The maximum number of entries of a card; the page to which the card links has all of them. */
 const shownEntries = 12;
 
 /** Shows the number of entries that a card leaves out. */
@@ -212,7 +212,7 @@ function AllWell({ kinds }: { readonly kinds: readonly KindHealth[] }) {
     </Empty>
   ) : (
     <p class="all-well">
-      <Badge tone="good">all well</Badge> No object says that it fails, waits or is stuck.
+      <Badge tone="good">all well</Badge> No object reports that it fails, waits or is stuck.
     </p>
   );
 }

@@ -73,8 +73,8 @@ function NoKind({ name }: { readonly name: string }) {
       <PageHead title={name} />
       <Empty title="The server does not serve this kind">
         <p>
-          Perhaps its plugin is not running: look at <a href="#/plugins">the plugins</a>. The page continues when the
-          kind is back.
+          Perhaps its plugin is not running: look at <a href="#/plugins">the plugins</a>. This page continues when the
+          server serves the kind again.
         </p>
       </Empty>
     </div>

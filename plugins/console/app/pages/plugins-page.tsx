@@ -137,7 +137,7 @@ function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly i
         type="button"
         class="button"
         disabled={isBusy || isConsole}
-        title={isConsole ? 'This page would disappear with it.' : undefined}
+        title={isConsole ? 'Without this plugin, the console would disappear.' : undefined}
         onClick={() => void patch({ enabled: !isEnabled }, `${name} is ${isEnabled ? 'disabled' : 'enabled'}`)}
       >
         {isEnabled ? 'Disable' : 'Enable'}
@@ -156,7 +156,8 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
     <ul class="plain-list">
       {conditionsOf(plugin)
         .filter((each) => each.status !== 'True' && each.message !== '' && each.message !== status.message)
-        // While kinds are being indexed, their own lines show what this condition says, so it is left out.
+        // While kinds are being indexed, their own lines show the content of this condition, so the condition is left
+        // out.
         .filter((each) => each.type !== 'IndexesBuilt' || indexing.length === 0)
         .map((each) => (
           <li key={each.type}>

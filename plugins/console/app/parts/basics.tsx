@@ -123,7 +123,7 @@ export function Failure({ failure, onRetry }: { readonly failure: ApiFailure; re
 const failureTitles: Readonly<Record<number, string>> = {
   0: 'No connection to the server',
   404: 'Not found',
-  409: 'It was changed meanwhile',
+  409: 'The object was changed meanwhile',
   422: 'Some fields are not valid',
   429: 'Too many requests',
   503: 'Not available yet',

@@ -22,7 +22,7 @@ export function SubjectGrants({ subject }: { readonly subject: Subject }) {
   if (own.length === 0)
     return (
       <p class="muted">
-        No binding names this user or a group of it.{' '}
+        No binding names this user or one of the user's groups.{' '}
         <a href="#/create/clusterrolebindings.rbac.authorization.k8s.io">Create one</a>
       </p>
     );

@@ -81,7 +81,7 @@ export function failingOf({ status }: ControllerInfo): number {
   return typeof queue.failing === 'number' ? queue.failing : 0;
 }
 
-/** A text that changes with each report, of all controllers or of those of one kind. */
+/** Returns a text that changes with each report of a controller; with `kind`, only of a controller of this kind. */
 export function reportsOf(list: readonly ControllerInfo[], kind?: string): string {
   const reported = list.filter((each) => kind === undefined || each.kind === kind);
   return reported

@@ -52,7 +52,7 @@ export function go(href: string, { replace = false } = {}): void {
   hash.value = location.hash;
 }
 
-/** Changes values of the present query; an empty text removes one. */
+/** Changes values of the query in the current address; an empty text removes a value. */
 export function setQuery(changes: Readonly<Record<string, string>>): void {
   const { segments, query } = route.value;
   go(hrefOf(segments, { ...Object.fromEntries(query), ...changes }), { replace: true });
@@ -61,10 +61,10 @@ export function setQuery(changes: Readonly<Record<string, string>>): void {
 export const kindHref = (key: string, query: Readonly<Record<string, string>> = {}): string =>
   hrefOf(['kinds', key], query);
 
-/** The page that creates an object; `name` is the initial name. */
+/** The address of the page that creates an object; `name` is the initial name. */
 export const createHref = (key: string, name = ''): string => hrefOf(['create', key], { name });
 
-/** The place of one object. Without a namespace, its segment is `-`, which is not a valid namespace. */
+/** The address of the page of one object. Without a namespace, its segment is `-`, which is not a valid namespace. */
 export function objectHref(key: string, namespace: string, name: string, tab = ''): string {
   return hrefOf(['objects', key, namespace === '' ? '-' : namespace, name], { tab });
 }

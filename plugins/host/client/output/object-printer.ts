@@ -12,7 +12,7 @@ import type { ServerObject } from '../server-object.ts';
 export interface ObjectPrinter {
   /** Called for each object, in order. */
   object(object: ServerObject, resource: ServedResource): Promise<void>;
-  /** Called once, after the last one. */
+  /** Called once, after the last object. */
   end(): Promise<void>;
 }
 

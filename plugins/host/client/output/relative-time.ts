@@ -1,11 +1,13 @@
 import { formatAge } from '@homeostat/controller-runtime/api';
 
-/** Returns how long ago a time was: `5s`; empty without a time. */
+/** Returns how long ago a time was, such as `5s`; an empty text without a time. */
 export function ageOf(time: string | undefined, nowMs: number): string {
   return time === undefined ? '' : formatAge(Math.max(0, nowMs - Date.parse(time)));
 }
 
-/** Returns how far in the future a time is: `in 5s`, or `now` for a past one; empty without a time. */
+/**
+ * Returns how far in the future a time is, such as `in 5s`; `now` for a time in the past; an empty text without a time.
+ */
 export function untilTime(time: string | undefined, nowMs: number): string {
   if (time === undefined) return '';
   const waitMs = Date.parse(time) - nowMs;

@@ -147,7 +147,7 @@ function isOwnConflict(error: unknown, manager: string | undefined): boolean {
 
 /** Asks the user on the terminal; no is the default. @throws CommandError when there is no terminal to ask on */
 async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new CommandError(`"${question}" needs a terminal; --yes answers it`, 2);
+  if (!process.stdin.isTTY) throw new CommandError(`"${question}" can only be asked at a terminal: add --yes`, 2);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await terminal.question(`${question} [y/N] `, { signal })).trim());

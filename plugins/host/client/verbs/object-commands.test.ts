@@ -525,7 +525,7 @@ metadata: { name: red }
       expect(stderr).to.equal('Error from server (NotFound): books.library.example.com "nobody" not found\n');
     });
 
-    it('describe shows the sizes of the data of a Secret only', async () => {
+    it('describe shows only the sizes of the data of a Secret', async () => {
       const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { password: 'hunter2' } };
       await succeed('apply', '-f', await file('secret.json', JSON.stringify(secret)));
       const text = await succeed('describe', 'secret', 's');

@@ -132,7 +132,7 @@ describe('homeostat backup [spec experience-backup]', () => {
     const done = await runCommand(['backup', '--server', url, '--to', path('page.db')]);
     await new Promise((resolve) => void other.close(resolve));
     expect(done.code).to.equal(1);
-    expect(done.stderr).to.include('is no server of Homeostat: it returned text/html');
+    expect(done.stderr).to.include('is not a Homeostat server: it returned text/html');
     expect(await readdir(folder)).to.not.include('page.db');
   });
 

@@ -60,7 +60,7 @@ function CreateForm({ resource, schema }: { readonly resource: Resource; readonl
       </PageHead>
       {isFound && draft.isChanged ? (
         <p class="line hint" role="status">
-          What you typed before is still here.
+          The text that you typed before is still here.
           <button type="button" class="link" onClick={() => draft.restart(skeleton)}>
             Start again
           </button>

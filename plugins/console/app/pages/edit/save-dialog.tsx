@@ -26,7 +26,10 @@ interface Props {
 
 const nothing: JsonObject = {};
 
-/** Shows the object that the server would store, its warnings, and the other owners of the fields; then stores it. */
+/**
+ * Shows the object that the server would store, the server's warnings, and other owners of the changed fields. Stores
+ * the object when the person confirms.
+ */
 export function SaveDialog({ resource, draft, stored, onClose, onFailure, onSaved }: Props) {
   const [tried, setTried] = useState<Saved>();
   const [failure, setFailure] = useState<ApiFailure>();
@@ -39,7 +42,7 @@ export function SaveDialog({ resource, draft, stored, onClose, onFailure, onSave
     } catch (error) {
       const found = toFailure(error);
       setFailure(found);
-      // The form shows the problem of a field beside the field, so it receives the failure.
+      // The form shows the problem of each field beside the field, so the failure is passed to the form.
       if (found.causes.length > 0) onFailure(found);
     }
   };
@@ -101,7 +104,7 @@ function Owned({ changes, stored, draft }: Omit<TriedProps, 'saved' | 'stored'> 
   if (owned.length === 0) return null;
   return (
     <section class="owned">
-      <h3>Fields that others apply</h3>
+      <h3>Fields that other managers apply</h3>
       <p class="muted">These managers may set their fields again. Keep your value, or take theirs.</p>
       <ul class="rows-list">
         {owned.map(({ path, before, owners }) => (

@@ -21,7 +21,7 @@ export function Blocked({ place, object, controllers }: Props) {
   const finalizers = textsIn(object.metadata.finalizers);
   const key = place.namespace === '' ? place.name : `${place.namespace}/${place.name}`;
   return (
-    <Card title="Why it is still here">
+    <Card title="Why this object still exists">
       <p>
         It was deleted <Age time={textOf(object.metadata.deletionTimestamp)} isSentence />, and goes away when each of
         these finalizers is removed:
@@ -68,14 +68,14 @@ function NoController() {
   const failed = [...plugins.value.values()].some(({ status }) => JSON.stringify(status ?? '').includes('"Failed"'));
   return (
     <span>
-      No controller that runs here removes it{failed ? '; a plugin has failed' : ''}: look at{' '}
-      <a href="#/plugins">the plugins</a>, or ask who set it.
+      No controller on this server removes this finalizer{failed ? '; a plugin has failed' : ''}: look at{' '}
+      <a href="#/plugins">the plugins</a>, or ask the people who set it.
     </span>
   );
 }
 
 function Progress({ entry }: { readonly entry: ControllerKey | undefined }) {
-  if (entry === undefined) return <span>has nothing to do for it at the moment, and waits for a change.</span>;
+  if (entry === undefined) return <span>has no work for this object at the moment, and waits for a change.</span>;
   return (
     <span>
       <Badge tone={entry.lastError === '' ? 'busy' : 'bad'}>{entry.state}</Badge>{' '}

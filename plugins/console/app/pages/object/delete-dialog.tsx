@@ -44,10 +44,11 @@ export function DeleteDialog({ place, object, onClose }: Props) {
     <Dialog title={`Delete ${resource.kind} ${name}?`} onClose={onClose}>
       {failure === undefined ? null : <Failure failure={failure} />}
       {finalizers.length === 0 ? (
-        <p>It is removed at once, with the objects that it owns.</p>
+        <p>The object is removed at once, with the objects that it owns.</p>
       ) : (
         <p>
-          It stays until its controllers have cleaned up: {finalizers.join(', ')}. The summary says what it waits for.
+          The object stays until its controllers have cleaned up: {finalizers.join(', ')}. The summary shows the cause
+          of the wait.
         </p>
       )}
       <div class="dialog-actions">

@@ -15,7 +15,7 @@ interface Props {
   readonly object: ApiObject;
 }
 
-/** The events that controllers have reported about the object. */
+/** The tab with the events that controllers have reported about the object. */
 export function EventsTab({ object, place }: Props) {
   const [events, setEvents] = useState<ReadonlyMap<string, ApiObject>>();
   const [state, setState] = useState<WatchState>({ kind: 'listing' });

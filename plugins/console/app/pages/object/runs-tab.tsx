@@ -106,7 +106,7 @@ function Actions({ place, object }: Props) {
       <button
         type="button"
         class="button"
-        onClick={() => void annotate({ [requestKey]: request }, 'Its controllers run now')}
+        onClick={() => void annotate({ [requestKey]: request }, 'The controllers of the object run now')}
       >
         Reconcile now
       </button>

@@ -34,7 +34,7 @@ function Access({ subject }: { readonly subject: Subject }) {
   return (
     <Card title="Access" aside={aside}>
       <SubjectGrants subject={subject} />
-      <p class="muted">It may also do what every user may.</p>
+      <p class="muted">This user may also do everything that every user may do.</p>
     </Card>
   );
 }

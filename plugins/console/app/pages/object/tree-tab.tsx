@@ -18,7 +18,7 @@ import type { Place } from '../../state/place.ts';
 interface Family {
   /** The controlling owners, outermost first. */
   readonly owners: readonly ApiObject[];
-  /** Owned objects by the uid of their owner. */
+  /** The owned objects, by the uid of their owner. */
   readonly owned: ReadonlyMap<string, readonly ApiObject[]>;
   readonly count: number;
   /** False when the object owns more objects than these. */
@@ -57,7 +57,7 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
   return (
     <div class="card">
       {isAlone ? (
-        <Empty title="It has no owner, and owns nothing">
+        <Empty title="This object has no owner, and owns no other object">
           Objects with an owner reference to this one appear here, and are deleted with it.
         </Empty>
       ) : (
@@ -66,13 +66,13 @@ export function TreeTab({ place, object }: { readonly place: Place; readonly obj
         </ul>
       )}
       {family.isComplete ? null : (
-        <p class="muted">It owns more: these are the first {formatCount(family.count)} objects.</p>
+        <p class="muted">This object owns more objects: these are the first {formatCount(family.count)}.</p>
       )}
     </div>
   );
 }
 
-/** The owners, one below the other, down to the object; then the objects that it owns. */
+/** Shows the owners, one below the other, down to the object, and then the objects that it owns. */
 function Branch({ chain, family }: { readonly chain: readonly ApiObject[]; readonly family: Family }) {
   const [first, ...rest] = chain;
   if (first === undefined) return null;
