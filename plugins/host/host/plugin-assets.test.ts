@@ -373,7 +373,7 @@ describe('the static files of a plugin', () => {
     await host.stop();
   });
 
-  it('fail the plugin when the folder of static files is a link that leads out of the plugin's folder', async () => {
+  it('fail the plugin when the folder of static files is a link that leads out of the plugin’s folder', async () => {
     const own = await makePlugin('escaping', plainPlugin, { 'resources/x': '' });
     await symlink('/etc', join(own, 'resources/static'));
     const error: unknown = await startTestServer({ plugins: [own], logger: silentLogger }).catch(

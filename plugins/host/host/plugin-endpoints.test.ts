@@ -160,7 +160,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get(`${base}/apples/starting`)).status).to.equal(200);
   });
 
-  it('may be added by the plugin's start function, and use what the host passed to it [spec 1-custom-endpoints, 4.3-handler, 9-style-2.15]', async () => {
+  it('may be added by the plugin’s start function, and use what the host passed to it [spec 1-custom-endpoints, 4.3-handler, 9-style-2.15]', async () => {
     const Widget = widgetModel();
     class Mine extends BasePlugin {
       override async start(): Promise<void> {
