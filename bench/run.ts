@@ -1,4 +1,5 @@
-// Runs the benchmarks named on the command line, or all: `npm run bench -- [--quick] [--rounds n] [--objects n] [--only text] [case]...`
+// Runs the benchmarks that the command line names, or all of them:
+// `npm run bench -- [--quick] [--rounds n] [--objects n] [--only text] [case]...`
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -93,7 +94,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !Object.hasOwn(cases, name));
-if (unknown.length > 0) throw new Error(`no case ${unknown.join(', ')}: there are ${Object.keys(cases).join(', ')}`);
+if (unknown.length > 0) throw new Error(`there is no case ${unknown.join(', ')}. The cases are ${Object.keys(cases).join(', ')}`);
 
 const { only = '' } = values;
 const usual = values.quick === true ? quickSettings : fullSettings;
@@ -117,7 +118,7 @@ console.log(`\n${describeMachine(root)}${values.quick === true ? '; --quick: the
 console.log(formatTable(rows));
 for (const page of pages) console.log(`\n${page}`);
 
-/** @throws Error for text that is no whole number from 1 to `most` */
+/** Reads the number of an option. @throws Error for text that is not a whole number from 1 to `most` */
 function readNumber(name: string, text: string, most: number): number {
   const number = Number(text);
   if (Number.isInteger(number) && number >= 1 && number <= most) return number;

@@ -60,7 +60,7 @@ export class Registry {
   readonly #planner: WritePlanner;
   readonly #committer: Committer;
   readonly #locks = new KeyedMutex();
-  /** Numbers the writes that webhooks review, because each of them has a lock of its own. */
+  /** Numbers the writes that webhooks review, because each of them has its own lock. */
   #reviewed = 0;
 
   constructor(options: RegistryOptions) {
@@ -90,8 +90,8 @@ export class Registry {
   }
 
   /**
-   * Creates an object. The commit starts in the present turn of the event loop if nothing has to be awaited. `draws` is
-   * the number of names that were generated for the object, including the present one.
+   * Creates an object. The commit starts in the current turn of the event loop if nothing has to be awaited. `draws` is
+   * the number of names that were generated for the object, including the current one.
    */
   create(resource: Resource, body: BodySource, options: CreateOptions, draws: number = 1): Promise<WriteResult> {
     const again = (): Promise<WriteResult> => this.create(resource, body, options, draws + 1);
@@ -258,7 +258,7 @@ export class Registry {
 
   /**
    * Returns the lock of a write: usually the lock of its object. A write that webhooks review may take half a minute,
-   * so it gets a lock of its own. If the object is changed meanwhile, the commit of the reviewed write fails, and this
+   * so it gets a separate lock. If the object is changed meanwhile, the commit of the reviewed write fails, and this
    * write is planned again.
    */
   #lockFor(resource: Resource, key: string, options: WriteOptions): string {
@@ -269,7 +269,7 @@ export class Registry {
   }
 
   /**
-   * Plans and commits a write, and plans it again when another replica was faster. The commit starts in the present
+   * Plans and commits a write, and plans it again when another replica was faster. The commit starts in the current
    * turn of the event loop if nothing has to be awaited.
    */
   #carryOut(work: Work, race: number): Promise<WriteResult> {

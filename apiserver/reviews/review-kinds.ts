@@ -84,8 +84,8 @@ export const selfSubjectRulesReview: ModelDescriptor = reviewKind({
 });
 
 /**
- * The kinds of reviews. A client asks a question by creating an object of such a kind. Nothing is stored; the status of
- * the object in the response is the answer.
+ * The kinds of reviews. A client asks a question by creating an object of such a kind. Nothing is stored. The status of
+ * the object in the response contains the answer.
  */
 export const reviewKinds: readonly ModelDescriptor[] = [
   selfSubjectReview,

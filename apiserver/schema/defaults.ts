@@ -11,7 +11,7 @@ type Fields = Record<string, unknown>;
  */
 export class DefaultFiller {
   readonly #root: Shape;
-  /** The bytes that defaults may still add to the present object. */
+  /** The number of bytes that defaults may still add to the current object. */
   #left = 0;
 
   constructor(root: Shape) {

@@ -16,7 +16,7 @@ const note = defineModel({
   schema: { type: 'object', additionalProperties: true },
 }) as unknown as ModelDescriptor<Note>;
 
-describe('hooks, where several servers write', () => {
+describe('admission hooks, when several servers write', () => {
   let database: SharedDatabase;
   let servers: ApiServer[];
 

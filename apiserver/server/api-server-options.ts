@@ -49,8 +49,9 @@ export interface ApiServerOptions {
    */
   readonly token?: string;
   /**
-   * The file of the administrator's token, which is used if there is no {@link token}, and {@link auth} is `required`.
-   * If there is neither a file nor an administrator, a token is generated. Default none.
+   * The file with the administrator's token. It is used only when {@link auth} is `required` and there is no
+   * {@link token}. When the file does not exist and the database has no administrator yet, the server generates a
+   * token, and writes it into the file. Default none.
    */
   readonly administratorFile?: AdministratorFile;
   /**
@@ -170,7 +171,7 @@ export interface ApiServerOptions {
   readonly eventTtlMs?: number;
   readonly clock?: Clock;
   readonly logger?: Logger;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 to below 1, with a uniform distribution. */
   readonly random?: () => number;
   readonly uuid?: () => string;
 }

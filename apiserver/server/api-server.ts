@@ -21,8 +21,9 @@ import { beginServing, wireServer } from './server-parts.ts';
 import type { Parts } from './server-parts.ts';
 
 /**
- * Opens the database and listens. Rejects when one of the two fails, or there is no certificate; with TypeError for an
- * invalid token, domain or host name. After a failure, nothing stays open.
+ * Starts a server: opens the database, and listens. Rejects when the database cannot be opened, when the server cannot
+ * listen, or when there is no certificate; and with a TypeError when a token, domain or host name is invalid. After a
+ * failure, nothing stays open.
  */
 export async function startApiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const settings = settingsOf(options);
@@ -201,7 +202,7 @@ export class ApiServer {
     return this.#drained;
   }
 
-  /** Drains, finishes running work, and closes the database. */
+  /** Drains the server (see {@link drain}), finishes the running work, and closes the database. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;

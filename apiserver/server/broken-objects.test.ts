@@ -141,7 +141,7 @@ describe('a stored object that cannot be read', () => {
     'the namespace of another object': (data) => data.replace('"namespace":"default"', '"namespace":"other"'),
   };
 
-  describe('for a reason:', () => {
+  describe('with damaged data', () => {
     // The tests share one server, because each test restarts it and then deletes its objects.
     before(begin);
     afterEach(async () => {
@@ -150,7 +150,7 @@ describe('a stored object that cannot be read', () => {
     after(end);
 
     for (const [what, change] of Object.entries(breakages)) {
-      it(`gets 500 until a PUT replaces it, while its kind is served: ${what}`, async () => {
+      it(`causes a 500 until a PUT replaces it, while the other objects of its kind are served: ${what}`, async () => {
         for (const name of ['one', 'two']) await call('POST', notes, newNote(name));
         await restartWith({ [keyOf('one')]: change });
         expect(logged.filter(({ level }) => level === 'error').map(({ fields }) => fields['key'])).to.deep.equal([
@@ -186,7 +186,7 @@ describe('a stored object that cannot be read', () => {
     }
   });
 
-  describe('in use:', () => {
+  describe('after a restart', () => {
     beforeEach(begin);
     afterEach(end);
 
@@ -281,7 +281,7 @@ describe('a stored object that cannot be read', () => {
       expect((await call('GET', `${inShop}/two`)).status).to.equal(404);
     });
 
-    it('makes its kind a 503 when it is a definition; once the definition is replaced, the objects are served again', async () => {
+    it('causes a 503 for its kind when it is a definition; once the definition is replaced, the kind is served again', async () => {
       await call('POST', definitions, definition);
       await eventually(async () => (await call('GET', boxes)).status === 200);
       await call('POST', boxes, { apiVersion: 'example.com/v1', kind: 'Box', metadata: { name: 'one' } });

@@ -20,7 +20,7 @@ export function createEndpoints(
   return endpoints;
 }
 
-/** Returns an entry for each version of a kind, because each version has a path of its own. */
+/** Returns an entry for each version of a kind, because each version has its own path. */
 function kindsOf({ descriptor, owner }: Registration): readonly GeneratedKind[] {
   return versionsOfKind(descriptor).map(({ group, version, plural, kind }) => ({
     group,

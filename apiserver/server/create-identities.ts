@@ -22,7 +22,7 @@ export interface Identities {
   /** Authenticates clients by their certificates; undefined when the server has no TLS. */
   readonly certificates: ConnectionAuthenticator | undefined;
   /**
-   * The administrator whose token is in a file; undefined when there is no such file. It must be opened before the
+   * The administrator whose token is in a file; undefined when no file is configured. `open` must be called before the
    * first request.
    */
   readonly administrator: Administrator | undefined;

@@ -39,7 +39,7 @@ export interface ImportDatabaseOptions {
   /** Called with the number of objects that have been read for writing so far, and with their total number. */
   readonly onProgress?: (objects: number, total: number) => void;
   /**
-   * Stops the import after the present piece of the file. The import is then incomplete; a second call completes it.
+   * Stops the import after the current piece of the file. The import is then incomplete; a second call completes it.
    */
   readonly signal?: AbortSignal;
 }

@@ -68,7 +68,7 @@ describe('an encrypted object whose bytes were changed', () => {
     database.close();
   }
 
-  it('gets a 500 that names the key, and all other objects are served', async () => {
+  it('causes a 500 that names the key, and all other objects are served', async () => {
     await tamper((bytesOf, write) => {
       const changed = bytesOf('changed');
       changed.writeUInt8(changed.readUInt8(changed.length - 1) ^ 1, changed.length - 1);

@@ -32,7 +32,7 @@ const handshakeTimeoutMs = 10_000;
 /** The interval at which connections are checked. */
 const lookMs = 5000;
 
-/** The time that running requests have to end once the server stops. */
+/** The time within which running requests must end after the stop of the server has begun. */
 const drainMs = 10_000;
 
 /**

@@ -12,7 +12,7 @@ const intervalMs = 2_000;
 export interface SchemaWatchParts {
   readonly store: Pick<Store, 'checkSchema'>;
   readonly clock: Clock;
-  /** Called once. */
+  /** Called once, when a newer program has upgraded the database. */
   readonly onNewer: (error: unknown) => void;
 }
 

@@ -13,8 +13,8 @@ interface Commit {
 }
 
 /**
- * Waits until a commit that starts at the end of the present turn of the event loop has happened, and its effects in
- * the next turns.
+ * Waits for a commit that starts at the end of the current turn of the event loop, and for its effects in the next
+ * turns.
  */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 4; turn += 1) await new Promise((resolve) => setImmediate(resolve));

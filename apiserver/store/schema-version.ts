@@ -1,9 +1,9 @@
 import { StoreError } from './store-error.ts';
 
 export interface Schema {
-  /** One entry per version, applied in order. An entry never changes once released. */
+  /** One entry for each version, in order. A released entry must not change. */
   readonly migrations: readonly string[];
-  /** The number of versions that the database has; 0 for a new one. */
+  /** The schema version of the database: the number of applied entries; 0 for a new database. */
   readonly version: number;
   /** The database's name in messages. */
   readonly name: string;
@@ -11,18 +11,21 @@ export interface Schema {
 
 /** The version of a database's tables, and the version of this program. */
 export interface SchemaVersions {
-  /** 0 when the database is new. */
+  /** The version of the database's tables; 0 when the database is new. */
   readonly stored: number;
   readonly known: number;
 }
 
-/** The migrations to apply, in one transaction and under a lock. Throws StoreError `newer`, naming both versions. */
+/**
+ * Returns the migrations to apply. The caller must apply them in one transaction, with a lock. Throws StoreError
+ * `newer`, which names both versions, for a database that a newer program has upgraded.
+ */
 export function pendingMigrations(schema: Schema): readonly string[] {
   checkSchemaVersion(schema);
   return schema.migrations.slice(schema.version);
 }
 
-/** Throws StoreError `newer`, naming both versions, for a database that a newer program has upgraded. */
+/** Throws StoreError `newer`, which names both versions, for a database that a newer program has upgraded. */
 export function checkSchemaVersion({ migrations, version, name }: Schema): void {
   const known = migrations.length;
   if (version <= known) return;

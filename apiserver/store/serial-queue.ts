@@ -2,14 +2,14 @@
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Settles like the task. A failed task does not affect later ones. */
+  /** Runs a task after all earlier ones; settles like the task. A failed task does not affect later ones. */
   run<Result>(task: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(task);
     this.#last = result.catch(() => undefined);
     return result;
   }
 
-  /** Resolves when all earlier tasks are done. */
+  /** Resolves when all submitted tasks have ended. */
   async drained(): Promise<void> {
     await this.#last;
   }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { SharedRead } from './shared-read.ts';
 
 describe('SharedRead', () => {
-  it('serves all waiting callers with one read, and callers that come during a read with the next', async () => {
+  it('shares one read among all waiting callers; callers that come during a read share the next one', async () => {
     const finish: ((answer: number) => void)[] = [];
     const shared = new SharedRead(() => new Promise<number>((resolve) => finish.push(resolve)));
     const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -20,7 +20,7 @@ describe('SharedRead', () => {
     expect(finish).to.have.lengthOf(2);
   });
 
-  it('reads again after a read that failed', async () => {
+  it('reads again after a failed read', async () => {
     let reads = 0;
     const shared = new SharedRead(async () => {
       reads += 1;

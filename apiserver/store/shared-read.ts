@@ -1,6 +1,6 @@
 /**
- * One read for all waiting callers. A caller that comes during a read joins the next one: a linearizable read has to
- * see all acknowledged writes, and the running one may have read before the latest of them.
+ * Shares a read among all waiting callers. A caller that comes during a read waits for the next read: a linearizable
+ * read must see all writes that were acknowledged before the call, and the running read may be too early for this.
  */
 export class SharedRead<Result> {
   readonly #read: () => Promise<Result>;
@@ -18,7 +18,7 @@ export class SharedRead<Result> {
 
   async #start(): Promise<Result> {
     await this.#underWay;
-    // The read is being sent from here on: later callers take the next one.
+    // The read starts now, so later callers wait for the next one.
     this.#next = undefined;
     const read = this.#read();
     this.#underWay = read.catch(() => undefined);

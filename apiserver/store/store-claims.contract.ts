@@ -7,7 +7,7 @@ import { claimDifference } from './claim-difference.ts';
 import { bytes, committed, create, key, kind, revisionOf, written } from './store-operations.fixture.ts';
 import type { Claim, KindClaims, Operation, Store } from './store.ts';
 
-/** Unique values have one holder each, whatever happens concurrently. */
+/** Adds the tests of claims: a unique value has one holder, whatever happens concurrently. */
 export function describeClaims(store: () => Store): void {
   const value: Claim = [1, 'ada@example.com'];
   const update = (name: string, expected: number, claims: NonNullable<Operation['unique']>): Operation => {
@@ -21,7 +21,7 @@ export function describeClaims(store: () => Store): void {
     expect(lost).to.deep.equal({ conflict: 'unique', holder: key('a'), claim: value });
   });
 
-  it('lets an operation that loses one claim keep no claim, write nothing and release nothing', async () => {
+  it('writes nothing, and neither takes nor releases a claim, when an operation cannot get one of its claims', async () => {
     const [a = 0] = await written(store(), create('a', '1', [[1, 'mine']]), create('b', '2', [value]));
     const before = await store().currentRevision();
     const [lost] = await committed(store(), [update('a', a, { add: [[2, 'won'], value], remove: [[1, 'mine']] })]);
@@ -33,7 +33,7 @@ export function describeClaims(store: () => Store): void {
     ]);
   });
 
-  it('moves a claim with its release, in one operation and from one object to the next', async () => {
+  it('lets an object take a claim that an earlier operation or the same one releases', async () => {
     const [a = 0] = await written(store(), create('a', '1', [value]));
     const [again = 0] = await written(store(), update('a', a, { add: [value], remove: [value] }));
     expect(await committed(store(), [create('b', '2', [value])])).to.have.nested.property('[0].conflict', 'unique');
@@ -51,7 +51,7 @@ export function describeClaims(store: () => Store): void {
 
   it('distinguishes values by kind, index, length, NUL and lone surrogates', async () => {
     const long = 'x'.repeat(300);
-    // This value looks as if the client knew the stored form of the long value.
+    // This value is the text that the store writes for the long value.
     const hashOfLong = `#${createHash('sha256').update(Buffer.from(long, 'utf16le')).digest('base64')}`;
     const values = [long, `${long}y`, 'a\0b', 'a\0c', '\ud800', '\ud801', 'x', '#x', '', hashOfLong];
     await written(store(), ...values.map((each, at) => create(`n${at}`, '', [[1, each]])));
@@ -74,7 +74,7 @@ export function describeClaims(store: () => Store): void {
   });
 }
 
-/** All claims of a kind, and the writers that are accepted. */
+/** Adds the tests of setting all claims of a kind, and of the writes that are accepted afterwards. */
 export function describeKindClaims(store: () => Store): void {
   const nothing = { indexes: [], claims: [] };
   const holder = (name: string, ...claim: Claim): KindClaims['claims'][number] => ({ claim, key: key(name) });
@@ -125,7 +125,7 @@ export function describeKindClaims(store: () => Store): void {
     await set(claims.slice(0, 100));
   });
 
-  it('makes a new generation for other indexes, even without objects, and for other claims of the same indexes', async () => {
+  it('sets a new generation for other indexes, even without objects, and for other claims of the same indexes', async () => {
     const generations = new Set<unknown>();
     const set = async (claims: Omit<KindClaims, 'revision'>): Promise<void> => {
       const outcome = await store().setClaims(kind, { ...claims, revision: await store().currentRevision() });
@@ -170,7 +170,7 @@ export function describeKindClaims(store: () => Store): void {
     expect(await store().setClaims(kind, claims)).to.deep.equal({ refused: 'behind' });
   });
 
-  it('after claims were refused because objects had changed, refuses writes with other indexes', async () => {
+  it('sets new indexes even if it refuses their claims because objects have changed, and then refuses writes for the old indexes', async () => {
     const old = await store().setClaims(kind, { ...nothing, indexes: [1], revision: 0 });
     const generation = 'generation' in old ? old.generation : Number.NaN;
     const [a = 0] = await written(store(), { ...create('a', '1', [[1, 'v']]), generation });
@@ -189,7 +189,10 @@ export function describeKindClaims(store: () => Store): void {
   });
 }
 
-/** Claims that an operation requires, usually of another object: they must exist at the commit. */
+/**
+ * Adds the tests of claims that an operation requires. Usually another object holds them; they must exist at the
+ * commit.
+ */
 export function describeRequiredClaims(store: () => Store): void {
   const term: Claim = [1, 'first'];
   const leases = { kind: 2 };
@@ -204,7 +207,7 @@ export function describeRequiredClaims(store: () => Store): void {
     await written(store(), { op: 'delete', key: key('a'), kind, expect: next, requires });
   });
 
-  it('writes, claims and releases nothing for an operation that requires a claim without a holder', async () => {
+  it('writes nothing, and neither takes nor releases a claim, for an operation that requires a claim without a holder', async () => {
     const [held = 0] = await written(store(), lease([term]));
     const [a = 0] = await written(store(), create('a', '1', [[1, 'own']]));
     const change = { add: [[1, 'second']] as Claim[], remove: [term] };
@@ -236,7 +239,7 @@ export function describeRequiredClaims(store: () => Store): void {
     await written(store(), create('f', '', [[1, 'won']]));
   });
 
-  it('refuses for the missing claim before any other reason, and distinguishes claims by kind and index', async () => {
+  it('reports a missing required claim before any other conflict, and distinguishes claims by kind and index', async () => {
     await written(store(), lease([term]));
     const missing = [
       { kind, claim: term },
@@ -267,7 +270,7 @@ export function describeRequiredClaims(store: () => Store): void {
     await written(store(), ...all(['a', 'd', 'c']));
   });
 
-  it('refuses once the object that held the claim is gone', async () => {
+  it('refuses an operation once the object that held the required claim is deleted', async () => {
     const [held = 0] = await written(store(), lease([term]));
     await written(store(), {
       op: 'delete',

@@ -15,9 +15,9 @@ import {
 import { GroupCommit } from './group-commit.ts';
 import type { Claim, Operation, Store } from './store.ts';
 
-/** The log: complete, in order, and compacted from its oldest end. */
+/** Adds the tests of the log: it is complete and in order, and its oldest changes are compacted. */
 export function describeChanges(store: () => Store): void {
-  it('returns the whole history in order, with the previous bytes and, for a delete, the last ones', async () => {
+  it('returns the whole history in order, with the previous bytes and, for a deletion, the last bytes', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const [b = 0] = await written(store(), { op: 'update', key: key('a'), kind, expect: a, data: bytes('2') });
     const [c = 0] = await written(store(), { op: 'delete', key: key('a'), kind, expect: b });
@@ -33,7 +33,7 @@ export function describeChanges(store: () => Store): void {
     ]);
   });
 
-  it('returns the first changes without gaps, as many as the limit, however long the history is', async () => {
+  it('returns as many changes as the limit, without gaps, however long the history is', async () => {
     const batch = Array.from({ length: 1000 }, (_, at) => create(`n${at}`, `${at} ${'x'.repeat(2000)}`));
     const revisions = [
       ...(await written(store(), ...batch)),
@@ -48,7 +48,7 @@ export function describeChanges(store: () => Store): void {
     expect(await store().changes(revisions.at(-1) ?? 0, 100)).to.deep.equal([]);
   });
 
-  it('wakes subscribers with the revision until they stop, and not for conflicts', async () => {
+  it('calls subscribers with each new revision until they unsubscribe, but not for conflicts', async () => {
     const woken: number[] = [];
     const stop = store().subscribe((revision) => woken.push(revision));
     const revisions = await written(store(), create('a', '1'), create('b', '2'));
@@ -60,7 +60,7 @@ export function describeChanges(store: () => Store): void {
 }
 
 export function describeGroups(store: () => Store): void {
-  it('gives many concurrent writers one strict order, which history repeats', async () => {
+  it('puts the writes of many concurrent writers in one strict order, which the history has as well', async () => {
     const group = new GroupCommit(store(), { maxOperations: 16, onError: (error) => expect.fail(String(error)) });
     const applied: number[] = [];
     const write = async (name: string): Promise<number[]> => {
@@ -83,7 +83,7 @@ export function describeGroups(store: () => Store): void {
     expect(history.every((revision, at) => at === 0 || revision > (history[at - 1] ?? 0))).to.equal(true);
   });
 
-  it('shows readers a history without gaps at every moment [slow]', async () => {
+  it('returns a history without gaps at any time [slow]', async () => {
     const group = new GroupCommit(store(), { maxOperations: 7, onError: (error) => expect.fail(String(error)) });
     const writes = Promise.all(Array.from({ length: 500 }, (_, n) => group.submit(create(`n${n}`, ''))));
     const views: number[][] = [];
@@ -94,7 +94,7 @@ export function describeGroups(store: () => Store): void {
     for (const view of views) expect(view).to.deep.equal(history.slice(0, view.length));
   });
 
-  it('gives a value to one of many that claim it at once, and to another when it is released at the same time', async () => {
+  it('gives a value to only one of many objects that claim it concurrently, and to another one when it is released concurrently', async () => {
     const group = new GroupCommit(store(), { onError: (error) => expect.fail(String(error)) });
     const claim: Claim = [1, 'v'];
     const outcomes = await Promise.all(
@@ -109,7 +109,7 @@ export function describeGroups(store: () => Store): void {
 }
 
 export function describeCompaction(store: () => Store): void {
-  it('drops the oldest changes, at most the given number, and keeps the objects', async () => {
+  it('compacts the oldest changes, at most the given number, and keeps the objects', async () => {
     const revisions = await written(store(), ...Array.from({ length: 10 }, (_, at) => create(`n${at}`, '')));
     const [third = 0, eighth = 0] = [revisions[2], revisions[7]];
     expect(await store().compact(eighth, 3)).to.equal(3);
@@ -124,7 +124,7 @@ export function describeCompaction(store: () => Store): void {
     expect(await scanned(store())).to.have.lengthOf(10);
   });
 
-  it('never moves compaction backwards or beyond the present, and does nothing for zero rows', async () => {
+  it('never decreases compactRevision or increases it beyond the current revision, and does nothing for zero rows', async () => {
     const [a = 0, b = 0] = await written(store(), create('a', '1'), create('b', '2'));
     expect([await store().compact(b, 0), (await store().changes(0, 9)).length]).to.deep.equal([0, 2]);
     expect([await store().compact(b + 1000, 10), await store().compact(a, 10)]).to.deep.equal([2, 0]);

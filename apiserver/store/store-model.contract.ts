@@ -5,7 +5,7 @@ import { allSteps } from '../turns/steps.ts';
 import { claimDifference } from './claim-difference.ts';
 import { type Change, type Claim, CompactedError, type Operation, type Outcome, type Store } from './store.ts';
 
-/** A drawn step of a test run; the model turns it into an operation that is valid, or nearly so, at that moment. */
+/** A random step of a test. The model turns it into an operation that is valid or nearly valid at that time. */
 interface Draw {
   readonly op: Operation['op'];
   readonly name: number;
@@ -29,16 +29,16 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ compactRows: fc.nat({ max: 5 }) }) },
 );
 
-/** Random histories, compared with a simple model in memory. */
+/** Adds the tests that compare random histories with a simple model in memory. */
 export function describeStoreModel(store: () => Store): void {
   for (const [numRuns, tier] of [
     [25, ''],
     [150, ' [slow]'],
   ] as const) {
-    it(`agrees with a plain model on every outcome, row and change of random histories${tier}`, async () => {
+    it(`has the same outcomes, rows and changes as a simple model, for random histories${tier}`, async () => {
       let kind = 0;
       const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 20 }), async (steps) => {
-        // One kind for each run, so that runs share a store without affecting each other.
+        // Each run has its own kind, so that runs can share a store.
         kind += 1;
         const model = new StoreModel(kind, await store().currentRevision());
         for (const each of steps) {
@@ -92,7 +92,7 @@ class StoreModel {
       rows.push(...page.map(({ key, revision, data }) => ({ key, revision, data: [...data] })));
     }
     const expected = [...this.#rows].map(([key, { revision, data }]) => ({ key, revision, data: [...data] }));
-    // The rows of one kind have no order.
+    // The rows of one kind have no guaranteed order.
     expect(rows).to.have.deep.members(expected);
     expect((await store.changes(this.#compactRevision, 1000)).map(plain)).to.deep.equal(this.#changes.map(plain));
     expect(await store.currentRevision()).to.equal(this.#revision);
@@ -107,7 +107,7 @@ class StoreModel {
     const isDelete = op === 'delete';
     const unique = { add: isDelete ? [] : add, remove: isDelete || removeHeld ? held : [] };
     const expected = (this.#rows.get(key)?.revision ?? 1) - (isStale ? 1 : 0);
-    // The first byte decides whether a delete has its last state.
+    // The first byte decides whether a deletion has its last state.
     const withData = !isDelete || (data[0] ?? 0) > 100 ? { data } : {};
     return { op, key, kind: this.#kind, unique, ...(op === 'create' ? {} : { expect: expected }), ...withData };
   }
@@ -144,7 +144,7 @@ class StoreModel {
   }
 }
 
-/** The store's precondition: one operation per key in a batch, and no two that share a claim. */
+/** Returns the operations that may be in one batch: at most one for each key, and no two that change the same claim. */
 function apart(operations: readonly Operation[]): Operation[] {
   const taken = new Set<string>();
   return operations.filter(({ key, unique }) => {

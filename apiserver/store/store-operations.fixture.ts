@@ -1,6 +1,6 @@
 import type { Change, Claim, Operation, Outcome, Row, Store } from './store.ts';
 
-/** The kind of all operations without another kind. */
+/** The kind of operations that have no other kind. */
 export const kind = 1;
 
 export function key(name: string, plural = 'persons'): string {
@@ -28,7 +28,7 @@ export async function committed(store: Store, batch: readonly Operation[]): Prom
   return (await store.commit(batch)).outcomes;
 }
 
-/** Writes in batches that the store takes in one request. */
+/** Writes operations, in batches that fit into one request of the store. Returns their revisions. */
 export async function written(store: Store, ...operations: Operation[]): Promise<number[]> {
   const size = store.batchLimits?.maxOperations ?? operations.length;
   const revisions: number[] = [];

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { bytes, committed, create, key, kind, readable, scanned, written } from './store-operations.fixture.ts';
 import type { Operation, Store } from './store.ts';
 
-/** Tests of four stores that share a database. `open` opens them on an empty one. */
+/** Adds the tests of four stores that share a database. `open` opens them on an empty database. */
 export function describeReplicas(engine: string, open: () => Promise<readonly Store[]>): void {
   describe(`several stores of ${engine} on one database`, () => {
     let stores: readonly Store[] = [];
@@ -19,7 +19,7 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
 
     const pair = (): [Store, Store] => stores.slice(0, 2) as [Store, Store];
 
-    it('write one history, and each receives the revision before its own batch', async () => {
+    it('write one history, and return to each writer the revision before its own batch', async () => {
       const [a, b] = pair();
       expect(await a.commit([create('1', ''), create('2', '')])).to.include({ before: 0 });
       expect(await b.commit([create('3', '')])).to.deep.equal({ before: 2, outcomes: [{ revision: 3 }] });
@@ -36,7 +36,7 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       expect(await scanned(b)).to.deep.equal(await scanned(a));
     });
 
-    it('give a unique value to one of all the stores that claim it at once, until it is released', async () => {
+    it('give a unique value to only one of the objects that claim it concurrently at all stores, until it is released', async () => {
       const [a, b] = pair();
       for (let round = 0; round < 10; round += 1) {
         const outcomes = await Promise.all(
@@ -56,7 +56,7 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       await written(b, create('late', '', [[1, 'v0']]));
     });
 
-    it('write nothing with the previous unique indexes once another store has set others', async () => {
+    it('refuse writes with the previous unique indexes once another store has set others', async () => {
       const [a, b] = pair();
       const old = await a.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
       const [revision = 0] = await written(a, { ...create('a', '', [[1, 'v']]), ...old });
@@ -71,20 +71,20 @@ export function describeReplicas(engine: string, open: () => Promise<readonly St
       ]);
     });
 
-    it('give a kind the claims of one store, when several set them at once', async () => {
+    it('give a kind the claims of only one store when several set them concurrently', async () => {
       const set = await Promise.all(
         stores.map((store) => store.setClaims(kind, { indexes: [7], claims: [], revision: 0 })),
       );
       expect(set).to.deep.equal([{ generation: 1 }, { generation: 1 }, { generation: 1 }, { generation: 1 }]);
     });
 
-    it('give a name the same number', async () => {
+    it('assign the same number to a name', async () => {
       const numbers = await Promise.all(stores.map((store) => Promise.all([store.numberOf('x'), store.numberOf('y')])));
       expect(new Set(numbers.map(String)).size).to.equal(1);
       expect(numbers[0]?.toSorted()).to.deep.equal([1, 2]);
     });
 
-    it('wake listeners for the writes of each other', async () => {
+    it('call listeners for the writes of other stores', async () => {
       const [a, b] = pair();
       const woken: number[] = [];
       const stop = a.subscribe((revision) => woken.push(revision));

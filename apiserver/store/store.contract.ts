@@ -17,19 +17,19 @@ import { describeClaims, describeKindClaims, describeRequiredClaims } from './st
 import { describeChanges, describeCompaction, describeGroups } from './store-history.contract.ts';
 import { describeStoreModel } from './store-model.contract.ts';
 
-/** An open store with its own data. */
+/** An open store whose data no other test uses. */
 export interface StoreUnderTest {
   readonly store: Store;
   readonly opened: OpenedStore;
 }
 
-/** A store whose data outlive it. */
+/** A store whose data remain after it is closed. */
 export interface DurableStoreUnderTest extends StoreUnderTest {
-  /** Closes the store and opens the same data again. */
+  /** Closes the store, and opens another one on the same data. */
   readonly reopen: () => Promise<StoreUnderTest>;
 }
 
-/** The invariants of {@link Store}; `open` is called before each test and the store closed after it. */
+/** Adds the tests of the invariants of {@link Store}. Calls `open` before each test, and closes the store after it. */
 export function describeStoreContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`${name} as a store [spec 1-databases]`, () => {
     let current: StoreUnderTest;
@@ -64,7 +64,7 @@ function describeCommits(store: () => Store): void {
     ]);
   });
 
-  it('returns the revision before the batch, whatever its outcome', async () => {
+  it('returns the revision before the batch, whatever the outcome of the batch is', async () => {
     const first = await store().commit([create('a', '1'), create('b', '2')]);
     expect(first.before).to.equal(0);
     const [, b = 0] = first.outcomes.map(revisionOf);
@@ -72,7 +72,7 @@ function describeCommits(store: () => Store): void {
     expect((await store().commit([create('c', '3')])).before).to.equal(b);
   });
 
-  it('fails a conflicting operation and writes its neighbours', async () => {
+  it('refuses an operation with a conflict, and writes the others of the batch', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const outcomes = await committed(store(), [
       create('x', 'x'),
@@ -90,7 +90,7 @@ function describeCommits(store: () => Store): void {
     expect((await scanned(store())).map((row) => text(row.data))).to.deep.equal(['1', 'x', 'y']);
   });
 
-  it('refuses an update or a delete of another revision, or of none', async () => {
+  it('refuses an update or a deletion that expects another revision, or an object that does not exist', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     for (const expected of [{ expect: a + 1 }, { expect: a - 1 }, {}]) {
       const update = { op: 'update', key: key('a'), kind, data: bytes('2'), ...expected } as const;
@@ -110,7 +110,7 @@ function describeCommits(store: () => Store): void {
     expect(await scanned(store())).to.have.lengthOf(1);
   });
 
-  it('does not apply an update of a deleted object to a new one of the same name', async () => {
+  it('does not apply an update of a deleted object to a new object of the same name', async () => {
     const [a = 0] = await written(store(), create('a', '1', [[1, 'v']]));
     await written(store(), { op: 'delete', key: key('a'), kind, expect: a, unique: { add: [], remove: [[1, 'v']] } });
     await written(store(), create('a', '2', [[1, 'v']]));
@@ -124,9 +124,9 @@ function describeCommits(store: () => Store): void {
     ]);
   });
 
-  it('keeps bytes as they are: none, all values, 3 MB [spec 1-opaque-bytes]', async () => {
+  it('returns the same bytes that were written: none, all values, 3 MB [spec 1-opaque-bytes]', async () => {
     const all = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, value) => value), new Uint8Array(3e6).fill(7)];
-    // Views with an offset, like slices of a request body.
+    // The data are views with an offset, like slices of a request body.
     const views = all.map((data) =>
       new Uint8Array([1, 2, 3, ...data.subarray(0, 256), ...data.subarray(256)]).subarray(3),
     );
@@ -150,7 +150,7 @@ function describeScan(store: () => Store): void {
     return keys;
   };
 
-  it('returns all present rows of all kinds by key, and those of one [slow]', async () => {
+  it('returns all present rows, of all kinds in the order of their keys, or of one kind [slow]', async () => {
     const keys = await fill(2500, 10);
     expect((await scanned(store())).map((row) => row.key)).to.deep.equal(keys.sort());
     const ofOne = (await scanned(store(), 2)).map((row) => row.key);
@@ -158,7 +158,7 @@ function describeScan(store: () => Store): void {
     expect(await scanned(store(), 9)).to.deep.equal([]);
   });
 
-  it('continues during commits: an object that stays is seen once, in one of its states [slow]', async () => {
+  it('continues during commits, and returns an object that stays once, in one of its states [slow]', async () => {
     await fill(1000);
     const seen = new Map<string, number>();
     let writes = 0;
@@ -178,7 +178,7 @@ function describeScan(store: () => Store): void {
     expect([staying.length, staying.every(([, times]) => times === 1)]).to.deep.equal([3000, true]);
   });
 
-  it('may be left early [slow]', async () => {
+  it('can be ended early [slow]', async () => {
     await fill(1500);
     for await (const page of store().scan()) {
       expect(page).to.not.have.lengthOf(0);
@@ -189,14 +189,14 @@ function describeScan(store: () => Store): void {
 }
 
 function describeRest(current: () => StoreUnderTest): void {
-  it('starts empty, with an epoch of its own', async () => {
+  it('is empty at first, and has a new epoch', async () => {
     const { store, opened } = current();
     expect(opened).to.include({ revision: 0, compactRevision: 0 });
     expect(opened.epoch).to.match(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect([await scanned(store), await store.changes(0, 1), await committed(store, [])]).to.deep.equal([[], [], []]);
   });
 
-  it('restarts the history of an empty database only', async () => {
+  it('starts a new history only for an empty database', async () => {
     const { store, opened } = current();
     const begun = await store.startHistory(1_000_000);
     expect(begun).to.include({ revision: 1_000_000, compactRevision: 1_000_000 });
@@ -210,7 +210,7 @@ function describeRest(current: () => StoreUnderTest): void {
     expect(await store.currentRevision()).to.equal(1_000_001);
   });
 
-  it('numbers names from 1, the same at every call', async () => {
+  it('assigns numbers from 1 to names, and returns the same number at every call', async () => {
     const { store } = current();
     const names = ['kind:example.com/persons', 'index:x', 'kind:example.com/persons', 'y', 'index:x'];
     expect(await Promise.all(names.map((name) => store.numberOf(name)))).to.deep.equal([1, 2, 1, 3, 2]);
@@ -219,7 +219,7 @@ function describeRest(current: () => StoreUnderTest): void {
     expect(await store.names('%')).to.deep.equal([]);
   });
 
-  it('finishes earlier requests before it closes, and refuses later ones', async () => {
+  it('completes earlier requests before it closes, and refuses later ones', async () => {
     const { store } = current();
     const last = store.commit([create('a', '1')]);
     await Promise.all([store.close(), store.close()]);
@@ -231,9 +231,9 @@ function describeRest(current: () => StoreUnderTest): void {
   });
 }
 
-/** Additional guarantees of stores whose data outlive them. */
+/** Adds the tests of stores whose data remain after they are closed. */
 export function describeDurableStore(name: string, open: () => Promise<DurableStoreUnderTest>): void {
-  it(`${name} keeps everything across a restart, and continues from there`, async () => {
+  it(`${name} keeps all data across a restart, and continues with them`, async () => {
     const { store, opened, reopen } = await open();
     const [a = 0, b = 0] = await written(store, create('a', '1', [[1, 'v']]), create('b', '2'));
     await store.numberOf('first');

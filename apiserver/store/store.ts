@@ -9,19 +9,23 @@ export interface Operation {
   readonly key: string;
   /** The number of the kind. */
   readonly kind: number;
-  /** The revision of the stored object; required by update and delete. */
+  /** The revision that the stored object must have; required for an update and a deletion. */
   readonly expect?: number;
-  /** The object's bytes; required by create and update. A delete may have the last state for its log row. */
+  /**
+   * The bytes of the object; required for a creation and an update. A deletion may have the last state of the object,
+   * for the log.
+   */
   readonly data?: Uint8Array;
   readonly unique?: { readonly add: readonly Claim[]; readonly remove: readonly Claim[] };
   /**
-   * The generation of the kind's unique indexes, as {@link Store.setClaims} returned it. A writer with other indexes
-   * would claim too little, so its write is refused. When absent, it is not checked.
+   * The generation of the kind's unique indexes, as {@link Store.setClaims} has returned it. If the kind now has
+   * another generation, the operation is refused, because a writer with other indexes may lack claims. Default: not
+   * checked.
    */
   readonly generation?: number;
-  /** Claims, of any kinds, that must all have a holder at the commit. Default none. */
+  /** Claims that must all have a holder at the commit. They may be of other kinds. Default none. */
   readonly requires?: readonly RequiredClaim[];
-  /** A note of the writer about the change for other processes; see {@link Store.passesNotes}. Never stored. */
+  /** A note of the writer about the change, for other processes; see {@link Store.passesNotes}. It is never stored. */
   readonly note?: Uint8Array;
 }
 
@@ -36,15 +40,15 @@ export type Outcome =
   | { readonly conflict: 'revision' | 'exists' | 'notFound' | 'generation' | 'requires' }
   | {
       readonly conflict: 'unique';
-      /** Key of the object that has the value. */ readonly holder: string;
+      /** The key of the object that holds the claim. */ readonly holder: string;
       readonly claim: Claim;
     };
 
 /** The result of a batch. */
 export interface Committed {
   /**
-   * The database's revision just before the batch: other writers' changes up to this revision come before the batch's
-   * own.
+   * The revision of the database just before the batch. The changes of other writers up to this revision come before
+   * the changes of the batch.
    */
   readonly before: number;
   /** The outcomes in the order of the batch. */
@@ -53,42 +57,42 @@ export interface Committed {
 
 export interface BatchLimits {
   readonly maxOperations: number;
-  /** The bytes of data. */
+  /** The maximum number of bytes of data. */
   readonly maxBytes: number;
 }
 
 /** The unique indexes of a kind and all claims of its objects. */
 export interface KindClaims {
-  /** The numbers of all its unique indexes, with or without claims. */
+  /** The numbers of all unique indexes of the kind, even of those without claims. */
   readonly indexes: readonly number[];
-  /** Distinct. */
+  /** The claims. Each occurs only once. */
   readonly claims: readonly { readonly claim: Claim; readonly key: string }[];
-  /** The revision of the objects. */
+  /** The revision of the kind's objects from which the claims were computed. */
   readonly revision: number;
 }
 
 /**
- * `behind` means that objects of the kind have changed after the revision, or that the revision is compacted, so that
- * changes are unknown.
+ * The result of {@link Store.setClaims}. `behind` means that objects of the kind have changed after the given revision,
+ * or that the changes after it are compacted, and therefore unknown.
  */
 export type ClaimsOutcome = { readonly generation: number } | { readonly refused: 'behind' };
 
 /** A stored claim. */
 export interface StoredClaim {
   readonly index: number;
-  /** The value in the form of `storedClaimValue`. */
+  /** The value as `storedClaimValue` returns it. */
   readonly value: string;
   readonly key: string;
 }
 
 /** The unique indexes of a kind, as stored. */
 export interface StoredIndexes {
-  /** 0 until they are first set. */
+  /** The generation of the indexes; 0 until they are first set. */
   readonly generation: number;
   readonly indexes: readonly number[];
 }
 
-/** The unique indexes of a kind and the claims in them, as stored at a revision. */
+/** The unique indexes of a kind and the claims in them, as they were stored at a revision. */
 export interface StoredClaims extends StoredIndexes {
   readonly claims: readonly StoredClaim[];
   readonly revision: number;
@@ -98,7 +102,10 @@ export interface Row {
   readonly key: string;
   readonly revision: number;
   readonly data: Uint8Array;
-  /** The reason why `data` is encrypted and cannot be read; it does not quote the data. Engines set none. */
+  /**
+   * The reason why `data`, which are encrypted, cannot be decrypted. It does not contain the data. Only the encryption
+   * sets this; engines do not.
+   */
   readonly problem?: string;
 }
 
@@ -107,25 +114,25 @@ export interface Change {
   readonly op: 'create' | 'update' | 'delete';
   readonly key: string;
   readonly kind: number;
-  /** The new bytes; for a delete, the last ones. */
+  /** The new bytes of the object; for a deletion, the last bytes. */
   readonly data: Uint8Array;
-  /** The previous row; absent for create. */
+  /** The previous state; absent for a creation. */
   readonly previous?: Pick<Row, 'revision' | 'data' | 'problem'>;
   /** The problem of `data`, as in a {@link Row}. */
   readonly problem?: string;
-  /** The note of its operation, unless it was lost. */
+  /** The note of the operation, unless it was lost. */
   readonly note?: Uint8Array;
 }
 
 export interface OpenedStore {
   readonly revision: number;
-  /** Changes up to this revision are gone. */
+  /** Changes up to this revision are no longer available. */
   readonly compactRevision: number;
   /** A UUID that changes whenever history may have gone back. */
   readonly epoch: string;
 }
 
-/** `changes` was called for a compacted revision. */
+/** The error of `changes` when the changes after a revision are compacted. */
 export class CompactedError extends Error {
   override readonly name = 'CompactedError';
   readonly compactRevision: number;
@@ -141,124 +148,142 @@ export interface NumberedKind extends StoredKind {
   readonly number: number;
 }
 
-/** Data about objects of a kind that a program keeps, so that its next start need not compute it. */
+/** Data about objects of a kind that a program keeps, so that its next start need not compute them. */
 export interface KeptData {
   /** The last revision to which the data belongs. */
   readonly last: number;
   readonly data: Uint8Array;
-  /** The reason why `data` is encrypted and cannot be read. Engines set none. */
+  /** The reason why `data`, which are encrypted, cannot be decrypted. Only the encryption sets this; engines do not. */
   readonly problem?: string;
 }
 
 /**
- * The kept data about the objects of each kind, in parts. A part belongs to a range of revisions, and stays valid.
- * Parts may be lost.
+ * Stores the kept data about the objects of each kind, in parts. A part belongs to a range of revisions, and always
+ * stays valid. Parts may be lost.
  */
 export interface KeptStore {
-  /** The first part whose last revision is at least `from`; undefined when there is none. */
+  /** Returns the first part whose last revision is at least `from`; undefined when there is none. */
   read(kind: NumberedKind, from: number): Promise<KeptData | undefined>;
-  /** Adds a part, or replaces the one with the same last revision. Durable when it resolves. */
+  /** Adds a part, or replaces the part with the same last revision. The part is durable when the promise resolves. */
   write(kind: NumberedKind, part: Pick<KeptData, 'last' | 'data'>): Promise<void>;
   /** Deletes all parts of a kind. */
   drop(kind: NumberedKind): Promise<void>;
 }
 
-/** Identifies the file with the memory of a kind, by a nonce and the revision whose state it has. */
+/**
+ * The mark of a snapshot, in the database: a nonce that identifies the file, and the revision of the state in the file.
+ */
 export interface SnapshotMark {
-  /** Random, and in the file as well. */
+  /** A random text. The file contains the same text. */
   readonly nonce: string;
   readonly revision: number;
 }
 
 /**
- * The place of files with what a server had in memory when it stopped, one for each kind. A file is right only for the database that has its
- * mark: a copy, a backup or another database has none, or an older one.
+ * The files of snapshots, one for each kind: they have the objects and indexes that a server had in memory when it
+ * stopped. A file is valid only for the database with its mark. A copy, a backup or another database has no mark, or an
+ * older one.
  */
 export interface SnapshotStore {
-  /** The folder of the files; it may be missing. */
+  /** The folder of the files. It may be missing. */
   readonly folder: string;
-  /** The name of the file of a kind, which begins with the number of the kind. */
+  /** Returns the name of the file of a kind. It begins with the number of the kind. */
   nameOf(kind: NumberedKind): string;
-  /** undefined when there is none since history last went back. */
+  /**
+   * Returns the mark of a kind; undefined when there is none, or when the history has gone back since it was written.
+   */
   readMark(kind: number): Promise<SnapshotMark | undefined>;
-  /** Replaces the mark of a kind. Durable when it resolves. */
+  /** Replaces the mark of a kind. The mark is durable when the promise resolves. */
   writeMark(kind: number, mark: SnapshotMark): Promise<void>;
-  /** Deletes a file, if it is there. */
+  /** Deletes a file if it exists. */
   drop(name: string): Promise<void>;
 }
 
 /**
- * Durable, ordered storage of opaque bytes. Invariants, tested for every driver by `store.contract.ts`: a commit is
- * atomic, and durable when it resolves; revisions strictly increase in commit order (gaps are legal); if a revision is
- * visible, so is every smaller one that will ever exist; a conflict fails only its own operation.
+ * A durable, ordered storage of opaque bytes. `store.contract.ts` tests these invariants for every driver: a commit is
+ * atomic, and durable when it resolves; revisions strictly increase in the order of commits, and may have gaps; when a
+ * revision is visible, all smaller ones that will ever exist are visible as well; a conflict fails only its own
+ * operation.
  */
 export interface Store {
   /**
-   * True when other processes may write to the same database. Then a caller that keeps state in memory has to follow
+   * True when other processes may write to the same database. Then a caller that keeps state in memory must follow
    * {@link changes}.
    */
   readonly isShared: boolean;
-  /** True when notes of operations reach other processes with the changes. Some may be lost. Default: none are passed on. */
+  /**
+   * True when other processes receive the notes of operations with the changes. Notes may be lost. Default: notes are
+   * not passed on.
+   */
   readonly passesNotes?: boolean | undefined;
-  /** The batches that fit into one request of this engine. Larger ones work too, but cost several. Default: no limits. */
+  /**
+   * The limits of batches that fit into one request of this engine. Larger batches need several requests. Default: no
+   * limits.
+   */
   readonly batchLimits?: BatchLimits | undefined;
   open(): Promise<OpenedStore>;
   /**
-   * Writes a batch in one transaction. A batch has at most one operation per key, no two that share a claim, and none
-   * that requires a claim that another one changes.
+   * Writes a batch in one transaction. A batch must have at most one operation for each key, no two operations that
+   * change the same claim, and no operation that requires a claim that another one changes.
    */
   commit(batch: readonly Operation[]): Promise<Committed>;
-  /** The present rows in pages: of all kinds by key, of one kind in any order. */
+  /** Yields the present rows in pages: rows of all kinds in the order of their keys, rows of one kind in any order. */
   scan(kind?: number): AsyncIterable<readonly Row[]>;
   /**
-   * The first changes after a revision, at most `limit`, in revision order and without gaps. Rejects with
-   * CompactedError.
+   * Returns the first changes after a revision, at most `limit`, in the order of revisions and without missing ones.
+   * Rejects with CompactedError when changes after the revision are compacted.
    */
   changes(after: number, limit: number): Promise<readonly Change[]>;
-  /** The latest revision; linearizable. */
+  /** Returns the latest revision. The read is linearizable. */
   currentRevision(): Promise<number>;
   /**
-   * Rejects with StoreError `newer` once a newer program has upgraded the tables. Writes check that in their own
-   * transaction; this method is for a server without writes.
+   * Rejects with StoreError `newer` once a newer program has upgraded the tables. Writes check this in their own
+   * transaction; this method is for a server that does not write at the moment.
    */
   checkSchema(): Promise<void>;
   /**
-   * Calls `wake` with a hint that there may be a new revision; hints may be lost or wrong. Returns a function that
-   * unsubscribes.
+   * Calls `wake` with hints: each says that there may be a new revision. Hints may be lost or wrong. Returns a function
+   * that unsubscribes.
    */
   subscribe(wake: (revision: number) => void): () => void;
-  /** Drops changes up to a revision, at most `maxRows` of them; returns their number. compactRevision is updated. */
+  /**
+   * Drops the changes up to a revision, at most `maxRows`, and updates compactRevision. Returns the number of dropped
+   * changes.
+   */
   compact(upTo: number, maxRows: number): Promise<number>;
-  /** The durable number of a name (`kind:<group>/<plural>`, `index:…`), assigned at first use; from 1. */
+  /**
+   * Returns the durable number of a name (`kind:<group>/<plural>`, `index:…`). A name gets a number at the first call.
+   * Numbers begin at 1.
+   */
   numberOf(name: string): Promise<number>;
-  /** Every numbered name that starts with `prefix`, in no particular order. */
+  /** Returns the names that have numbers and start with `prefix`, in no particular order. */
   names(prefix: string): Promise<readonly string[]>;
-  /** The unique indexes of a kind, without its claims: there may be millions of claims. */
+  /** Returns the unique indexes of a kind, without its claims, of which there may be millions. */
   uniqueIndexes(kind: number): Promise<StoredIndexes>;
-  /** The claims of a kind at one revision. Takes no locks. */
+  /** Returns the unique indexes and the claims of a kind at one revision. Takes no locks. */
   claims(kind: number): Promise<StoredClaims>;
   /**
-   * Sets the unique indexes of a kind and its claims exactly to these, in one transaction. It is for start-up, when
-   * an index may have been added, removed or changed. Any change makes a new generation. If the claims are `behind`,
-   * only the indexes are set, under a new generation: writers with other indexes are refused from then on, and the
-   * next attempt succeeds.
+   * Sets the unique indexes and the claims of a kind to exactly these, in one transaction. This is called when a kind
+   * opens, because an index may have been added, removed or changed. Any change creates a new generation. If the claims
+   * are `behind`, only the indexes are set, with a new generation. From then on, writers with other indexes are
+   * refused, so that the next attempt can succeed.
    */
   setClaims(kind: number, claims: KindClaims): Promise<ClaimsOutcome>;
   /**
-   * Restarts the history of an empty database at a revision, with a new epoch. Rejects with StoreError `refused` when
+   * Starts a new history of an empty database at a revision, with a new epoch. Rejects with StoreError `refused` when
    * the database has objects.
    */
   startHistory(revision: number): Promise<OpenedStore>;
   /**
    * Copies the database, while it is in use, into a new file beside it that only its owner can read, and resolves with
    * the path. The caller deletes the file. The copy has all writes that were acknowledged before the call. A database
-   * that is opened from the copy continues at a later revision, with a new epoch. This method is absent where the
-   * engine's own tools make copies.
+   * that is opened from the copy continues at a later revision, with a new epoch. The method is absent for an engine
+   * whose own tools make copies.
    */
   readonly backUp?: (() => Promise<string>) | undefined;
-  /** Absent when the engine cannot keep data about objects, so that each start computes it. */
+  /** Absent when the engine cannot keep data about objects, so that each start computes them. */
   readonly kept?: KeptStore | undefined;
-  /** Absent when the engine has no place for files of snapshots. */
+  /** Absent when the engine cannot have snapshot files. */
   readonly snapshots?: SnapshotStore | undefined;
   close(): Promise<void>;
 }

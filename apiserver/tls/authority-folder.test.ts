@@ -37,7 +37,7 @@ describe('the folder of an authority', () => {
     );
   }
 
-  it('is made at the first start: an authority for ten years, a server certificate for one, keys for the owner only', async () => {
+  it('is filled by the first start: an authority for ten years, a server certificate for one year, and keys that only the owner can read', async () => {
     const { cert, ca, expiresMs } = await load('home.example.com');
     const [server, root] = [new X509Certificate(cert), new X509Certificate(ca!)];
     expect(server.checkIssued(root) && server.verify(root.publicKey)).to.equal(true);
@@ -54,20 +54,20 @@ describe('the folder of an authority', () => {
     expect(await readAuthority({ directory })).to.equal(ca);
   });
 
-  it('uses the same certificates at the next start', async () => {
+  it('gives the next start the same certificates', async () => {
     const first = await load();
     await clock.advance(100 * dayMs);
     expect(await load()).to.deep.equal(first);
   });
 
-  it('has one authority, however many start at once', async () => {
+  it('has only one authority when several servers start at the same time', async () => {
     const all = await Promise.all([load(), load(), load(), load()]);
     expect(new Set(all.map(({ ca }) => ca)).size).to.equal(1);
     const root = new X509Certificate(all[0].ca!);
     for (const { cert } of all) expect(new X509Certificate(cert).verify(root.publicKey)).to.equal(true);
   });
 
-  it('renews the server certificate, with another key, when sixty days are left', async () => {
+  it('gets a new server certificate, with another key, when the old one is valid for only sixty days', async () => {
     const first = await load();
     await clock.advance(305 * dayMs - 1000);
     expect((await load()).cert).to.equal(first.cert);
@@ -79,7 +79,7 @@ describe('the folder of an authority', () => {
     expect(await load()).to.deep.equal(second);
   });
 
-  it('issues a new certificate when a name is added or removed', async () => {
+  it('gets a new server certificate when a name is added or removed', async () => {
     const first = await load('a.example.com');
     const second = await load('a.example.com', 'fd00::7');
     expect(new X509Certificate(second.cert).checkIP('fd00::7')).to.equal('fd00::7');
@@ -88,7 +88,7 @@ describe('the folder of an authority', () => {
     expect([second.ca, third.ca]).to.deep.equal([first.ca, first.ca]);
   });
 
-  it('makes no certificate that outlives the authority, and does not renew such a certificate again and again', async () => {
+  it('gets no certificate that outlives the authority, and keeps a certificate that ends with the authority', async () => {
     await load();
     await clock.advance(3640 * dayMs);
     const last = await load();
@@ -98,7 +98,7 @@ describe('the folder of an authority', () => {
     expect(await problem()).to.match(/authority\.pem: the authority has expired .* write every kubeconfig again$/);
   });
 
-  it('completes a first start that was interrupted', async () => {
+  it('is completed when the first start was interrupted', async () => {
     const { ca } = await load();
     await rm(join(directory, 'ca.crt'));
     await rm(join(directory, 'server.pem'));
@@ -106,14 +106,14 @@ describe('the folder of an authority', () => {
   });
 
   for (const left of ['ca.crt', 'server.pem']) {
-    it(`never makes another authority in the place of a lost one: ${left} is there`, async () => {
+    it(`gets no new authority when ${left} still exists, because clients trust the lost authority`, async () => {
       await load();
       for (const file of ['authority.pem', 'ca.crt', 'server.pem']) if (file !== left) await rm(join(directory, file));
       expect(await problem()).to.match(/authority\.pem: is missing, and clients trust the authority that it held/);
     });
   }
 
-  it('refuses an authority that differs from the published one', async () => {
+  it('is refused when the authority differs from the published one', async () => {
     await load();
     const mine = directory;
     directory = join(await temporaryFolder(), 'other');
@@ -127,7 +127,7 @@ describe('the folder of an authority', () => {
   });
 
   for (const file of ['authority.pem', 'server.pem']) {
-    it(`refuses ${file} where others can read or write it, saying what to do`, async () => {
+    it(`is refused when others can read or write ${file}, with a message that says what to do`, async () => {
       await load();
       for (const mode of [0o640, 0o604, 0o620]) {
         await chmod(join(directory, file), mode);
@@ -137,7 +137,7 @@ describe('the folder of an authority', () => {
       }
     });
 
-    it(`refuses ${file} that is damaged, by name and without a word of it`, async () => {
+    it(`is refused when ${file} is damaged, with a message that names the file and does not quote it`, async () => {
       await load();
       const path = join(directory, file);
       const whole = await readFile(path, 'utf8');
@@ -160,7 +160,7 @@ describe('the folder of an authority', () => {
     });
   }
 
-  it('refuses a key that does not belong to the certificate', async () => {
+  it('is refused when a key does not belong to its certificate', async () => {
     await load();
     const path = join(directory, 'authority.pem');
     const authority = await readFile(path, 'utf8');
@@ -172,7 +172,7 @@ describe('the folder of an authority', () => {
     expect(await problem()).to.equal(`${path}: contains no certificate authority`);
   });
 
-  it('refuses a folder that others can write to', async () => {
+  it('is refused when others can write to it', async () => {
     await load();
     await chmod(directory, 0o770);
     expect(await problem()).to.include('others than its owner can write to this folder of private keys');

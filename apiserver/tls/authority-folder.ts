@@ -11,30 +11,31 @@ import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
 const dayMs = 86_400_000;
 
-/** The lifetimes of the authority and of its certificates, as with kubeadm. */
+/** The lifetimes of the authority and of its certificates, in days; the same as those of kubeadm. */
 const authorityDays = 3650;
 const serverDays = 365;
 
-/** A server certificate is renewed when its remaining validity is below this time. */
+/** The remaining validity, in days, below which a server certificate is renewed. */
 const renewalDays = 60;
 
-/** The authority's key and certificate: the one file that cannot be made again. */
+/** The file with the authority's key and certificate. It is the only file that cannot be created again. */
 export const authorityFile = 'authority.pem';
-/** A copy of the authority's certificate, for clients. */
+/** The file with a copy of the authority's certificate, for clients. */
 export const publicFile = 'ca.crt';
-/** The server's key and certificate. */
+/** The file with the server's key and certificate. */
 const serverFile = 'server.pem';
 
 export interface AuthorityFolderParts {
   readonly directory: string;
-  /** Host names and addresses that the certificate is to be valid for. */
+  /** The host names and addresses for which the certificate must be valid. */
   readonly names: readonly string[];
   readonly clock: Clock;
 }
 
 /**
- * Server certificates, signed by an authority that lives in a folder. The authority is made once, when the folder is
- * absent or empty; from then on a missing or damaged file is an error, since clients trust that authority.
+ * Issues server certificates, which an authority signs. The files of the authority are in a folder. The authority is
+ * created once, when the folder is absent or empty. From then on, a missing or damaged file is an error, because
+ * clients trust this authority.
  */
 export class AuthorityFolder implements CertificateSource {
   readonly #parts: AuthorityFolderParts;
@@ -70,7 +71,7 @@ export class AuthorityFolder implements CertificateSource {
     );
   }
 
-  /** True when the folder holds neither an authority nor a part of one, so that no client can trust it yet. */
+  /** Returns true when the folder has no file of an authority, so that no client can trust one yet. */
   async #isNew(): Promise<boolean> {
     const files = new Set(await readdir(this.#parts.directory));
     return ![authorityFile, publicFile, serverFile].some((file) => files.has(file));
@@ -83,7 +84,7 @@ export class AuthorityFolder implements CertificateSource {
     try {
       await createPrivate(this.#path(authorityFile), key + cert);
     } catch (error) {
-      // Another process was faster: use its authority.
+      // If the file exists, another process was faster, and its authority is used.
       if (!hasCode(error, 'EEXIST')) throw error;
     }
   }
@@ -99,7 +100,10 @@ export class AuthorityFolder implements CertificateSource {
     );
   }
 
-  /** Returns the stored server certificate. An absent one is made, and a damaged one is an error. */
+  /**
+   * Returns the stored server certificate; undefined when there is none, so that one is issued. A damaged certificate
+   * is an error.
+   */
   async #stored(): Promise<KeyAndChain | undefined> {
     const path = this.#path(serverFile);
     const text = await orAbsent(readPrivate(path));
@@ -111,7 +115,7 @@ export class AuthorityFolder implements CertificateSource {
     if (!certificate.checkIssued(root) || !certificate.verify(root.publicKey)) return false;
     const present = new Set(namesOfCertificate(certificate.subjectAltName));
     if (present.size !== names.length || !names.every((name) => present.has(name))) return false;
-    // A certificate cannot outlive its authority, so a new one would not last longer.
+    // A certificate cannot outlive its authority, so a certificate that ends with the authority is not renewed.
     return expiryOf(certificate) > Math.min(clock.now() + renewalDays * dayMs, expiryOf(root) - 1);
   }
 
@@ -131,7 +135,7 @@ export class AuthorityFolder implements CertificateSource {
 async function openFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const { mode } = await stat(directory);
-  // A user who can write to the folder can replace the authority. Windows has no file modes of this kind.
+  // A user who can write to the folder could replace the authority. Windows does not have these file modes.
   if ((mode & 0o022) !== 0 && process.platform !== 'win32') {
     throw new Error(`${directory}: others than its owner can write to this folder of private keys: chmod 700 it`);
   }

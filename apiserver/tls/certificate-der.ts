@@ -17,7 +17,7 @@ import {
   derMembers,
 } from './der.ts';
 
-// A certificate of version 3 (RFC 5280), signed with an EC key and SHA-256.
+// This file encodes certificates of version 3 (RFC 5280), which are signed with an EC key and SHA-256.
 
 const ids = {
   commonName: '2.5.4.3',
@@ -34,12 +34,12 @@ const ids = {
 } as const;
 
 /**
- * 128 random bits make a serial number unique; the highest bit is cleared (RFC 5280 4.1.2.2: at most 20 bytes,
- * positive).
+ * The number of random bytes in a serial number, which make it unique. The highest bit is cleared, because the number
+ * must be positive (RFC 5280 4.1.2.2, which allows 20 bytes).
  */
 const serialBytes = 16;
 
-/** The content of a certificate, with names and extensions in DER. */
+/** The content of a certificate. Names and extensions are encoded in DER. */
 export interface CertificateContent {
   readonly subject: Buffer;
   readonly issuer: Buffer;
@@ -69,7 +69,7 @@ export function signCertificate(content: CertificateContent, signingKey: KeyObje
   return encodeSequence(signed, algorithm, encodeBitString(sign('sha256', signed, signingKey)));
 }
 
-/** Returns a name in DER that consists of a common name and of organizations. */
+/** Returns a name, encoded in DER, that consists of a common name and organizations. */
 export function encodeName(commonName: string, organizations: readonly string[] = []): Buffer {
   const part = (id: string, text: string): Buffer =>
     encodeSet(encodeSequence(encodeObjectId(id), encodeUtf8String(text)));
@@ -77,29 +77,29 @@ export function encodeName(commonName: string, organizations: readonly string[] 
 }
 
 /**
- * Returns the subject of a certificate, with its own bytes of DER: certificates that it signs must have the same bytes
- * as issuer.
+ * Returns the unchanged DER bytes of the subject of a certificate. In the certificates that it signs, the issuer must
+ * have the same bytes.
  */
 export function subjectOf(certificate: Buffer): Buffer {
   const [signed = Buffer.alloc(0)] = derMembers(certificate);
-  // A certificate of version 1 has no member for the version, so that member is skipped in all others.
+  // A certificate of version 1 has no member for the version, so in all others this member is skipped.
   const members = derMembers(signed).filter((member) => member.at(0) !== 0xa0);
-  // Serial number, algorithm, issuer and validity come before it.
+  // The serial number, the algorithm, the issuer and the validity come before the subject.
   const [, , , , subject = Buffer.alloc(0)] = members;
   return subject;
 }
 
-/** The SHA-1 of the bits of a public key (RFC 5280 4.2.1.2, method 1). */
+/** Returns the SHA-1 of the bits of a public key (RFC 5280 4.2.1.2, method 1). */
 export function keyIdOf(publicKey: KeyObject): Buffer {
   const [, bits = Buffer.alloc(0)] = derMembers(publicKeyInfo(publicKey));
   return createHash('sha1').update(derContent(bits).subarray(1)).digest();
 }
 
-/** The extensions of an authority that signs no other authorities. */
+/** Returns the extensions of an authority that must not sign other authorities. */
 export function authorityExtensions(publicKey: KeyObject): readonly Buffer[] {
   return [
     critical(ids.basicConstraints, encodeSequence(encodeTrue(), encodeInteger(Buffer.from([0])))),
-    // keyCertSign and cRLSign.
+    // The bits keyCertSign and cRLSign.
     critical(ids.keyUsage, encodeBitString(Buffer.from([0x06]), 1)),
     subjectKeyId(publicKey),
   ];
@@ -109,11 +109,11 @@ export interface LeafUse {
   readonly use: 'clientAuth' | 'serverAuth';
   readonly publicKey: KeyObject;
   readonly authorityKey: KeyObject;
-  /** Host names and addresses. If there are none, the certificate has no names. */
+  /** The host names and addresses. If the list is empty, the certificate has no extension for names. */
   readonly names: readonly string[];
 }
 
-/** The extensions of a certificate of a server or client. */
+/** Returns the extensions of a server or client certificate. */
 export function leafExtensions({ use, publicKey, authorityKey, names }: LeafUse): readonly Buffer[] {
   return [
     critical(ids.basicConstraints, encodeSequence()),
@@ -126,10 +126,10 @@ export function leafExtensions({ use, publicKey, authorityKey, names }: LeafUse)
   ];
 }
 
-/** The eight groups of an IPv6 address, or the four bytes of IPv4. */
+/** Returns the bytes of an address: sixteen for IPv6, and four for IPv4. */
 export function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
-  // The URL standard writes all addresses in groups of hexadecimal digits, with :: at most once.
+  // `URL` writes each IPv6 address in groups of hexadecimal digits, with :: at most once.
   const { hostname } = new URL(`http://[${address}]`);
   const [before = '', after = ''] = hostname.slice(1, -1).split('::');
   const groups = (text: string): readonly string[] => (text === '' ? [] : text.split(':'));
@@ -150,7 +150,7 @@ function extension(id: string, value: Buffer): Buffer {
   return encodeSequence(encodeObjectId(id), encodeOctetString(value));
 }
 
-/** A critical extension: clients that do not know it must refuse the certificate. */
+/** Returns a critical extension: a client that does not know it must refuse the certificate. */
 function critical(id: string, value: Buffer): Buffer {
   return encodeSequence(encodeObjectId(id), encodeTrue(), encodeOctetString(value));
 }

@@ -4,7 +4,7 @@ import { certificateNames, namesOfCertificate } from './certificate-names.ts';
 const loopback = ['localhost', '127.0.0.1', '::1'];
 
 describe('the names of a certificate', () => {
-  it('are the loopback names and the other names of the server, once each, in one form', () => {
+  it('are the loopback names and the given names, each once and in a normal form', () => {
     expect(certificateNames([])).to.deep.equal(loopback);
     expect(
       certificateNames([
@@ -19,7 +19,7 @@ describe('the names of a certificate', () => {
     ).to.deep.equal([...loopback, 'home.example.com', 'fd00::1', '10.0.0.7']);
   });
 
-  it('leave out unspecified addresses, and the interface of an address', () => {
+  it('do not include unspecified addresses, or the interface of an address', () => {
     expect(certificateNames(['0.0.0.0', '::', 'fe80::1%eth0'])).to.deep.equal([...loopback, 'fe80::1']);
   });
 
@@ -45,7 +45,7 @@ describe('the names of a certificate', () => {
     });
   }
 
-  it('are compared with those that node reads from a certificate', () => {
+  it('equal the names that Node reads from a certificate', () => {
     const said = 'DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1, IP Address:FD00:0:0:0:0:0:0:1';
     expect(namesOfCertificate(said)).to.deep.equal([...loopback, 'fd00::1']);
     expect(namesOfCertificate(undefined)).to.deep.equal([]);

@@ -4,28 +4,30 @@ import { domainToASCII } from 'node:url';
 /** The names of the loopback interface, which every certificate has. */
 const loopback = ['localhost', '127.0.0.1', '::1'] as const;
 
-/** Addresses that mean all addresses of a machine: a server can listen on them, but no host has them. */
+/**
+ * The addresses that mean all addresses of a machine. A server can listen on them, but no client can connect to them.
+ */
 const unspecified = new Set(['0.0.0.0', '::']);
 
 const dnsName = /^(?=.{1,253}$)[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?(\.[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?)*$/;
 
 /**
- * Returns the names and addresses that a certificate must be valid for, once each, in one form.
- * Throws TypeError for a text that is neither.
+ * Returns the names and addresses for which a certificate must be valid, each once and in a normal form. Throws
+ * TypeError for a text that is neither a name nor an address.
  */
 export function certificateNames(given: readonly string[]): readonly string[] {
   const names = [...loopback, ...given].map(normalise).filter((name) => !unspecified.has(name));
   return [...new Set(names)];
 }
 
-/** Returns the names of a certificate, which node formats as `DNS:localhost, IP Address:127.0.0.1`. */
+/** Returns the names in a certificate, which Node formats as `DNS:localhost, IP Address:127.0.0.1`. */
 export function namesOfCertificate(subjectAltName: string | undefined): readonly string[] {
   const entries = subjectAltName?.split(', ') ?? [];
   return entries.map((entry) => normalise(entry.replace(/^(DNS|IP Address):/, '')));
 }
 
 function normalise(name: string): string {
-  // Removes brackets, as in a URL, and the name of the interface, which only this machine knows.
+  // This removes brackets, as in a URL, and the name of the interface, which is valid only on this machine.
   const bare = name.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '');
   if (isIPv6(bare)) return new URL(`http://[${bare}]/`).hostname.slice(1, -1);
   if (isIP(bare) !== 0) return bare;

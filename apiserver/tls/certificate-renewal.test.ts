@@ -40,7 +40,7 @@ describe('the renewal of a certificate', () => {
     return { key: `key of ${cert}`, cert, ca: undefined, expiresMs: clock.now() + days * dayMs };
   }
 
-  it('uses a new certificate when the source has one, and ignores the same one', async () => {
+  it('passes on a certificate only when the source has a new one', async () => {
     const [first, second] = [certificate('first'), certificate('second')];
     next = () => first;
     renewal.start(first);
@@ -52,7 +52,7 @@ describe('the renewal of a certificate', () => {
     expect(lines).to.deep.equal(['info: a new certificate is in use']);
   });
 
-  it('keeps the present certificate, and retries, when none can be loaded or used', async () => {
+  it('keeps the current certificate, and retries, when no new one can be loaded or used', async () => {
     renewal.start(certificate('first'));
     next = () => {
       throw new Error('damaged');
@@ -66,7 +66,7 @@ describe('the renewal of a certificate', () => {
     expect(shown).to.deep.equal(['second']);
   });
 
-  it('warns of a certificate that ends within fourteen days, at each check', async () => {
+  it('logs a warning at each check when the certificate ends within fourteen days', async () => {
     const ending = certificate('ending', 15);
     next = () => ending;
     renewal.start(ending);

@@ -2,22 +2,22 @@ import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 import { PeriodicTask } from '../base/periodic-task.ts';
 import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
-/** Time between two reads of the source: new files are in use after an hour at most. */
+/** The time between two reads of the source. New files are in use after an hour at most. */
 const intervalMs = 3_600_000;
 
-/** A certificate that ends sooner should have been renewed, so it is logged. */
+/** The remaining validity below which a warning is logged, because the certificate should already have been renewed. */
 const warnMs = 14 * 86_400_000;
 
 export interface CertificateRenewalParts {
   readonly source: CertificateSource;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called with a new certificate, which is used for connections from then on. */
+  /** Called with a new certificate. New connections must use it from then on. */
   readonly onRenewed: (certificate: ServerCertificate) => void;
 }
 
 /**
- * Keeps a server's certificate current. When none can be loaded, it logs the error, and the present one stays in use.
+ * Keeps a server's certificate up to date. If no certificate can be loaded, logs the error, and keeps the current one.
  */
 export class CertificateRenewal {
   readonly #parts: CertificateRenewalParts;
@@ -29,14 +29,14 @@ export class CertificateRenewal {
     this.#looks = new PeriodicTask({ clock: parts.clock, intervalMs, run: () => this.#lookAgain() });
   }
 
-  /** Starts to read the source every hour; `current` is the certificate in use. */
+  /** Starts to read the source every hour. `current` is the certificate in use. */
   start(current: ServerCertificate): void {
     this.#warn(current);
     this.#current = current;
     this.#looks.start();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Stops reading the source. Resolves when no read is running any more. */
   async stop(): Promise<void> {
     await this.#looks.stop();
   }

@@ -8,14 +8,17 @@ import type { CertificateSource, TlsOptions } from './tls-options.ts';
 
 export interface CertificateSourceParts {
   readonly tls: TlsOptions;
-  /** The server's names and addresses, besides the loopback names. */
+  /** The names and addresses of the server, in addition to the loopback names. */
   readonly hostNames: readonly string[];
   readonly clock: Clock;
-  /** PEM file of the authorities of clients. If absent, the server's own authority is used, if it has one. */
+  /**
+   * The path of a PEM file with the authorities of client certificates. Default: the server's own authority, if it has
+   * one.
+   */
   readonly clientCa?: string | undefined;
 }
 
-/** Makes the source of the certificate; reads no file yet. Throws TypeError for a malformed host name. */
+/** Returns the source of the certificate, which reads no file yet. Throws TypeError for a malformed host name. */
 export function certificateSource({ clientCa, ...parts }: CertificateSourceParts): CertificateSource {
   const source = serverSource(parts);
   return {
@@ -27,7 +30,10 @@ export function certificateSource({ clientCa, ...parts }: CertificateSourceParts
   };
 }
 
-/** Rejects with Error, naming the file, when one of its certificates is not an authority. */
+/**
+ * Reads the authorities in a PEM file. Rejects with Error, which names the file, when one of its certificates is not an
+ * authority.
+ */
 async function readAuthorities(path: string): Promise<string> {
   const certificates = parseCertificates({ path, text: await readPublic(path) });
   const wrong = certificates.findIndex(({ ca }) => !ca);

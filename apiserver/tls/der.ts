@@ -1,4 +1,5 @@
-// Writes and reads DER (ITU-T X.690), as far as certificates need it: tags of one byte, lengths that are definite.
+// This file writes and reads DER (ITU-T X.690) as far as certificates need it: only tags of one byte and definite
+// lengths.
 
 const tags = {
   boolean: 0x01,
@@ -13,7 +14,7 @@ const tags = {
   set: 0x31,
 } as const;
 
-/** A value with its tag and length. `tag` is the whole first byte. */
+/** Encodes a value with its tag and length. `tag` is the whole first byte. */
 function encode(tag: number, ...contents: readonly Buffer[]): Buffer {
   const content = Buffer.concat(contents);
   return Buffer.concat([Buffer.from([tag]), encodeLength(content.length), content]);
@@ -27,12 +28,12 @@ export function encodeSet(...members: readonly Buffer[]): Buffer {
   return encode(tags.set, ...members);
 }
 
-/** A value with a tag of its context in place of its own, such as the members of GeneralName. */
+/** Encodes a value with a context-specific tag instead of its own tag, for example a member of GeneralName. */
 export function encodeImplicit(number: number, content: Buffer): Buffer {
   return encode(0x80 | number, content);
 }
 
-/** A whole value within a tag of its context. */
+/** Encodes a whole value inside a context-specific tag. */
 export function encodeExplicit(number: number, value: Buffer): Buffer {
   return encode(0xa0 | number, value);
 }
@@ -41,16 +42,16 @@ export function encodeTrue(): Buffer {
   return encode(tags.boolean, Buffer.from([0xff]));
 }
 
-/** A number that is not negative, from its bytes with the highest first. */
+/** Encodes a number that is not negative, whose bytes are given with the highest byte first. */
 export function encodeInteger(bytes: Buffer): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const shortest = start < 0 ? Buffer.from([0]) : bytes.subarray(start);
-  // The highest bit is the sign.
+  // The highest bit is the sign, so a number with this bit gets a zero byte before it.
   const sign = shortest.readUInt8(0) >= 0x80 ? Buffer.from([0]) : Buffer.alloc(0);
   return encode(tags.integer, sign, shortest);
 }
 
-/** `unusedBits` of the last byte do not count. */
+/** Encodes a bit string. `unusedBits` is the number of bits of the last byte that are not a part of it. */
 export function encodeBitString(bytes: Buffer, unusedBits = 0): Buffer {
   return encode(tags.bitString, Buffer.from([unusedBits]), bytes);
 }
@@ -63,13 +64,16 @@ export function encodeUtf8String(text: string): Buffer {
   return encode(tags.utf8String, Buffer.from(text));
 }
 
-/** An object identifier in dots, such as `2.5.4.3`. */
+/** Encodes an object identifier such as `2.5.4.3`. */
 export function encodeObjectId(id: string): Buffer {
   const [first = 0, second = 0, ...others] = id.split('.').map(Number);
   return encode(tags.objectId, Buffer.from([first * 40 + second, ...others.flatMap(inBase128)]));
 }
 
-/** A time in whole seconds: with two digits of the year until 2049, as RFC 5280 4.1.2.5 demands, with four from then on. */
+/**
+ * Encodes a time in whole seconds. As RFC 5280 4.1.2.5 requires, the year has two digits until 2049, and four digits
+ * afterwards.
+ */
 export function encodeTime(ms: number): Buffer {
   const digits = `${new Date(ms).toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}Z`;
   return digits < '2050'
@@ -77,7 +81,10 @@ export function encodeTime(ms: number): Buffer {
     : encode(tags.generalizedTime, Buffer.from(digits));
 }
 
-/** Returns the members of a sequence or set, each with its tag and length. It must be valid, such as that of a parsed certificate. */
+/**
+ * Returns the members of a sequence or set, each with its tag and length. The value must be valid DER, for example from
+ * a parsed certificate.
+ */
 export function derMembers(value: Buffer): readonly Buffer[] {
   const { contentStart, end } = readHeader(value, 0);
   const members: Buffer[] = [];
@@ -102,7 +109,10 @@ function encodeLength(length: number): Buffer {
   return Buffer.from([0x80 | bytes.length, ...bytes]);
 }
 
-/** Seven bits in a byte, the highest first; all but the last byte have the highest bit set. */
+/**
+ * Returns a number with seven bits in each byte, the highest bits first. All bytes except the last one have the highest
+ * bit set.
+ */
 function inBase128(number: number): readonly number[] {
   const bytes = [number % 128];
   for (let rest = Math.floor(number / 128); rest > 0; rest = Math.floor(rest / 128)) bytes.unshift(0x80 | (rest % 128));

@@ -40,24 +40,24 @@ describe('a certificate that is given', () => {
     );
   }
 
-  it('is used unchanged, and names no authority that is not in the file', async () => {
+  it('is used unchanged, and has no authority when the file contains none', async () => {
     expect(await load()).to.deep.equal({ ...made, ca: undefined });
     expect(await readAuthority({ certFile, keyFile })).to.equal(undefined);
   });
 
-  it('ends together with the authority when the file contains the authority', async () => {
+  it('ends at the latest when the authority in the file ends', async () => {
     await writeFile(certFile, `${made.cert}\n${made.ca!}`);
     expect((await load()).ca).to.equal(made.ca);
     expect(await readAuthority({ certFile, keyFile })).to.equal(made.ca);
   });
 
-  it('is read again each time', async () => {
+  it('is read again at each load', async () => {
     await load();
     await writeFile(certFile, `${made.cert}\n${made.ca!}`);
     expect((await load()).cert).to.equal(`${made.cert}\n${made.ca!}`);
   });
 
-  it('is refused when others can read its key; a group may read a key of root', async () => {
+  it('is refused when others can read its key, except a key of root that a group can read', async () => {
     for (const mode of [0o604, 0o644, 0o660]) {
       await chmod(keyFile, mode);
       expect(await problem()).to.include(`${keyFile}: others than its owner have access to this private key`);
@@ -67,7 +67,7 @@ describe('a certificate that is given', () => {
     expect(await problem()).to.match(isRoot ? /^none$/ : /others than its owner/);
   });
 
-  it('is refused, with the name of the file, when a file is absent, damaged, or does not match the other', async () => {
+  it('is refused with the name of the file when a file is absent or damaged, or when the two files do not match', async () => {
     await writeFile(certFile, 'no certificate');
     expect(await problem()).to.equal(`${certFile}: holds no certificate in PEM`);
     await writeFile(certFile, made.ca!);

@@ -2,7 +2,7 @@ import { expiryOf, isSelfSigned, parseKeyAndChain } from './pem.ts';
 import { readPrivate, readPublic } from './private-file.ts';
 import type { CertificateSource, ServerCertificate } from './tls-options.ts';
 
-/** The certificate in two files, which another program renews. */
+/** Loads a certificate from two files, which another program renews. */
 export class GivenCertificate implements CertificateSource {
   readonly #certFile: string;
   readonly #keyFile: string;

@@ -17,7 +17,7 @@ async function makeAuthority(): Promise<KeyAndChain> {
 const hex = (bytes: Buffer): string => bytes.toString('hex');
 
 describe('issued certificates', () => {
-  it('of an authority are self-signed, only for signing, and end after 2050 if necessary', async () => {
+  it('of an authority are self-signed, can only sign certificates, and may end after 2050', async () => {
     const { key, chain } = await makeAuthority();
     const [root] = chain;
     expect(root.checkIssued(root) && root.verify(root.publicKey) && root.checkPrivateKey(key)).to.equal(true);
@@ -29,7 +29,7 @@ describe('issued certificates', () => {
     expect(Date.parse(root.validFrom)).to.equal(nowMs - 3_600_000);
   });
 
-  it('of a server are for its names and addresses, in all their forms', async () => {
+  it('of a server are valid for its names and addresses, in all formats', async () => {
     const authority = await makeAuthority();
     const names = ['localhost', '127.0.0.1', '::1', 'fd00::7', '::ffff:10.1.2.3', 'home.example.com'];
     const { cert } = await issueServer(authority, { ...validity, names });
@@ -44,7 +44,7 @@ describe('issued certificates', () => {
     expect(certificate.verify(authority.chain[0].publicKey)).to.equal(true);
   });
 
-  it('of a client name its user and groups, however long and whatever their characters, and have serial numbers of their own', async () => {
+  it('of a client contain its user and groups, even with long names and any characters, and have different serial numbers', async () => {
     const authority = await makeAuthority();
     const groups = ['x'.repeat(300), 'ä,O=b'];
     const issue = async (): Promise<X509Certificate> =>
@@ -56,7 +56,7 @@ describe('issued certificates', () => {
     expect(one.serialNumber).to.have.lengthOf.at.most(32).and.not.equal(two.serialNumber);
   });
 
-  it('are not made with the key of an authority that is not EC', async () => {
+  it('are not issued when the key of the authority is not an EC key', async () => {
     const { chain } = await makeAuthority();
     const { privateKey } = generateKeyPairSync('ed25519');
     const problem = await issueServer({ key: privateKey, chain }, { ...validity, names: [] }).catch(

@@ -12,7 +12,7 @@ import {
 import type { CertificateContent } from './certificate-der.ts';
 import type { KeyAndChain } from './pem.ts';
 
-/** Certificates are valid from an hour before they are made, since clocks of clients may be behind. */
+/** Certificates are valid from an hour before they are issued, because the clocks of clients may be behind. */
 const backdateMs = 3_600_000;
 
 /** A key and a certificate, both in PEM. */
@@ -26,10 +26,10 @@ export interface Validity {
   readonly untilMs: number;
 }
 
-/** Makes a self-signed authority: EC P-256, for server certificates and no authorities below it. */
+/** Creates a self-signed authority with an EC key (P-256). It can sign certificates, but no other authorities. */
 export async function issueAuthority({ nowMs, untilMs }: Validity): Promise<Issued> {
   const { publicKey, privateKey } = await generateKeys();
-  // Two authorities must have different names: clients find the signer by its name.
+  // Two authorities must have different names, because clients find the signer of a certificate by its name.
   const name = encodeName(`homeostat-ca-${keyIdOf(publicKey).toString('hex').slice(0, 12)}`);
   const extensions = authorityExtensions(publicKey);
   const content = { subject: name, issuer: name, publicKey, extensions, ...periodOf({ nowMs, untilMs }) };
@@ -37,7 +37,7 @@ export async function issueAuthority({ nowMs, untilMs }: Validity): Promise<Issu
 }
 
 export interface ServerCertificateRequest extends Validity {
-  /** Host names and addresses of the server. */
+  /** The host names and addresses of the server. */
   readonly names: readonly string[];
 }
 
@@ -46,13 +46,15 @@ export interface ClientRequest extends Validity {
   readonly groups: readonly string[];
 }
 
-/** Makes a new key, and a certificate for it that the authority signs, with which a server identifies a user. */
+/**
+ * Creates a key and a client certificate, which the authority signs. A server identifies a user with this certificate.
+ */
 export async function issueClient(authority: KeyAndChain, request: ClientRequest): Promise<Issued> {
   const { user, groups, ...validity } = request;
   return issueLeaf(authority, { ...validity, subject: encodeName(user, groups), use: 'clientAuth', names: [] });
 }
 
-/** Makes a new key, and a certificate for it that the authority signs. */
+/** Creates a key and a server certificate, which the authority signs. */
 export async function issueServer(authority: KeyAndChain, request: ServerCertificateRequest): Promise<Issued> {
   return issueLeaf(authority, { ...request, subject: encodeName('homeostat'), use: 'serverAuth' });
 }

@@ -11,8 +11,9 @@ export interface ClientCertificateRequest extends ClientRequest {
 }
 
 /**
- * Issues a key and a certificate, both in PEM, with which a server with this authority identifies a user. The
- * certificate ends with the authority at the latest. Rejects with Error, naming the file, when there is no authority.
+ * Issues a key and a certificate, both in PEM. A server with this authority identifies a user with the certificate,
+ * which ends at the latest when the authority ends. Rejects with Error, which names the file, when there is no
+ * authority.
  */
 export async function issueClientCertificate({ directory, ...request }: ClientCertificateRequest): Promise<Issued> {
   const path = join(directory, authorityFile);

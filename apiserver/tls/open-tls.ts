@@ -10,7 +10,7 @@ export interface SecureParts {
 }
 
 export interface OpenTlsParts {
-  /** Absent for plain HTTP. */
+  /** The source of the certificate; undefined for plain HTTP. */
   readonly tls: TlsOptions | undefined;
   readonly clientCa?: string | undefined;
   readonly host: string;
@@ -19,7 +19,9 @@ export interface OpenTlsParts {
   readonly logger: Logger;
 }
 
-/** Loads the certificate, or issues one. Calls `onRenewed` with each certificate that replaces it. */
+/**
+ * Loads the server certificate, or issues one, and keeps it up to date. Calls `onRenewed` with each new certificate.
+ */
 export async function openTls(
   { tls, clientCa, host, hostNames, clock, logger }: OpenTlsParts,
   onRenewed: (certificate: ServerCertificate) => void,

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
-/** A private key, and a chain of certificates that begins with its own. */
+/** A private key, and a chain of certificates that begins with the certificate of the key. */
 export interface KeyAndChain {
   readonly key: KeyObject;
   /** The certificates, at least one. */
@@ -13,7 +13,10 @@ export interface PemSources {
   readonly cert: { readonly path: string; readonly text: string };
 }
 
-/** Parses a key and its certificates. Throws Error, naming the file, when one holds something else, or the two do not match. */
+/**
+ * Parses a key and its certificates. Throws Error, which names the file, when a file contains something else, or the
+ * two do not match.
+ */
 export function parseKeyAndChain({ key, cert }: PemSources): KeyAndChain {
   const chain = parseCertificates(cert);
   const parsed = parseKey(key);
@@ -32,7 +35,7 @@ export function parseCertificates({ path, text }: PemSources['cert']): KeyAndCha
   return [first, ...others];
 }
 
-/** True for a self-signed certificate, which clients can trust without another one. */
+/** Returns true for a self-signed certificate, which clients can trust without another one. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   return certificate.checkIssued(certificate) && certificate.verify(certificate.publicKey);
 }

@@ -2,17 +2,20 @@ import { link, mkdtemp, open, rename, rm } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-/** The largest file that is read: a key and a chain of certificates have some kilobytes. */
+/** The maximum number of bytes of a file. A key and a chain of certificates have some kilobytes. */
 const maxBytes = 1024 * 1024;
 
 export interface PrivateFileRules {
-  /** Accepts a file of root that its group may read, as PostgreSQL does, so that a secret can be mounted for a service's user. */
+  /**
+   * True: accepts a file of root that its group may read, as PostgreSQL does, so that a secret can be mounted for the
+   * user of a service.
+   */
   readonly groupOfRoot: boolean;
-  /** The content of the file, for messages. Default `private key`. */
+  /** The name of the content in messages. Default `private key`. */
   readonly holds?: string;
 }
 
-/** Reads a private file. Rejects with Error when it is absent, too large, or readable by others. */
+/** Reads a private file. Rejects with Error when the file is absent, too large, or readable by other users. */
 export async function readPrivate(path: string, rules: PrivateFileRules = { groupOfRoot: false }): Promise<string> {
   const file = await open(path, 'r');
   try {
@@ -41,7 +44,7 @@ export async function createPrivate(path: string, text: string): Promise<void> {
   });
 }
 
-/** Replaces a file atomically: a reader sees the old file or the new one. */
+/** Replaces a file atomically: a reader gets either the old or the new file. */
 export async function replaceFile(path: string, text: string, mode: number): Promise<void> {
   await aside(path, async (next) => {
     await writeDurably(next, text, mode);
@@ -70,7 +73,7 @@ async function writeDurably(path: string, text: string, mode: number): Promise<v
 }
 
 async function checkMode(file: FileHandle, path: string, rules: PrivateFileRules): Promise<void> {
-  // Windows has no such modes.
+  // Windows does not have these file modes.
   if (process.platform === 'win32') return;
   const { mode, uid } = await file.stat();
   const { groupOfRoot, holds = 'private key' } = rules;

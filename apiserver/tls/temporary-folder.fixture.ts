@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const folders: string[] = [];
 
-/** Makes a new empty folder, which lasts until {@link removeTemporaryFolders}. */
+/** Creates an empty folder, which {@link removeTemporaryFolders} deletes. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'homeostat-tls-'));
   folders.push(folder);

@@ -1,15 +1,18 @@
 /** The source of an HTTPS server's certificate. */
 export type TlsOptions =
   | {
-      /** PEM file: the server's certificate, then those between it and its authority. */
+      /** The path of a PEM file: the server's certificate, then the certificates between it and its authority. */
       readonly certFile: string;
-      /** PEM file of its private key, without a passphrase; readable by its owner only, or by a group when root owns it. */
+      /**
+       * The path of a PEM file with the private key of the certificate, without a passphrase. Only the owner of the
+       * file may be able to read it; if the owner is root, also a group.
+       */
       readonly keyFile: string;
     }
   | {
       /**
-       * Folder of the server's own authority, which the server makes when the folder is absent or empty. Clients must trust
-       * the `ca.crt` in it.
+       * The folder of the server's own authority. The server creates the authority when the folder is absent or empty.
+       * Clients must trust the certificate `ca.crt` in it.
        */
       readonly directory: string;
     };
@@ -18,23 +21,23 @@ export type TlsOptions =
 export interface ServerCertificate {
   /** The private key, in PEM. */
   readonly key: string;
-  /** PEM: the certificate, then those between it and its authority. */
+  /** The certificate in PEM, then the certificates between it and its authority. */
   readonly cert: string;
-  /** The certificate that clients must trust, in PEM; undefined when the signer is an authority that they may know already. */
-  readonly ca: string | undefined;
-  /** Time at which the first of cert and ca ends, by the wall clock. */
-  readonly expiresMs: number;
   /**
-   * PEM of the authorities whose certificates of clients are accepted. If absent, clients are not asked for a
-   * certificate.
+   * The certificate that clients must trust, in PEM; undefined when the signer is an authority that clients may already
+   * know.
    */
+  readonly ca: string | undefined;
+  /** The time at which `cert` or `ca` ends, whichever is first, in milliseconds of the wall clock. */
+  readonly expiresMs: number;
+  /** The authorities whose client certificates are accepted, in PEM. If absent, the server requests no certificates. */
   readonly clientAuthorities?: string | undefined;
 }
 
 export interface CertificateSource {
   /**
-   * Returns the certificate to use now, which is the same one until it has to be replaced. Rejects with an Error that
-   * names the file and the remedy.
+   * Returns the certificate to use now. It is the same certificate until it has to be replaced. Rejects with an Error
+   * that names the file and says what to do.
    */
   load(): Promise<ServerCertificate>;
 }

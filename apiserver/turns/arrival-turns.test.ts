@@ -13,7 +13,7 @@ describe('ArrivalTurns', () => {
 
   afterEach(() => restore());
 
-  /** Arrivals that take a millisecond each. */
+  /** Runs arrivals, each of which takes a millisecond. */
   function arrive(arrivals: ArrivalTurns, count: number, handle: (number: number) => void): unknown[] {
     return Array.from({ length: count }, (_, number) =>
       arrivals.run(() => {
@@ -23,7 +23,7 @@ describe('ArrivalTurns', () => {
     );
   }
 
-  it('handles arrivals at once for a few milliseconds, and the others in order, in turns of the same length', async () => {
+  it('handles arrivals immediately for a few milliseconds, and the others in order, in turns of the same length', async () => {
     const handled: number[] = [];
     const turns: number[] = [];
     let turn = 0;
@@ -44,7 +44,7 @@ describe('ArrivalTurns', () => {
     for (const each of new Set(later)) expect(later.filter((at) => at === each)).to.have.length.at.most(5);
   });
 
-  it('a later turn has time again', async () => {
+  it('handles an arrival immediately in a later turn', async () => {
     const arrivals = new ArrivalTurns({ monotonicMs: () => nowMs });
     arrive(arrivals, 5, () => undefined);
     await new Promise((resolve) => void setImmediate(resolve));
@@ -53,7 +53,7 @@ describe('ArrivalTurns', () => {
     expect(isHandled).to.equal(true);
   });
 
-  it('an arrival does not overtake those that wait', async () => {
+  it('handles an arrival after those that wait', async () => {
     const arrivals = new ArrivalTurns({ monotonicMs: () => nowMs });
     const order: number[] = [];
     const first = arrive(arrivals, 6, (number) => void order.push(number));

@@ -6,13 +6,12 @@ interface MonotonicClock {
 }
 
 /**
- * Spreads requests that arrive at the same time over turns of the event loop: the first requests of hundreds of
- * connections would
- * otherwise be handled in a single one. They are handled in the order in which they came.
+ * Spreads requests that arrive at the same time over several turns of the event loop. Otherwise the first requests of
+ * hundreds of connections would be handled in a single turn. Requests are handled in the order of their arrival.
  */
 export class ArrivalTurns {
   readonly #clock: MonotonicClock;
-  /** The time of the first arrival of this turn. */
+  /** The time of the first arrival in the current turn. */
   #beganMs: number | undefined;
   #waiting = 0;
 
@@ -20,7 +19,10 @@ export class ArrivalTurns {
     this.#clock = clock;
   }
 
-  /** Calls `handle` at once while the arrivals of this turn have taken less time than a turn may, otherwise in a later turn. */
+  /**
+   * Calls `handle` immediately, unless the arrivals of this turn have used up the time of a turn; then calls it in a
+   * later turn.
+   */
   run<Arrived extends readonly unknown[]>(handle: (...arrived: Arrived) => unknown, ...arrived: Arrived): unknown {
     const nowMs = this.#clock.monotonicMs();
     if (this.#beganMs === undefined) {

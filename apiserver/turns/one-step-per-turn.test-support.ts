@@ -1,19 +1,19 @@
 import { replaceTurnClock } from './next-turn.ts';
 
-/** At least the time of a turn. */
+/** The time that each step seems to take. It is as long as a turn of the event loop. */
 const stepMs = 5;
 
 let readings = 0;
 
 /**
- * Makes each step of long work use up its turn of the event loop in the tests of this `describe`, so that the number of turns
- * is the number of steps on every machine.
+ * In the tests of this `describe`, makes each step of long work use up a whole turn of the event loop. So the number of
+ * turns equals the number of steps on every machine.
  */
 export function oneStepPerTurn(): void {
   let restore: () => void;
 
   beforeEach(() => {
-    // The queue exists longer than the test, so its time must not go back.
+    // The queue exists longer than the test, so its clock must not go back.
     let nowMs = performance.now();
     restore = replaceTurnClock(() => {
       readings += 1;
@@ -24,7 +24,7 @@ export function oneStepPerTurn(): void {
   afterEach(() => restore());
 }
 
-/** Resolves with the number of turns of the event loop until the work is done: 1 if it never yields. */
+/** Resolves with the number of turns of the event loop that the work takes: 1 if it never yields. */
 export async function turnsOf(work: () => unknown): Promise<number> {
   let turns = 0;
   let isOver = false;
@@ -39,8 +39,8 @@ export async function turnsOf(work: () => unknown): Promise<number> {
 }
 
 /**
- * Resolves with the number of readings of the clock of {@link oneStepPerTurn} meanwhile: at least one for each step. Unlike turns of the
- * event loop, they do not include the time that the work waits for a disk.
+ * Resolves with the number of times that the clock of {@link oneStepPerTurn} is read during the work: at least once for
+ * each step. Unlike the number of turns, this does not depend on the time that the work waits for a disk.
  */
 export async function readingsOf(work: () => unknown): Promise<number> {
   const before = readings;

@@ -5,7 +5,7 @@ const unitsPerStep = 1_000;
 export class Pace {
   #units = 0;
 
-  /** Counts units of work. Returns true when the walk has done enough for one step, and should yield. */
+  /** Counts units of work. Returns true when the walk has done enough work for one step, and should yield. */
   isStepOver(units = 1): boolean {
     this.#units += units;
     if (this.#units < unitsPerStep) return false;

@@ -8,7 +8,7 @@ type Item = readonly [value: number, place: number];
 const byValue = ([a]: Item, [b]: Item): number => a - b;
 
 describe('sortSteps', () => {
-  it('sorts as Array.prototype.sort does, stably, whatever the order before', () => {
+  it('sorts stably, like Array.prototype.sort, whatever the order of the list is', () => {
     const runs = tuple(
       integer({ min: 1, max: 9000 }),
       array(integer({ min: 0, max: 50 }), { minLength: 1, maxLength: 50 }),

@@ -1,15 +1,15 @@
 import type { Steps } from './steps.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
-/** The number of items that are sorted in one piece, which takes one to three milliseconds. */
+/** The number of items that one step sorts, which takes one to three milliseconds. */
 const runLength = 2048;
 
-/** Items that are merged in one step. */
+/** The number of items that one step merges. */
 const mergedPerStep = 8192;
 
 type Compare<T> = (a: T, b: T) => number;
 
-/** Sorts as `Array.prototype.sort` does, stably, in steps. A list that is already in order costs little. */
+/** Sorts stably, like `Array.prototype.sort`, but in steps. A list that is already in order costs little. */
 export function* sortSteps<T>(items: readonly T[], compare: Compare<T>): Steps<T[]> {
   let runs: T[][] = [];
   for (let from = 0; from < items.length; from += runLength) {

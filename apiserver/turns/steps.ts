@@ -2,14 +2,14 @@ import { nextTurn } from './next-turn.ts';
 import type { Purpose } from './turn-queue.ts';
 
 /**
- * Work that may pause where it yields. Each step by itself is short. A step yields `long` when the work turns out to take long:
- * the following steps are done in several turns.
+ * Work that may pause where it yields. Each single step is short. A step yields `long` when the work turns out to take
+ * long; then the following steps are done in several turns of the event loop.
  */
 export type Steps<R> = Generator<'long' | undefined, R, undefined>;
 
 /**
- * Does the steps of a request: all at once until one yields `long`; with `isLong`, in several turns of the event loop from the
- * beginning.
+ * Does the steps of a request: without a pause until one yields `long`, and then in several turns of the event loop;
+ * with `isLong`, in several turns from the beginning.
  */
 export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
   if (isLong) return byTurns(steps, 'request');
@@ -20,7 +20,7 @@ export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
   }
 }
 
-/** Does all steps at once: for work that is known to be short. */
+/** Does all steps without a pause, for work that is known to be short. */
 export function allSteps<R>(steps: Steps<R>): R {
   for (;;) {
     const step = steps.next();
@@ -34,12 +34,12 @@ export function* oneStep<R>(step: () => R): Steps<R> {
   return step();
 }
 
-/** Calls `follow` with a value; at once when the value is not a promise. */
+/** Calls `follow` with a value; immediately if the value is not a promise, otherwise once it has resolved. */
 export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B | Promise<B>): B | Promise<B> {
   return value instanceof Promise ? value.then(follow) : follow(value);
 }
 
-/** Does steps of the server's own work in several turns of the event loop. */
+/** Does steps of the server's own work, which no client waits for, in several turns of the event loop. */
 export async function runInTurns<R>(steps: Steps<R>): Promise<R> {
   return byTurns(steps, 'background');
 }

@@ -28,7 +28,7 @@ describe('TurnQueue', () => {
     }
   }
 
-  /** Returns the steps that are done in each turn of the event loop, until all work is done. */
+  /** Returns for each turn of the event loop the names of the steps that were done in it, until all work is done. */
   async function turnsOf(works: readonly Promise<void>[]): Promise<string[]> {
     let isOver = false;
     const mark = (): void => {
@@ -44,18 +44,18 @@ describe('TurnQueue', () => {
       .filter((turn) => turn !== '');
   }
 
-  it('resumes steps in one turn until 5 ms are used, in the order in which they wait', async () => {
+  it('does waiting steps in order, in one turn of the event loop until 5 ms are used', async () => {
     const names = 'abcdefgh'.split('');
     const turns = await turnsOf(names.map((name) => work({ name, steps: 1, stepMs: 2 })));
     expect(turns).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  it('gives each of many pieces of work a step before the first one gets another', async () => {
+  it('lets each of several pieces of work do a step before the first one does its next step', async () => {
     const turns = await turnsOf(['a', 'b', 'c'].map((name) => work({ name, steps: 3, stepMs: 5 })));
     expect(turns).to.deep.equal('abcabcabc'.split(''));
   });
 
-  it('counts the whole of a step that continues after several promises', async () => {
+  it('counts the whole time of a step that continues after several promises', async () => {
     const deep = async (name: string): Promise<void> => {
       await (async () => (async () => queue.next('request'))())();
       await Promise.resolve();
@@ -65,7 +65,7 @@ describe('TurnQueue', () => {
     expect(await turnsOf([deep('a'), deep('b')])).to.deep.equal(['a', 'b']);
   });
 
-  it('shares time between requests and background work, however many of either there are', async () => {
+  it('shares the time between requests and background work, however much of each there is', async () => {
     const requests = Array.from({ length: 50 }, () => work({ name: 'r', steps: 20, stepMs: 1 }));
     const background = work({ name: 'b', steps: 20, stepMs: 10, purpose: 'background' });
     const all = turnsOf([...requests, background]);
@@ -75,7 +75,7 @@ describe('TurnQueue', () => {
     await all;
   });
 
-  it('does not save unused time for work that comes later', async () => {
+  it('does not save unused time for work that starts later', async () => {
     await work({ name: 'b', steps: 100, stepMs: 5, purpose: 'background' });
     log = [];
     const steps = { steps: 4, stepMs: 5 };

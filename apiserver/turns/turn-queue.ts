@@ -1,19 +1,20 @@
-/** The purpose of work: a request whose client waits, or the server's own maintenance. */
+/** The purpose of work: a request, whose client waits, or the server's own maintenance. */
 export type Purpose = 'request' | 'background';
 
-/** Time for which steps are resumed in one turn of the event loop. */
+/** The time for which steps are resumed in one turn of the event loop. */
 export const msPerTurn = 5;
 
 interface Lane {
   readonly waiting: (() => void)[];
-  /** Time that its steps have taken. */
+  /** The time that the steps of this lane have taken. */
   usedMs: number;
 }
 
 /**
- * Shares the event loop among pieces of long work. A turn resumes them in the order in which they came, until 5 ms are used: one
- * step a turn would make each of many large writes wait for the steps of all others, and longer turns would delay small
- * requests. When requests and background work both wait, each gets half of the time, so that neither starves the other.
+ * Shares the event loop among pieces of long work. A turn of the event loop resumes them in the order of their calls,
+ * until 5 ms are used. With one step in each turn, each of many large writes would have to wait for a turn for each
+ * step of all others; longer turns would delay small requests. When requests and background work both wait, each gets
+ * half of the time.
  */
 export class TurnQueue {
   readonly #nowMs: () => number;
@@ -35,14 +36,14 @@ export class TurnQueue {
     return new Promise((resolve) => {
       const { request, background } = this.#lanes;
       const lane = this.#lanes[purpose];
-      // Unused time is not saved up.
+      // A lane that had no work cannot use the time of the past.
       if (lane.waiting.length === 0 && lane !== this.#running) {
         lane.usedMs = Math.max(request.usedMs, background.usedMs);
       }
       lane.waiting.push(resolve);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      // The next immediate belongs to the turn of the caller, which may already have taken long.
+      // The next immediate may still run in the turn of the caller, which may already have taken long.
       setImmediate(() => this.#schedule());
     });
   }
@@ -62,7 +63,7 @@ export class TurnQueue {
     const beganMs = this.#nowMs();
     this.#running = lane;
     lane.waiting.shift()?.();
-    // The step runs in microtasks. A tick comes after all of them.
+    // The step runs in microtasks, and the callback of nextTick runs after all of them.
     queueMicrotask(() => process.nextTick(() => this.#goOn(lane, beganMs)));
   }
 

@@ -1,6 +1,6 @@
 import type { Vault } from './vault.ts';
 
-/** A vault in memory, which several servers of a test can share as replicas do. */
+/** A vault in memory. Several servers of a test can share it, as replicas do. */
 export class MemoryVault implements Vault {
   readonly #values = new Map<string, unknown>();
   readonly #listeners = new Set<(name: string) => void>();
@@ -35,7 +35,7 @@ export class MemoryVault implements Vault {
   }
 
   async reach(): Promise<void> {
-    // All values are in memory at once, so there is nothing to wait for.
+    // All values are in memory immediately, so there is nothing to wait for.
   }
 
   #tell(name: string): void {

@@ -9,7 +9,7 @@ import { rbacColumns } from './rbac-columns.ts';
 import { webhookColumns } from './webhook-columns.ts';
 import { declaredColumns, defaultColumns, TableColumns } from './table-columns.ts';
 
-/** The columns of built-in kinds that are not plain fields. */
+/** The columns of the built-in kinds with cells that are computed, not only read from a field. */
 const columnsOfBuiltins = [
   { model: eventKind, columns: columnsOfEvents },
   { model: secretKind, columns: columnsOfSecrets },
@@ -17,8 +17,8 @@ const columnsOfBuiltins = [
 ] as const;
 
 /**
- * Returns the columns of a model: Name and those that it declares, or Name and Age. Built-in kinds have Kubernetes'
- * columns.
+ * Returns the columns of a model: Name and the columns that the model declares, or Name and Age when it declares none.
+ * Built-in kinds have the same columns as in Kubernetes.
  */
 export function columnsOf(model: ModelDescriptor): TableColumns {
   const { group, kind, printerColumns } = model;

@@ -2,7 +2,10 @@ import { countFieldsAt } from './json-value-at.ts';
 import { metadataPaths } from './table-columns.ts';
 import type { Column, ColumnDefinition } from './table-columns.ts';
 
-/** The fields of a Secret or a ConfigMap that the columns read; any may have a wrong type, since the object comes from the database. */
+/**
+ * The fields of a Secret or a ConfigMap that the columns read. Each of them may have a wrong type, because the object
+ * comes from the database.
+ */
 interface DataFields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
   readonly type?: string;

@@ -1,7 +1,10 @@
 import { metadataPaths } from './table-columns.ts';
 import type { ColumnDefinition, Column, FieldPath } from './table-columns.ts';
 
-/** The fields of an event that the columns read; any may have a wrong type, since the event comes from the database. */
+/**
+ * The fields of an event that the columns read. Each of them may have a wrong type, because the event comes from the
+ * database.
+ */
 interface EventFields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
   readonly involvedObject?: { readonly kind?: string; readonly name?: string; readonly fieldPath?: string };
@@ -27,7 +30,7 @@ interface EventColumn {
   readonly read: (event: EventFields) => unknown;
 }
 
-/** The paths of all fields that the columns read: these fields are small in all events. */
+/** The paths of all fields that the columns read. These fields are small, even in a large event. */
 const shownPaths: readonly FieldPath[] = [
   metadataPaths.name,
   metadataPaths.creationTimestamp,
@@ -75,7 +78,7 @@ const eventColumns: readonly EventColumn[] = [
   },
 ];
 
-/** The columns that Kubernetes shows for `v1 Event`, without the name in front. */
+/** The columns that Kubernetes shows for `v1 Event`. Unlike most kinds, it has no name in the first column. */
 export const columnsOfEvents: readonly Column[] = eventColumns.map(
   ({ name, description, read, type = 'string', format = '', priority = 0 }) => ({
     definition: { name, type, format, description, priority },

@@ -7,9 +7,9 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 /**
- * Returns the bytes of the value at a path of fields, without a copy; undefined when there is none. The bytes are
- * what JSON.stringify returned, so they have no white space, and a name has one form. Skipping the rest of the object
- * takes a fifth of the time of JSON.parse.
+ * Returns the bytes of the value at a path of fields, without a copy; undefined when there is no such value.
+ * JSON.stringify wrote the JSON, so it has no white space, and a name is always written in the same way. To skip the
+ * rest of the object takes a fifth of the time of JSON.parse.
  */
 export function jsonValueAt(json: Buffer, path: readonly string[]): Buffer | undefined {
   let start = 0;
@@ -21,12 +21,15 @@ export function jsonValueAt(json: Buffer, path: readonly string[]): Buffer | und
   return json.subarray(start, endOfValue(json, start));
 }
 
-/** True for the bytes of an object or a list. */
+/** Returns true when the JSON is an object or a list. */
 export function isStructure(json: Buffer): boolean {
   return json[0] === openBrace || json[0] === openBracket;
 }
 
-/** The number of fields of the object at a path; 0 when there is none. Its values are passed over. */
+/**
+ * Returns the number of fields of the object at a path; 0 when there is no object. The values of the fields are not
+ * parsed.
+ */
 export function countFieldsAt(json: Buffer, path: readonly string[]): number {
   const object = jsonValueAt(json, path);
   if (object?.[0] !== openBrace) return 0;
@@ -35,7 +38,7 @@ export function countFieldsAt(json: Buffer, path: readonly string[]): number {
   return count;
 }
 
-/** The start of the value of a field of the object at `start`. */
+/** Returns the position of the value of a field; the object with that field begins at `start`. */
 function startOfField(json: Buffer, start: number, name: Buffer): number | undefined {
   if (json[start] !== openBrace) return undefined;
   let at = start + 1;
@@ -60,7 +63,7 @@ function endOfText(json: Buffer, start: number): number {
   return at + 1;
 }
 
-/** The end of an object or a list, whose brackets match. */
+/** Returns the end of the object or list that begins at `start`; its brackets match. */
 function endOfStructure(json: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < json.length;) {
@@ -77,7 +80,7 @@ function endOfStructure(json: Buffer, start: number): number {
   return json.length;
 }
 
-/** The end of a number, `true`, `false` or `null`. */
+/** Returns the end of the number, `true`, `false` or `null` that begins at `start`. */
 function endOfPlain(json: Buffer, start: number): number {
   let at = start;
   while (at < json.length && json[at] !== comma && json[at] !== closeBrace && json[at] !== closeBracket) at += 1;

@@ -25,7 +25,10 @@ const paths = [
 
 const columns = paths.map((jsonPath): PrinterColumn => ({ name: jsonPath, type: 'string', jsonPath }));
 
-/** An object, and the same one with more than 64 KiB in fields that no column but `.spec` shows. */
+/**
+ * Returns an object with this text in fields that no column shows, except the column of the whole `.spec`. A long text
+ * makes the object larger than 64 KiB.
+ */
 function objectOf(filling: string): Buffer {
   const list = [
     { name: 'a', size: 1 },
@@ -50,7 +53,7 @@ function objectOf(filling: string): Buffer {
 const metadataOfOne = { name: 'one', creationTimestamp: '2026-01-01T00:00:00Z' };
 const involvedObject = { kind: 'Person', name: 'ann', fieldPath: 'spec.name' };
 
-/** Kinds with columns of their own, and the fields of an object. */
+/** Built-in kinds with their own columns, each with the fields of an object. */
 const builtins: readonly (readonly [title: string, model: ModelDescriptor, fields: object])[] = [
   ['a Secret', secretKind, { type: 'Opaque', data: { a: 'eA==', 'b"\\': '' } }],
   ['a Secret without data', secretKind, { data: null }],
@@ -69,7 +72,7 @@ const nowMs = Date.parse('2026-01-02T00:00:00Z');
 
 describe('views of large objects', () => {
   for (const includeObject of ['Metadata', 'None'] as const) {
-    it(`are those of small ones: Table with ${includeObject}`, () => {
+    it(`are the same as those of small objects: Table with ${includeObject}`, () => {
       const view = new TableView({ columns: declaredColumns(columns), version: 'v1', includeObject, now: () => 0 });
       const small = view.ofObject(objectOf('')).toString();
       const large = view.ofObject(objectOf('x'.repeat(100_000))).toString();
@@ -79,7 +82,7 @@ describe('views of large objects', () => {
   }
 
   for (const [title, model, fields] of builtins) {
-    it(`show the same cells as small ones: ${title}`, () => {
+    it(`show the same cells as those of small objects: ${title}`, () => {
       const object = { metadata: metadataOfOne, ...fields };
       const own = columnsOf(model);
       const cells = own.cellsOf(object, nowMs);
@@ -89,7 +92,7 @@ describe('views of large objects', () => {
     });
   }
 
-  it('are those of small ones: metadata alone', () => {
+  it('are the same as those of small objects: metadata alone', () => {
     const object = objectOf('x'.repeat(100_000));
     const { metadata } = JSON.parse(object.toString()) as { readonly metadata: unknown };
     const shown = JSON.parse(new MetadataView('v1').ofObject(object).toString()) as unknown;

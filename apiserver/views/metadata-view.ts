@@ -27,7 +27,8 @@ export class MetadataView implements ObjectView {
 const end = Buffer.from('}');
 
 /**
- * Returns a PartialObjectMetadata of an object; both are JSON. The object is not parsed: one of 3 MB would take 50 ms.
+ * Returns the PartialObjectMetadata of an object, from JSON to JSON. It does not parse the object, because parsing 3 MB
+ * would take 50 ms.
  */
 export function formatMetadata(version: MetaVersion, object: Buffer): Buffer {
   const metadata = jsonValueAt(object, ['metadata']) ?? emptyMetadata;

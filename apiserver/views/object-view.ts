@@ -5,22 +5,25 @@ export interface ListEnvelope {
   readonly metadata: object;
 }
 
-/** A list in another form. */
+/** A list in the form that a view gives it. */
 export interface ListView {
-  /** All fields except `items`. */
+  /** All fields of the list except the one with its items. */
   readonly head: object;
   readonly field: 'items' | 'rows';
-  /** Returns the item for an object. */
+  /** Returns the item of the list for an object. */
   readonly itemOf: (object: Buffer) => Buffer;
 }
 
-/** A version of `meta.k8s.io`, the group of Kubernetes' views. */
+/** A version of `meta.k8s.io`, the API group of the views in Kubernetes. */
 export type MetaVersion = 'v1' | 'v1beta1';
 
-/** A form of objects that a client requests (`as=` in its Accept header). All bytes are JSON. */
+/** A form in which a client requests objects (`as=` in its Accept header). All bytes are JSON. */
 export interface ObjectView {
   ofObject(object: Buffer): Buffer;
   ofList(envelope: ListEnvelope): ListView;
-  /** Returns a function that converts the objects of one watch in their order, including bookmarks. */
+  /**
+   * Returns a function that converts the objects of one watch, including bookmarks. It must be called in the order of
+   * the events.
+   */
   ofEvents(): (object: Buffer) => Buffer;
 }

@@ -3,7 +3,7 @@ import { admissionPolicyBindingKind, admissionPolicyKind } from '../builtin/admi
 import { metadataPaths } from './table-columns.ts';
 import type { Column } from './table-columns.ts';
 
-/** The fields that the columns read; any may have a wrong type, since the object comes from the database. */
+/** The fields that the columns read. Each of them may have a wrong type, because the object comes from the database. */
 interface Fields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
   readonly spec?: {
@@ -14,7 +14,7 @@ interface Fields {
   };
 }
 
-/** The text for a field that is absent. */
+/** The text of a cell whose field is absent. */
 const unset = '<unset>';
 
 const name: Column = {

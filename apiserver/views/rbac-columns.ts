@@ -3,7 +3,7 @@ import { clusterRoleKind, isBindingKind, roleKind } from '../builtin/rbac-kinds.
 import { metadataPaths } from './table-columns.ts';
 import type { Column, ColumnDefinition, FieldPath } from './table-columns.ts';
 
-/** The fields that the columns read; any may have a wrong type, since the object comes from the database. */
+/** The fields that the columns read. Each of them may have a wrong type, because the object comes from the database. */
 interface RbacFields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
   readonly roleRef?: { readonly kind?: string; readonly name?: string } | null;
@@ -94,7 +94,7 @@ function columnOf({ name, description, read, type = 'string', format = '', prior
   return { definition: { name, type, format, description, priority }, read: (object) => read(object) };
 }
 
-/** Returns the names of the subjects of a kind, as Kubernetes lists them. */
+/** Returns the names of the subjects of a kind, in the format in which Kubernetes lists them. */
 function namesOf({ subjects }: RbacFields, kind: string): string {
   const ofKind = Array.isArray(subjects)
     ? (subjects as readonly SubjectFields[]).filter((each) => each.kind === kind)

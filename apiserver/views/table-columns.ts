@@ -5,7 +5,7 @@ import { isStructure, jsonValueAt } from './json-value-at.ts';
 /** The value of a cell; null is shown as an empty cell. */
 export type Cell = string | number | boolean | null;
 
-/** A column as a Table declares it. */
+/** The declaration of a column in a Table. */
 export interface ColumnDefinition {
   readonly name: string;
   readonly type: PrinterColumn['type'];
@@ -14,7 +14,7 @@ export interface ColumnDefinition {
   readonly priority: number;
 }
 
-/** The parts of an object that a table needs; bookmarks have no name. */
+/** The parts of an object that every table needs. Bookmarks have no name. */
 export interface RowSource {
   readonly metadata: { readonly name?: string; readonly resourceVersion?: string };
 }
@@ -34,20 +34,23 @@ const ageColumn: PrinterColumn = {
   description: 'Time since the creation.',
 };
 
-/** A column, and the way to read its cells. */
+/** A column, and the functions that read its cells. */
 export interface Column {
   readonly definition: ColumnDefinition;
   readonly read: (object: RowSource) => unknown;
-  /** The paths of the fields that hold everything that is read. Default: the whole object. */
+  /** The paths of all fields that `read` uses. Default: `read` may use the whole object. */
   readonly paths?: readonly FieldPath[];
-  /** Reads the JSON of a large object. Default: parses the fields at `paths`, and reads them. */
+  /**
+   * Reads the cell from the JSON of a large object. By default, the fields at `paths` are parsed, and `read` gets an
+   * object with only those fields.
+   */
   readonly readJson?: (json: Buffer) => unknown;
 }
 
 /** The names of fields, from the root of an object. */
 export type FieldPath = readonly string[];
 
-/** The paths of the fields of metadata that columns show. */
+/** The paths of the metadata fields that columns show. */
 export const metadataPaths = {
   name: ['metadata', 'name'],
   creationTimestamp: ['metadata', 'creationTimestamp'],
@@ -59,7 +62,7 @@ const firstColumn: Column = {
   paths: [metadataPaths.name],
 };
 
-/** Returns Name, and the declared columns. */
+/** Returns the column Name, followed by the declared columns. */
 export function declaredColumns(columns: readonly PrinterColumn[]): TableColumns {
   return new TableColumns([firstColumn, ...columns.map(declaredColumn)]);
 }
@@ -81,17 +84,20 @@ function withFieldAt(path: FieldPath, value: unknown): RowSource {
   return object;
 }
 
-/** Returns the value of a cell. The text of an object or a list is its JSON, which is not parsed: it may be megabytes. */
+/**
+ * Returns the value of a cell. An object or a list is shown as its JSON, so it is not parsed, because it may have
+ * megabytes.
+ */
 function shownValue(type: PrinterColumn['type'], json: Buffer | undefined): unknown {
   if (json === undefined) return undefined;
   if (!isStructure(json)) return JSON.parse(json.toString('utf8'));
   return type === 'string' ? json.toString('utf8') : undefined;
 }
 
-/** Name and Age, for models that declare none. */
+/** The column Age, for models that declare no columns. */
 export const defaultColumns: readonly PrinterColumn[] = [ageColumn];
 
-/** The columns of a table, which compute the cells of an object. */
+/** The columns of a table. They compute the cells of an object. */
 export class TableColumns {
   readonly definitions: readonly ColumnDefinition[];
   readonly #columns: readonly Column[];
@@ -101,12 +107,12 @@ export class TableColumns {
     this.#columns = columns;
   }
 
-  /** Returns the cells of an object; ages are those at `nowMs`. */
+  /** Returns the cells of an object. Ages are computed for the time `nowMs`. */
   cellsOf(object: RowSource, nowMs: number): readonly Cell[] {
     return this.#columns.map(({ definition, read }) => cellOf(definition.type, read(object), nowMs));
   }
 
-  /** Returns the cells of an object from its JSON, of which it parses only the fields that the columns show. */
+  /** Returns the cells of an object from its JSON. It parses only the fields that the columns show. */
   cellsOfJson(json: Buffer, nowMs: number): readonly Cell[] {
     return this.#columns.map((column) => cellOf(column.definition.type, readFromJson(column, json), nowMs));
   }
@@ -129,7 +135,8 @@ function readFromJson({ read, readJson, paths = [[]] }: Column, json: Buffer): u
 }
 
 /**
- * Sets the value at a path of fields. A value that is already there either contains the new one, or is a part of it.
+ * Sets the value at a path of fields. When there is a value at that path, or at a part of it, the old value contains
+ * the new one, or the new one contains the old.
  */
 function putAt(parts: object, path: FieldPath, value: unknown): void {
   let place = parts;
@@ -142,7 +149,7 @@ function putAt(parts: object, path: FieldPath, value: unknown): void {
   setField(place, path.at(-1) ?? '', value);
 }
 
-/** Unlike an assignment, it also sets a field of the name `__proto__`. */
+/** Sets a field. Unlike an assignment, this also sets a field with the name `__proto__`. */
 function setField(place: object, name: string, value: unknown): void {
   Object.defineProperty(place, name, { value, enumerable: true, configurable: true, writable: true });
 }
@@ -152,7 +159,7 @@ function definitionOf(column: PrinterColumn): ColumnDefinition {
   return { name, type, format, description, priority };
 }
 
-/** Returns the cell of a value in a column of this type; null when the value has another type. */
+/** Returns the cell for a value in a column of this type; null when the value has a different type. */
 export function cellOf(type: PrinterColumn['type'], value: unknown, nowMs: number): Cell {
   switch (type) {
     case 'integer':

@@ -23,8 +23,8 @@ interface CellCase {
 describe('table-cells.json, as the real server fills cells', () => {
   // The time at which the cases were recorded.
   const nowMs = Date.parse('2026-11-21T06:30:23Z');
-  // The recorded function returns empty cells for these two in a column of text. The real server does not call it for
-  // text, but prints the value (a list as JSON), as the cases of table-convert.json show.
+  // In a column of text, the recorded function returns empty cells for these two values. The real server does not call
+  // this function for text: it prints the value (a list as JSON), as the cases in table-convert.json show.
   const printed: readonly unknown[] = [42, 3.14];
 
   const cases = load<CellCase>('table-cells');
@@ -73,7 +73,7 @@ interface Table {
   readonly rows: readonly unknown[];
 }
 
-/** Objects are recorded as JSON, or as fields of Go. */
+/** Returns the JSON of a recorded object. Some objects were recorded as JSON, others as the fields of a Go struct. */
 function bytesOf(object: Record<string, unknown>): Buffer {
   const meta = object['ObjectMeta'] as Record<string, unknown> | undefined;
   if (meta === undefined) return Buffer.from(JSON.stringify(object));
@@ -99,7 +99,7 @@ function tableOf({ args, fields }: ConvertCase): Table {
     return { ...head, [field]: made } as unknown as Table;
   }
   const show = view.ofEvents();
-  // Headers are left out of all but the first event.
+  // With NoHeaders, the table must be the one of a later event: only the first event has headers.
   if (args.tableOptions?.NoHeaders === true) show(bytesOf(args.obj));
   return JSON.parse(show(bytesOf(args.obj)).toString()) as Table;
 }
@@ -110,7 +110,8 @@ describe('table-convert.json, as the real server makes tables', () => {
       const { columnDefinitions, rows } = tableOf(vector);
       const { ColumnDefinitions, Rows } = vector.want;
       const shown = columnDefinitions?.map((column) => ({
-        // The recorded cases call this column `name`; this server calls it `Name`, as real servers do on the wire.
+        // In the recorded cases, this column has the name `name`. This server calls it `Name`, as real servers do in
+        // their responses.
         Name: column.name === 'Name' ? 'name' : column.name,
         Type: column.type,
       }));

@@ -4,7 +4,7 @@ import type { ListEnvelope, ListView, MetaVersion, ObjectView } from './object-v
 import { parseRow } from './table-columns.ts';
 import type { TableColumns } from './table-columns.ts';
 
-/** The object that a row has beside its cells; the default is Metadata. */
+/** The form of the object that a row has in addition to its cells. The default is Metadata. */
 export const includedObjects = ['Metadata', 'Object', 'None'] as const;
 
 export type IncludedObject = (typeof includedObjects)[number];
@@ -13,17 +13,17 @@ export interface TableViewParts {
   readonly columns: TableColumns;
   readonly version: MetaVersion;
   readonly includeObject: IncludedObject;
-  /** The wall clock, in milliseconds since 1970, from which ages are computed. */
+  /** Returns the time of the wall clock in milliseconds since 1970. Ages are computed from it. */
   readonly now: () => number;
 }
 
 /**
- * The size up to which an object is parsed whole. For a larger one, only the fields that the columns show are parsed,
- * because parsing 3 MB takes 50 ms.
+ * The maximum size of an object that is parsed completely. In a larger object, only the fields that the columns show
+ * are parsed, because parsing 3 MB takes 50 ms.
  */
 const parsedWhole = 64 * 1024;
 
-/** The view Table: a row for each object, with cells by the columns of the model. */
+/** The view Table: it has a row for each object, with a cell for each column of the model. */
 export class TableView implements ObjectView {
   readonly #parts: TableViewParts;
 
@@ -43,7 +43,7 @@ export class TableView implements ObjectView {
     };
   }
 
-  /** Returns the form of events; only the first event has the columns. */
+  /** Returns a function that makes a Table of each object. Only the first Table declares the columns. */
   ofEvents(): (object: Buffer) => Buffer {
     let isFirst = true;
     return (object) => {
@@ -87,7 +87,7 @@ export class TableView implements ObjectView {
   }
 }
 
-/** The resourceVersion, whose digits need no parsing. */
+/** Returns the resourceVersion. It consists of digits, so it needs no parsing. */
 function revisionOf(bytes: Buffer): string | undefined {
   return jsonValueAt(bytes, ['metadata', 'resourceVersion'])?.toString('latin1').slice(1, -1);
 }

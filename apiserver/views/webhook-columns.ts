@@ -3,7 +3,7 @@ import { mutatingWebhookKind, validatingWebhookKind } from '../builtin/webhook-k
 import { metadataPaths } from './table-columns.ts';
 import type { Column } from './table-columns.ts';
 
-/** The fields that the columns read. Any of them may have a wrong type, because the object comes from the database. */
+/** The fields that the columns read. Each of them may have a wrong type, because the object comes from the database. */
 interface Fields {
   readonly metadata?: { readonly name?: string; readonly creationTimestamp?: string };
   readonly webhooks?: unknown;
@@ -27,7 +27,7 @@ const columns: readonly Column[] = [
   },
 ];
 
-/** Returns the columns that Kubernetes shows for configurations of webhooks; undefined for other kinds. */
+/** Returns the columns that Kubernetes shows for webhook configurations; undefined for other kinds. */
 export function webhookColumns({ group, kind }: ModelDescriptor): readonly Column[] | undefined {
   const kinds = [mutatingWebhookKind, validatingWebhookKind];
   return kinds.some((each) => each.group === group && each.kind === kind) ? columns : undefined;

@@ -40,12 +40,12 @@ describe('isBlockedAddress', () => {
 });
 
 describe('guardedLookup', () => {
-  it('refuses a name whose address is never called, after DNS [spec operators-webhook-hosts]', async () => {
+  it('refuses a name when DNS returns an address that is never called [spec operators-webhook-hosts]', async () => {
     const error = await new Promise<Error | null>((resolve) => guardedLookup('169.254.169.254', {}, resolve));
     expect(error?.message).to.match(/link-local or metadata address/);
   });
 
-  it('returns one address, or all, as requested', async () => {
+  it('returns one address or all addresses, as requested', async () => {
     const one = await new Promise<unknown>((resolve) => guardedLookup('127.0.0.1', {}, (...found) => resolve(found)));
     expect(one).to.deep.equal([null, '127.0.0.1', 4]);
     const all = await new Promise<unknown>((resolve) =>
@@ -54,7 +54,7 @@ describe('guardedLookup', () => {
     expect(all).to.deep.equal([null, [{ address: '127.0.0.1', family: 4 }]]);
   });
 
-  it('a literal address is checked before any connection', () => {
+  it('an IP address in a URL is checked before any connection', () => {
     expect(() => checkLiteralHost('[fe80::1]')).to.throw(/never called/);
     checkLiteralHost('127.0.0.1');
     checkLiteralHost('example.com');

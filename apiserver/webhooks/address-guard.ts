@@ -2,7 +2,10 @@ import { lookup } from 'node:dns';
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** Networks of IPv4 that the server never calls: unspecified, link-local and multicast ones, and the metadata services of clouds. */
+/**
+ * The IPv4 networks that the server never calls: the unspecified, link-local and multicast addresses, and the metadata
+ * services of clouds.
+ */
 const networks: readonly (readonly [address: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['169.254.0.0', 16],
@@ -21,7 +24,8 @@ blocked.addSubnet('ff00::', 8, 'ipv6');
 blocked.addAddress('fd00:ec2::254', 'ipv6');
 for (const [address, prefix] of networks) {
   blocked.addSubnet(address, prefix);
-  // IPv4 addresses in IPv6: of translators (NAT64 and SIIT), of 6to4, and the old compatible form, which has the loopback address ::1.
+  // The IPv6 forms of these IPv4 addresses: those of translators (NAT64 and SIIT), of 6to4, and the old IPv4-compatible
+  // form. For 0.0.0.0, that last form would include the loopback address ::1, so it is left out.
   const words = wordsOf(address);
   blocked.addSubnet(`64:ff9b::${words}`, 96 + prefix, 'ipv6');
   blocked.addSubnet(`::ffff:0:${words}`, 96 + prefix, 'ipv6');
@@ -29,13 +33,16 @@ for (const [address, prefix] of networks) {
   if (address !== '0.0.0.0') blocked.addSubnet(`::${words}`, 96 + prefix, 'ipv6');
 }
 
-/** The two words of an IPv4 address in IPv6: `a9fe:0` for 169.254.0.0. */
+/** Returns an IPv4 address as the two words that it has in IPv6: `a9fe:0` for 169.254.0.0. */
 function wordsOf(address: string): string {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
 }
 
-/** True for an IP address that is never called. An IPv4 address that is written as IPv6 counts as the IPv4 address. */
+/**
+ * Returns true for an IP address that is never called. An IPv4 address in the notation of IPv6 counts as the IPv4
+ * address.
+ */
 export function isBlockedAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '');
   return blocked.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');

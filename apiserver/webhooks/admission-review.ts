@@ -37,16 +37,17 @@ export interface AdmissionRequest {
 /** The decision of a webhook. */
 export interface AdmissionVerdict {
   readonly isAllowed: boolean;
-  /** A JSON patch; undefined for none. */
+  /** A JSON patch; undefined when the webhook changes nothing. */
   readonly patch: unknown;
   readonly warnings: readonly string[];
   readonly auditAnnotations: Readonly<Record<string, string>>;
-  /** The Status of a refusal. */
+  /** The Status with which the webhook refuses. */
   readonly result: JsonObject;
 }
 
 /**
- * The maximum number of warnings of one response, and the maximum length of one warning. Kubernetes cuts longer ones.
+ * The maximum number of warnings of one response, and the maximum length of one warning. Kubernetes truncates longer
+ * warnings.
  */
 const maxWarnings = 64;
 const maxWarningLength = 256;
@@ -55,10 +56,10 @@ const maxWarningLength = 256;
 const maxAnnotations = 64;
 const maxAnnotationLength = 10 * 1024;
 
-/** The largest patch, in base64. */
+/** The maximum length of a patch in base64. */
 const maxPatchLength = 4 * 1024 * 1024;
 
-/** Returns the version of AdmissionReview for a webhook that understands these. */
+/** Returns the version of AdmissionReview for a webhook that accepts these versions. */
 export function reviewVersionOf(accepted: readonly string[]): string {
   return accepted.find((version) => version === 'v1' || version === 'v1beta1') ?? 'v1';
 }
@@ -67,7 +68,7 @@ export function reviewBody(request: AdmissionRequest, version: string): string {
   return JSON.stringify({ kind: 'AdmissionReview', apiVersion: `admission.k8s.io/${version}`, request });
 }
 
-/** Reads an AdmissionReview with a response. @throws Error, in the words of kube-apiserver, for anything else. */
+/** Reads an AdmissionReview with a response. @throws Error, with the wording of kube-apiserver, for anything else. */
 export function readVerdict(
   review: unknown,
   { uid, version, mayPatch }: { readonly uid: string; readonly version: string; readonly mayPatch: boolean },
@@ -136,8 +137,8 @@ function annotationsOf(value: unknown): Readonly<Record<string, string>> {
 }
 
 /**
- * Reasons that a refusal may have. All others become Forbidden, because the server takes NotFound and AlreadyExists
- * as statements about the object that is being written.
+ * The reasons that a refusal may have. All other reasons become Forbidden: the server would understand NotFound and
+ * AlreadyExists as statements about the object that is being written.
  */
 const knownReasons: readonly StatusReason[] = [
   'BadRequest',
@@ -155,7 +156,7 @@ const knownReasons: readonly StatusReason[] = [
 
 const maxMessageLength = 4096;
 
-/** Returns the error with which a webhook refuses a write, as kube-apiserver words it. */
+/** Returns the error for a write that a webhook refuses, with the wording of kube-apiserver. */
 export function refusalBy(name: string, { result }: AdmissionVerdict): ApiError {
   const { message, reason, code } = result;
   const denied = `admission webhook ${JSON.stringify(name)} denied the request`;
@@ -165,19 +166,22 @@ export function refusalBy(name: string, { result }: AdmissionVerdict): ApiError 
   return new ApiError(known, words.slice(0, maxMessageLength));
 }
 
-/** A refusal is a 400 when it has no code, or a code of success, as in Kubernetes. */
+/**
+ * Returns the reason for the status code of a refusal. As in Kubernetes, a refusal without a code, or with a code of
+ * success, becomes a 400.
+ */
 function reasonFor(code: unknown): StatusReason {
   if (typeof code !== 'number' || code < 400) return 'BadRequest';
   return knownReasons.find((reason) => statusCodes[reason] === code) ?? 'Forbidden';
 }
 
-/** Returns the 500 for a webhook without a valid response, as kube-apiserver words it. */
+/** Returns the error (500) for a webhook that gave no valid response, with the wording of kube-apiserver. */
 export function failedCall(name: string, cause: Error): ApiError {
   const words = `failed calling webhook ${JSON.stringify(name)}: ${cause.message}`;
   return new ApiError('InternalError', `Internal error occurred: ${words}`, { cause });
 }
 
-/** Returns an object as webhooks receive it: without the fields that the server has not decided yet. */
+/** Returns an object in the form that webhooks receive: without the fields whose values the server has not set yet. */
 export function reviewedObject(object: ApiObject | undefined): object | null {
   if (object === undefined) return null;
   const { resourceVersion, ...metadata } = object.metadata;

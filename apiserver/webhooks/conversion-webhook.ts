@@ -9,20 +9,20 @@ import { decodeObject } from '../registry/object/object-codec.ts';
 import type { WebhookClient } from './webhook-client.ts';
 import type { WebhookPlaces } from './webhook-places.ts';
 
-/** Kubernetes' time limit of conversions. */
+/** The time limit of a conversion, the same as in Kubernetes. */
 const timeoutMs = 30_000;
 
-/** The maximum number of objects of one call, and the approximate maximum number of characters of their JSON. */
+/** The maximum number of objects in one call, and the approximate maximum number of characters of their JSON. */
 const maxBatch = 100;
 const maxBatchLength = 1024 * 1024;
 
-/** The memory for results, which are kept until they are used. */
+/** The maximum size of the converted objects that are kept. */
 const maxKeptLength = 64 * 1024 * 1024;
 
-/** Converted objects as JSON, by the object and its new version. */
+/** Converted objects as JSON. The keys consist of the original object and the new version. */
 export type KeptConversions = LruCache<string, Buffer>;
 
-/** Returns the memory of all conversion webhooks of a server. */
+/** Returns an empty cache, which all conversion webhooks of a server share. */
 export function keepConversions(): KeptConversions {
   return new LruCache({ maxSize: maxKeptLength, sizeOf: (value, key) => value.length + key.length + 1 });
 }
@@ -49,7 +49,7 @@ export class ConversionWebhook implements RemoteConverter {
 
   /**
    * Returns the object in another version. @throws PendingConversion when the webhook has to be called first; ApiError
-   * when it is refused
+   * when the webhook has refused the conversion
    */
   convert(object: ApiObject, apiVersion: string): ApiObject {
     if (object.apiVersion === apiVersion) return object;
@@ -105,7 +105,9 @@ function keyOf(object: ApiObject, apiVersion: string): string {
   return `${apiVersion}\n${JSON.stringify(object)}`;
 }
 
-/** Returns groups of at most {@link maxBatch} objects, and of about {@link maxBatchLength} characters. */
+/**
+ * Returns the objects in groups, each of at most {@link maxBatch} objects and about {@link maxBatchLength} characters.
+ */
 function batchesOf(objects: readonly ApiObject[]): readonly (readonly ApiObject[])[] {
   const batches: ApiObject[][] = [[]];
   let length = 0;
@@ -123,7 +125,7 @@ function batchesOf(objects: readonly ApiObject[]): readonly (readonly ApiObject[
   return batches;
 }
 
-/** Returns the object without a revision that it does not have yet. */
+/** Returns the object as the webhook receives it: without its resourceVersion when that is still empty. */
 function sentForm(object: ApiObject): object {
   const { resourceVersion, ...metadata } = object.metadata;
   return resourceVersion === '' ? { ...object, metadata } : object;
@@ -163,8 +165,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * The fields by which the server knows the object. From the rest of metadata, the result takes only labels and
- * annotations.
+ * The fields by which the server identifies the object, so a conversion must not change them. Of the other metadata, a
+ * webhook can change only labels and annotations.
  */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 

@@ -15,7 +15,7 @@ function askerOf(authorizer: Authorizer, user: UserInfo): Asker {
   };
 }
 
-/** Returns the values of `authorizer` and `authorizer.requestResource` for a write. */
+/** Returns the values of the CEL variables `authorizer` and `authorizer.requestResource` for a write. */
 export function authorizerValues(
   authorizer: Authorizer,
   { resource, options }: ReviewedWrite,

@@ -16,12 +16,12 @@ const operations: Readonly<Record<ReviewedWrite['verb'], AdmissionOperation>> = 
   delete: 'DELETE',
 };
 
-/** True for Namespaces, which count as being in the namespace of their own name. */
+/** Returns true for Namespaces: each one counts as an object in the namespace with its own name. */
 function isNamespaces({ model }: Resource): boolean {
   return model.group === '' && model.kind === 'Namespace';
 }
 
-/** Returns the path of a write in the version of its request. */
+/** Returns the API path of a write, in the version of its request. */
 export function pathOf({ verb, resource, options }: ReviewedWrite): MatchPath {
   const { group, version, plural, scope } = resource.model;
   return {
@@ -35,8 +35,8 @@ export function pathOf({ verb, resource, options }: ReviewedWrite): MatchPath {
 }
 
 /**
- * Returns the version of a kind in which a webhook receives objects. @throws Error for a version that the kind does not
- * have
+ * Returns the resource in the version in which a webhook receives objects. @throws Error for a version that the kind
+ * does not have
  */
 export function inVersionOf(resource: Resource, version: string): Resource {
   const found = resource.storage.inVersion(version);
@@ -44,19 +44,19 @@ export function inVersionOf(resource: Resource, version: string): Resource {
   return found;
 }
 
-/** Returns the stored object as a webhook sees it. */
+/** Returns the stored object in the version that a webhook receives. */
 export function storedObject({ stored, resource }: ReviewedWrite, version: string): ApiObject | undefined {
   return stored === undefined ? undefined : decodeObject(inVersionOf(resource, version).show(stored).bytes);
 }
 
-/** Returns an object of a write in another version. */
+/** Returns the object of a write, converted to another version. */
 export function convertedTo(object: ApiObject, from: Resource, to: Resource): ApiObject {
   return from === to ? object : project(object, { from, to, storage: from.storage.rules });
 }
 
 export interface RequestParts {
   readonly write: ReviewedWrite;
-  /** The version in which the webhook sees the object. */
+  /** The version in which the webhook receives the object. */
   readonly version: string;
   /** The object in that version. */
   readonly object: ApiObject | undefined;
@@ -91,7 +91,7 @@ export function requestOf({ write, version, object, oldObject, uid }: RequestPar
   };
 }
 
-/** The kind of the object in a review; a Scale has its own group and version. */
+/** Returns the kind of the object in a review. A Scale has its own group and version. */
 function kindIn({ resource, options }: ReviewedWrite): {
   readonly name: string;
   readonly own?: AdmissionRequest['kind'];
@@ -107,7 +107,7 @@ function shown(object: ApiObject | undefined, { resource, options }: ReviewedWri
   return scaleOf(scale, object);
 }
 
-/** Returns the whole object after a webhook has changed the part that it received. */
+/** Returns the whole object after a change by a webhook, which may have received only a part of it (a Scale). */
 export function withShown(object: ApiObject, next: unknown, { resource, options }: ReviewedWrite): unknown {
   const { scale } = resource.model;
   if (options.subresource !== 'scale' || scale === undefined) return next;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Slots } from './slots.ts';
 
 describe('Slots', () => {
-  it('runs as many calls at a time as there are slots, and gives a free slot to the call that has waited for longest [spec operators-webhook-slots]', async () => {
+  it('runs at most one call for each slot at a time, and gives a free slot to the call that has waited longest [spec operators-webhook-slots]', async () => {
     const slots = new Slots(1);
     const order: string[] = [];
     const ends: (() => void)[] = [];
@@ -21,7 +21,7 @@ describe('Slots', () => {
     }
   });
 
-  it('a waiting call whose signal aborts leaves the line, and the slot goes to the next call', async () => {
+  it('a waiting call leaves the queue when its signal aborts, and the next call gets the slot', async () => {
     const slots = new Slots(1);
     const abort = new AbortController();
     let end = (): void => undefined;

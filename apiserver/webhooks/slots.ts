@@ -1,6 +1,8 @@
 import { toError } from '../base/to-error.ts';
 
-/** Bounds the number of calls at the same time; further calls wait in order. */
+/**
+ * Limits the number of calls that run at the same time. Further calls wait, and start in the order in which they came.
+ */
 export class Slots {
   readonly #most: number;
   readonly #waiting = new Set<() => void>();
@@ -10,9 +12,7 @@ export class Slots {
     this.#most = most;
   }
 
-  /**
-   * Runs `work` when there is a slot. Rejects with the signal's reason when the signal aborts before there is a slot.
-   */
+  /** Runs `work` as soon as a slot is free. Rejects with the signal's reason when the signal aborts before that. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     if (this.#taken >= this.#most) await this.#wait(signal);
     else this.#taken += 1;
@@ -23,7 +23,7 @@ export class Slots {
     }
   }
 
-  /** Gives the slot to the next caller in line, or frees it. */
+  /** Gives the slot to the call that has waited longest, or frees the slot when no call waits. */
   #pass(): void {
     const [next] = this.#waiting;
     if (next === undefined) this.#taken -= 1;

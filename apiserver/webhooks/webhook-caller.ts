@@ -21,7 +21,7 @@ export interface Question {
   readonly listed: ListedWebhook;
   readonly write: ReviewedWrite;
   readonly request: AdmissionRequest;
-  /** True for mutating webhooks. */
+  /** True when the webhook is a mutating one. */
   readonly mayPatch: boolean;
 }
 
@@ -34,9 +34,10 @@ export class WebhookCaller {
   }
 
   /**
-   * Returns the decision of the webhook; undefined when the call failed, and the webhook's policy ignores failures.
-   * @throws ApiError with which the webhook refuses the write; InternalError when the call failed, and the policy does
-   * not ignore that
+   * Calls the webhook, and returns its decision; undefined when the call failed and the webhook's policy ignores
+   * failures.
+   * @throws ApiError with which the webhook refuses the write; InternalError when the call failed and the policy does
+   * not ignore failures
    */
   async ask(question: Question): Promise<AdmissionVerdict | undefined> {
     const { listed, write, mayPatch, request } = question;
@@ -56,7 +57,10 @@ export class WebhookCaller {
     return verdict;
   }
 
-  /** Returns undefined when the webhook's policy ignores failures. @throws ApiError InternalError otherwise */
+  /**
+   * Handles a failed call. Returns undefined when the webhook's policy ignores failures. @throws ApiError InternalError
+   * otherwise
+   */
   fail({ webhook, configuration }: ListedWebhook, cause: Error): undefined {
     const { name, failurePolicy } = webhook;
     const about = { webhook: name, configuration, err: cause };
@@ -84,10 +88,10 @@ export class WebhookCaller {
   }
 }
 
-/** The status that is reported when a webhook sends no response, or an unusable response. */
+/** The HTTP status in the metrics for a webhook that sent no response, or an unusable one. */
 const unavailable = 503;
 
-/** The reason why there is no decision. */
+/** The reason why a call ended without a decision. */
 class FailedCall extends Error {
   override readonly name = 'FailedCall';
   readonly status: number;

@@ -7,7 +7,7 @@ import { UnusableAnswer, WebhookConnections } from './webhook-connections.ts';
 import type { WebhookAnswer, WebhookRequest } from './webhook-connections.ts';
 import type { WebhookPlace } from './webhook-places.ts';
 
-/** The maximum number of calls at the same time; further ones wait, and the wait counts towards their timeout. */
+/** The maximum number of calls at the same time. Further calls wait, and the wait counts as a part of their timeout. */
 const maxInFlight = 1000;
 
 /** A call of a webhook. */
@@ -21,7 +21,7 @@ export interface WebhookClientParts {
   readonly clock: Clock;
 }
 
-/** Sends JSON to webhooks over HTTPS, on connections that are kept. Follows no redirects. */
+/** Sends JSON to webhooks over HTTPS, and keeps the connections for further calls. It follows no redirects. */
 export class WebhookClient {
   readonly #clock: Clock;
   readonly #slots = new Slots(maxInFlight);
@@ -36,8 +36,8 @@ export class WebhookClient {
   }
 
   /**
-   * Returns the JSON of the response. @throws Error with a message in the words of kube-apiserver when no usable
-   * response comes in time
+   * Returns the JSON of the response. @throws Error with the wording of kube-apiserver when no usable response arrives
+   * in time
    */
   async post({ place, timeoutMs, body }: WebhookCall): Promise<unknown> {
     const request = this.#connections.requestTo(place, timeoutMs);
@@ -115,9 +115,7 @@ const reasons: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'tls: failed to verify certificate: x509: certificate signed by unknown authority',
 };
 
-/**
- * Returns the reason why a call failed, in the words of kube-apiserver if kube-apiserver has a message for this reason.
- */
+/** Returns the reason why a call failed, with the wording of kube-apiserver if kube-apiserver has a message for it. */
 function explain(error: Error & { readonly code?: unknown }, { url: { host } }: WebhookRequest): string {
   const { code } = error;
   const known = typeof code === 'string' && Object.hasOwn(reasons, code) ? reasons[code] : undefined;

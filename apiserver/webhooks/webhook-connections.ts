@@ -18,14 +18,14 @@ const maxConnections = 100;
 /** The time after which an idle connection is closed, the same as in kube-apiserver. */
 const idleMs = 90_000;
 
-/** The size of the largest response: a patch with the largest object, in base64. */
+/** The maximum size of a response. A patch in base64 that contains an object of the maximum size fits into it. */
 const maxAnswerBytes = 4 * 1024 * 1024;
 
 /** The common parts of all requests to a webhook. */
 export interface WebhookRequest {
   readonly place: WebhookPlace;
   readonly timeoutMs: number;
-  /** The URL with the timeout as a parameter. */
+  /** The URL, with the timeout as a query parameter. */
   readonly url: URL;
   readonly host: string;
   readonly path: string;
@@ -54,8 +54,8 @@ export class UnusableAnswer extends Error {
 }
 
 /**
- * Keeps connections to one origin, which all its requests share. They all have one name, because composing names as
- * Node does would take 20 µs for each request.
+ * Keeps connections to one origin, which all its requests share. All connections have the same name: to compose a name
+ * for each request, as Node does, would take 20 µs.
  */
 class OriginAgent extends Agent {
   override getName(): string {
@@ -66,12 +66,12 @@ class OriginAgent extends Agent {
 /** Sends requests to webhooks over connections that are kept. */
 export class WebhookConnections {
   readonly #agents = new LruCache<string, Agent>({ maxEntries: maxAgents, onRemove: (agent) => agent.destroy() });
-  /** The common parts of requests, by the address from a stored configuration. */
+  /** The common parts of the requests to each webhook, by the address from its stored configuration. */
   readonly #requests = new WeakMap<WebhookPlace, WebhookRequest>();
 
   /**
-   * Returns what all requests to a webhook's address have in common: URL, headers and timeout. It is kept until the
-   * timeout or the configuration changes.
+   * Returns the parts that all requests to a webhook's address have in common: URL, headers and timeout. They are kept
+   * until the timeout or the configuration changes.
    */
   requestTo(place: WebhookPlace, timeoutMs: number): WebhookRequest {
     const known = this.#requests.get(place);
@@ -97,17 +97,19 @@ export class WebhookConnections {
       const headers = [...request.headers, 'content-length', Buffer.byteLength(body).toString()];
       const agent = this.#agentOf(request);
       const sent = httpsRequest({ host, port: url.port, path, method: 'POST', headers, setHost: false, agent });
-      // The signal is not an option of the request, because the request would then take four times as long.
+      // The signal is not passed as an option of the request: with the option, the request would take four times as
+      // long.
       const stop = (): void => {
         const reason = toError(signal.reason);
         sent.destroy(reason);
-        // Rejects at once: a request that waits for a connection reports its end only when it gets one.
+        // Rejects immediately, because a request that waits for a connection reports its end only when it gets the
+        // connection.
         reject(reason);
       };
       signal.addEventListener('abort', stop, { once: true });
       sent.on('error', (error: NodeJS.ErrnoException) => {
-        // True when the webhook closed a kept connection just when this request used it: the request is sent again,
-        // once.
+        // True when the webhook closed a kept connection at the moment when this request used it. The request is then
+        // sent once more.
         const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !signal.aborted;
         if (isStale && !isAgain) this.#exchange({ ...exchange, isAgain: true }).then(resolve, reject);
         else reject(error);

@@ -7,7 +7,7 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 
-/** A webhook that is ready to be matched. */
+/** A configured webhook, with its prepared conditions. */
 export interface ListedWebhook {
   readonly webhook: Webhook;
   readonly configuration: string;
@@ -15,7 +15,9 @@ export interface ListedWebhook {
   readonly conditions: MatchConditions;
 }
 
-/** The webhooks of one kind of configuration. A new listing is made when a configuration changes. */
+/**
+ * The webhooks of one kind of configuration at one time. When a configuration changes, a new listing replaces this one.
+ */
 class Listing {
   readonly webhooks: readonly ListedWebhook[];
   readonly #entries: readonly Entry[];
@@ -49,12 +51,12 @@ class Listing {
 const emptyListing = new Listing([], []);
 
 /**
- * The webhooks of one kind of configuration, in the order of their calls. Each write reads the list several times, so
- * it is kept.
+ * Keeps the latest list of the webhooks of one kind of configuration, in the order of their calls, because each write
+ * reads the list several times.
  */
 class Listings {
   readonly #configurations: () => Resource | undefined;
-  /** The webhooks of each stored configuration. An entry never changes, so it is read once. */
+  /** The webhooks of each stored configuration. An entry never changes, so it is read only once. */
   readonly #read = new WeakMap<Entry, readonly ListedWebhook[]>();
   #latest = emptyListing;
 
@@ -91,7 +93,9 @@ class Listings {
   }
 }
 
-/** The configured webhooks, in the order of their calls: by the names of configurations, then as listed. */
+/**
+ * The configured webhooks, in the order of their calls: by the name of the configuration, then by the position in it.
+ */
 export class WebhookList {
   readonly #mutating: Listings;
   readonly #validating: Listings;
@@ -102,12 +106,12 @@ export class WebhookList {
   }
 
   /**
-   * True when a webhook may be called for writes of this kind. On most servers it is always false, because they have no
-   * configuration.
+   * Returns true when some webhook may be called for writes of this kind. Most servers have no webhook configurations,
+   * so there it is always false.
    */
   readonly covers = (resource: Resource): boolean => {
-    // No webhook is called for configurations of webhooks: one that refuses everything must not prevent its own
-    // removal.
+    // No webhook is called for writes of webhook configurations: a webhook that refuses everything must not prevent the
+    // removal of its own configuration.
     if (resource.model.group === admissionGroup) return false;
     return this.#mutating.latest().covers(resource) || this.#validating.latest().covers(resource);
   };
@@ -121,7 +125,7 @@ export class WebhookList {
   }
 }
 
-/** True when a webhook may be called for some write of a kind. */
+/** Returns true when the webhook has a rule for the kind, so that it may be called for some writes of this kind. */
 function concerns({ rules = [] }: Webhook, group: string, plural: string): boolean {
   return rules.some(({ apiGroups = [], resources = [] }) => {
     const isGroup = apiGroups.includes('*') || apiGroups.includes(group);

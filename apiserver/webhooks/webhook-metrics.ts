@@ -2,16 +2,16 @@ import type { Clock } from '@homeostat/controller-runtime/api';
 import type { Counter, Family, Histogram, Metrics } from '@homeostat/controller-runtime/telemetry';
 import type { AdmissionVerdict } from './admission-review.ts';
 
-/** The buckets in seconds, the same as kube-apiserver's. */
+/** The buckets of the histogram in seconds, the same as in kube-apiserver. */
 const buckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];
 
-/** The largest status code in a label: larger codes count as this one. */
+/** The largest status code in a label. Larger codes are counted under this one. */
 const maxCode = 600;
 
-/** A call whose end is not known yet. */
+/** A call that may still be running. */
 export interface MeasuredCall {
   readonly name: string;
-  /** True for mutating webhooks. */
+  /** True when the webhook is a mutating one. */
   readonly mayPatch: boolean;
   readonly operation: string;
   readonly sinceMs: number;
@@ -55,17 +55,17 @@ export class WebhookMetrics {
     return { ...call, sinceMs: this.#clock.monotonicMs() };
   }
 
-  /** Called with the webhook's decision. */
+  /** Records a call that ended with the webhook's decision. */
   answered(call: MeasuredCall, { isAllowed, result }: AdmissionVerdict): void {
     const refused = typeof result['code'] === 'number' && result['code'] >= 400 ? result['code'] : 400;
-    // Limits the labels, so that a webhook cannot create any number of series.
+    // The code is limited, so that a webhook cannot create an unlimited number of time series.
     const code = isAllowed ? '200' : Math.min(Math.trunc(refused), maxCode).toString();
     this.#measure(call, code, !isAllowed);
     if (!isAllowed) this.#rejections.of(...labelsOf(call), 'no_error', code).inc();
   }
 
   /**
-   * Called when a call ended without a decision; `status` is the HTTP status that Kubernetes reports for the reason.
+   * Records a call that ended without a decision. `status` is the HTTP status that Kubernetes reports for the reason.
    */
   failed(call: MeasuredCall, { isIgnored, status }: { readonly isIgnored: boolean; readonly status: number }): void {
     const code = Math.min(status, maxCode).toString();

@@ -1,31 +1,31 @@
 import type { WebhookClientConfig } from '../builtin/objects/webhook-objects.ts';
 
-/** The addresses of webhooks that a server may call. */
+/** Options that say which webhooks a server may call, and where it finds them. */
 export interface WebhookPlaceOptions {
-  /** The origins of services, by `<namespace>/<name>`. */
+  /** The origin (`https://<host>:<port>`) of each service, by `<namespace>/<name>`. */
   readonly services?: Readonly<Record<string, string>> | undefined;
   /**
-   * The hosts that may be called: `name`, `name:port`, or `*.domain`. Default: every host. Services in `services` may always
-   * be called.
+   * The hosts that the server may call: `name`, `name:port`, or `*.domain`. Default: every host. The server may always
+   * call the services in `services`.
    */
   readonly allowedHosts?: readonly string[] | undefined;
 }
 
-/** The address of a webhook, and how its certificate is checked. */
+/** The address of a webhook, and the data with which its certificate is checked. */
 export interface WebhookPlace {
   readonly url: URL;
   /** The name that the certificate must have. Default: the host of the URL. */
   readonly serverName?: string;
-  /** The trusted certificate authorities in PEM. Default: the authorities that Node trusts. */
+  /** The trusted certificate authorities, in PEM. Default: the authorities that Node trusts. */
   readonly ca: string | undefined;
 }
 
-/** Finds the address of a webhook in its configuration. */
+/** Finds the addresses of webhooks from their configurations. */
 export class WebhookPlaces {
   readonly #options: WebhookPlaceOptions;
   /**
-   * The known addresses by configuration. An address stays valid, because a configuration never changes after it was
-   * read from its object.
+   * The addresses that were found, by configuration. They stay valid, because the configuration that was read from an
+   * object never changes.
    */
   readonly #found = new WeakMap<WebhookClientConfig, WebhookPlace>();
 
@@ -33,7 +33,10 @@ export class WebhookPlaces {
     this.#options = options;
   }
 
-  /** @throws Error with a message for people when the webhook has no address, or the server may not call it */
+  /**
+   * Returns the address of the webhook. @throws Error with a message for people when the webhook has no address, or the
+   * server may not call it
+   */
   find(config: WebhookClientConfig): WebhookPlace {
     const known = this.#found.get(config) ?? this.#find(config);
     this.#found.set(config, known);
@@ -60,7 +63,7 @@ export class WebhookPlaces {
     }
     const url = new URL(origin);
     url.pathname = path.startsWith('/') ? path : `/${path}`;
-    // The certificate of a webhook in a service has the name of the service.
+    // The certificate of a webhook behind a service must have the DNS name of the service.
     return { url, serverName: `${name}.${namespace}.svc` };
   }
 
@@ -84,7 +87,7 @@ function pemOf(caBundle: string): string {
 
 const serviceForm = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?\/[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 
-/** Returns the rules that the address of a service breaks. */
+/** Checks the address of a service. Returns a message for each rule that it breaks. */
 export function checkServiceOrigin(service: string, origin: string): readonly string[] {
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
   const isOrigin = url?.protocol === 'https:' && url.pathname === '/' && url.search === '' && url.username === '';
@@ -94,7 +97,7 @@ export function checkServiceOrigin(service: string, origin: string): readonly st
 
 const hostForm = /^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:\d{1,5})?$|^\[[0-9a-f:.]+\](:\d{1,5})?$/i;
 
-/** Returns the rules that hosts of webhooks break. */
+/** Checks the hosts that may be called. Returns a message for each one that is not valid. */
 export function checkAllowedHosts(hosts: readonly string[]): readonly string[] {
   return hosts
     .filter((host) => !hostForm.test(host))

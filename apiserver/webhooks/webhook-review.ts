@@ -34,10 +34,10 @@ interface Matched {
   readonly version: string;
 }
 
-/** The maximum cost of the conditions that one turn of the event loop evaluates, about 30 ms. */
+/** The maximum cost of the conditions that are evaluated in one turn of the event loop. This cost takes about 30 ms. */
 const maxConditionCost = 1_000_000;
 
-/** Calls the configured webhooks for writes, by the rules of kube-apiserver. */
+/** Calls the configured webhooks for writes, with the same rules as kube-apiserver. */
 export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
   readonly covers: WriteReview['covers'];
   readonly #parts: WebhookReviewParts;
@@ -48,8 +48,8 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
   }
 
   /**
-   * Calls mutating webhooks one after the other. Then it calls a webhook with reinvocationPolicy `IfNeeded` once more
-   * if another webhook has changed the object after its call.
+   * Calls the mutating webhooks one after the other. After that, it calls a webhook with the reinvocationPolicy
+   * `IfNeeded` once more if another webhook has changed the object since its call. Returns the changed object.
    */
   async change(object: ApiObject, write: ReviewedWrite): Promise<ApiObject> {
     const listed = this.#parts.list.mutating();
@@ -60,7 +60,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
     return this.#changeOnce(first, [...round.again].sort(inOrderOf(listed)), { write, again: new Set() });
   }
 
-  /** Calls validating webhooks at the same time. */
+  /** Calls all validating webhooks at the same time. */
   async check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void> {
     const questions: Question[] = [];
     const meter = new CostMeter(maxConditionCost);
@@ -90,7 +90,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
     return current;
   }
 
-  /** Returns the same object when the webhook changes nothing. */
+  /** Calls a mutating webhook, and returns the changed object, or the same object when the webhook changes nothing. */
   async #changeBy(matched: Matched, object: ApiObject, write: ReviewedWrite): Promise<ApiObject> {
     const { listed } = matched;
     const meter = new CostMeter(maxConditionCost);
@@ -131,8 +131,8 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
   }
 
   /**
-   * Returns undefined when the webhook is not to be called: its conditions exclude the write, or the request cannot be
-   * made and the webhook's policy ignores failures.
+   * Prepares the call of a webhook. Returns undefined when the webhook must not be called: either its conditions
+   * exclude the write, or the request cannot be built and the webhook's policy ignores failures.
    */
   #ask({ listed, version }: Matched, { object, write, mayPatch, meter }: Asked): Question | undefined {
     const { uuid, caller } = this.#parts;
@@ -141,8 +141,8 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
       const shown = object === undefined ? undefined : convertedTo(object, write.resource, target);
       const oldObject = storedObject(write, version);
       const request = requestOf({ write, version, object: shown, oldObject, uid: uuid() });
-      // When a condition has no value, the failure policy of the webhook decides whether the write is refused or the
-      // webhook is not called.
+      // When the evaluation of a condition fails, the failure policy of the webhook decides whether the write is
+      // refused, or made without a call of the webhook.
       if (!listed.conditions.isEmpty) {
         const authorizers = authorizerValues(this.#parts.authorizer, write, request);
         if (!listed.conditions.match(request, authorizers, meter)) return undefined;
@@ -157,7 +157,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
 
 interface Round {
   readonly write: ReviewedWrite;
-  /** Filled with the webhooks to call once more. */
+  /** The method adds the webhooks here that must be called once more. */
   readonly again: Set<ListedWebhook>;
 }
 
@@ -166,7 +166,7 @@ interface Asked {
   readonly object: ApiObject | undefined;
   readonly write: ReviewedWrite;
   readonly mayPatch: boolean;
-  /** Counts the conditions of all webhooks that are called for the write at the same time. */
+  /** Counts the cost of the conditions of all webhooks that are called for the write at the same time. */
   readonly meter: CostMeter;
 }
 
@@ -183,12 +183,15 @@ const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 interface Patched {
   readonly patch: unknown;
-  /** The part of the object that the webhook received. */
+  /** The object as the webhook received it, which may be only a part (a Scale). */
   readonly shown: object;
   readonly write: ReviewedWrite;
 }
 
-/** @throws ApiError InternalError when the patch cannot be applied, or changes the object's name, namespace or uid */
+/**
+ * Applies the patch of a webhook. @throws ApiError InternalError when the patch cannot be applied, or changes the
+ * object's name, namespace or uid
+ */
 function patchedObject(name: string, before: ApiObject, { patch, shown, write }: Patched): ApiObject {
   try {
     const patched = withShown(before, applyJsonPatch(structuredClone(shown), patch), write);
@@ -212,7 +215,10 @@ function isReviewed(value: unknown): value is ApiObject {
   return isJsonObject(value) && isJsonObject(value['metadata']) && metadataShapeErrors(value['metadata']).length === 0;
 }
 
-/** Returns the first field of metadata with a wrong type. */
+/**
+ * Returns the end of an error message, about the first field of the metadata with a wrong type; empty when there is
+ * none.
+ */
 function wrongMetadata(value: unknown): string {
   const [first] = isJsonObject(value) ? metadataShapeErrors(value['metadata']) : [];
   return first === undefined ? '' : `: ${first.field}: ${first.message}`;

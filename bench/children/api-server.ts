@@ -1,4 +1,4 @@
-// Ours: an API server, driven over HTTP or in process.
+// Our side of the comparison: an API server, which is used over HTTP or in its own process.
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer, ApiServerOptions } from '@homeostat/apiserver';
 import { route, ServerResponse } from '@homeostat/apiserver/endpoints';
@@ -12,10 +12,10 @@ import { newPerson, personModel } from '../load/person.ts';
 import { writeLines } from './line-writer.ts';
 import type { Person, PersonField } from '../load/person.ts';
 
-/** Writes at the same time. */
+/** The number of writes at the same time. */
 const width = 256;
 
-/** The objects that updates and reads use in turn. */
+/** The number of objects that updates and reads use, one after the other. */
 const roundSize = 1_000;
 
 let server: ApiServer;
@@ -24,13 +24,19 @@ let probe: EventLoopProbe | undefined;
 let created = 0;
 let updated = 0;
 
-/** Creates persons; `matching` of them live in the city `home`; their names are spread over all names. */
+/**
+ * The number of persons to create. `matching` of them live in the city `home`; these persons are spread evenly over all
+ * names.
+ */
 export interface Filling {
   readonly count: number;
   readonly matching?: number;
 }
 
-/** The objects are made before the time is measured, because the limit also has its bytes beforehand. */
+/**
+ * Creates objects in the server. Their JavaScript objects are made before the time is measured, because the limit also
+ * has its bytes before that.
+ */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
     const number = created++;
@@ -60,7 +66,7 @@ async function fill({ count, matching = 0 }: Filling): Promise<void> {
 
 function update(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
-    // A new number each time, since an update without a change writes nothing.
+    // Each update has a new number, because an update without a change writes nothing.
     const number = updated++;
     return newPerson({ name: nameOf(number % roundSize), number: number + roundSize });
   });
@@ -95,7 +101,10 @@ function serveEndpoints(): void {
   owned.open();
 }
 
-/** The memory of this process in bytes: objects, and the buffers that they refer to. Needs --expose-gc. */
+/**
+ * Returns the memory of this process in bytes: the JavaScript objects, and the buffers to which they refer. Needs
+ * --expose-gc.
+ */
 function heldBytes(): number {
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
@@ -111,7 +120,7 @@ answerCalls({
     server = await startApiServer({ port: 0, ...options });
     return server.url;
   },
-  /** Returns how many milliseconds it took until the kind was served. */
+  /** Registers the kind. Returns the time until it was served, in milliseconds. */
   register: async (indexes: readonly PersonField[]) => {
     model = personModel(indexes);
     const startMs = performance.now();
@@ -128,14 +137,17 @@ answerCalls({
   serveEndpoints,
   writeLines,
   heldBytes,
-  /** The memory of this process after a collection. Needs --expose-gc. */
+  /** Returns the memory of this process after a garbage collection. Needs --expose-gc. */
   memoryUse: () => {
     globalThis.gc?.();
     return { heap: process.memoryUsage().heapUsed, resident: process.memoryUsage.rss() };
   },
   resident: () => process.memoryUsage.rss(),
   url: () => server.url,
-  /** The longest turn of the event loop since the last call; the first call begins to measure. */
+  /**
+   * Returns the longest turn of the event loop since the last call, in milliseconds. The first call starts the
+   * measurement.
+   */
   takeLongestMs: () => (probe ??= new EventLoopProbe()).takeLongestMs(),
   stop: () => server.stop(),
 });

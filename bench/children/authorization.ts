@@ -1,5 +1,5 @@
-// Measures the processor time of our decisions with 1,000 bindings of 1,000 roles, and of their limit: one lookup of
-// the whole request in a map.
+// Measures the processor time of our decisions with 1,000 bindings of 1,000 roles, and of the limit: one look-up of the
+// whole request in a map.
 import { answerCalls } from '../processes/answer-calls.ts';
 import type { Figures } from '../measure/figures.ts';
 import { loadModule } from '../processes/server-modules.ts';
@@ -11,8 +11,8 @@ const bindings = 1_000;
 const user = { username: 'ann', groups: ['staff', 'developers', 'system:authenticated'] };
 
 /**
- * Every tenth binding is for the user or one of the groups, all others are for other users; half of them are in a
- * namespace.
+ * Returns the subject of a binding: every tenth binding is for the measured user or one of the user's groups, and all
+ * others are for other users.
  */
 function subjectOf(number: number): { readonly kind: string; readonly name: string } {
   if (number % 20 === 0) return { kind: 'User', name: 'ann' };
@@ -40,7 +40,8 @@ function authorizerOf(): RbacAuthorizer {
 const verbs = ['get', 'list', 'update', 'delete'];
 
 /**
- * Requests for objects of different names; some are allowed, but most are not, so that all rules are checked for them.
+ * Requests for objects with different names. Most of them are not allowed, so that all rules are checked for them; some
+ * are allowed.
  */
 const requests = Array.from({ length: 1_000 }, (_each, number) => ({
   isResource: true as const,
@@ -62,7 +63,7 @@ function measure(count: number, decide: (request: (typeof requests)[number]) => 
   }
   const { user: ownUs, system: systemUs } = process.cpuUsage(before);
   const elapsedMs = (ownUs + systemUs) / 1000;
-  if (allowed === 0 || allowed === decided) throw new Error('the requests must be of both kinds');
+  if (allowed === 0 || allowed === decided) throw new Error('some requests must be allowed, and others must not');
   return { opsPerSecond: (decided / elapsedMs) * 1000, p50Ms: elapsedMs / decided };
 }
 

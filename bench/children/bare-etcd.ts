@@ -1,4 +1,4 @@
-// The limit of a store on etcd: the same transactions with the same library in a loop, and nothing else.
+// The limit for a store on etcd: the same transactions with the same library in a loop, without anything else.
 import { systemClock } from '@homeostat/controller-runtime';
 import { answerCalls } from '../processes/answer-calls.ts';
 import type { Figures } from '../measure/figures.ts';
@@ -25,7 +25,10 @@ export interface BareWrites {
 }
 
 export interface WritesInTurn extends Omit<BareWrites, 'width'> {
-  /** The position of this process, and the number of all processes that take turns. */
+  /**
+   * The position of this process (`at`) among all processes that write in turn, and the number of these processes
+   * (`of`).
+   */
   readonly at: number;
   readonly of: number;
 }
@@ -38,15 +41,16 @@ async function open(url: string): Promise<void> {
 }
 
 /**
- * Writes transactions. With several writes in a transaction, it first reads the objects, and also writes a log, as a
- * store does.
+ * Writes transactions. When a transaction has several writes, the function first reads the objects, and also writes a
+ * log, as the store does.
  */
 async function write({ count, size, width }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width }, () => (size === 1 ? createOne() : createSeveral(size)));
 }
 
 /**
- * Writes in turn with other processes: each write names the next process in the head key, which every process watches.
+ * Writes in turn with other processes. Each transaction stores the position of the next process in the head key, which
+ * every process watches.
  */
 async function writeInTurn({ count, size, at, of }: WritesInTurn): Promise<Figures> {
   const turns = await Turns.start(at);
@@ -69,7 +73,9 @@ async function beginTurns(): Promise<void> {
   await connection.call('KV/Txn', { success: [{ request_put: { key: headKey, value: Buffer.from('0') } }] });
 }
 
-/** Writes transactions with several writes each, which depend only on their own objects, so nothing is read before. */
+/**
+ * Writes transactions with several writes each. They depend only on their own objects, so nothing is read before them.
+ */
 async function writeAlone({ count, size }: BareWrites): Promise<Figures> {
   return runTransactions({ count, size, width: 1 }, async () => {
     const keys = newKeys(size);
@@ -109,14 +115,14 @@ async function read(keys: readonly Buffer[]): Promise<void> {
   await connection.call('KV/Txn', { success: keys.map((key) => ({ request_range: { key, serializable: true } })) });
 }
 
-/** Returns the operations that put the head, the log and the objects. */
+/** Returns the put operations for the head, the log and the objects. */
 function putsOf(keys: readonly Buffer[], head: Buffer): { readonly request_put: { key: Buffer; value: Buffer } }[] {
   const log = { key: Buffer.from(`/bare/log/${process.pid}-${written}`), value: Buffer.concat(keys.map(() => data)) };
   const puts = keys.map((key) => ({ request_put: { key, value: data } }));
   return [{ request_put: { key: headKey, value: head } }, { request_put: log }, ...puts];
 }
 
-/** The values of the head as a watch reports them. */
+/** Follows the value of the head key with a watch, and waits for the turn of this process. */
 class Turns {
   readonly #at: number;
   #head: Buffer = Buffer.alloc(0);
@@ -130,7 +136,7 @@ class Turns {
       if (created) started();
       this.#see(events.at(-1)?.kv.value);
     });
-    // The end of the watch is also reported as an error, and must not end the process.
+    // When the watch ends, an error is emitted as well. Without a listener, it would end the process.
     watch.on('error', () => undefined);
     watch.write({ create_request: { key: headKey } });
     this.#watch = watch;
@@ -141,18 +147,21 @@ class Turns {
       const started: Turns = new Turns(at, () => resolve(started));
     });
     const { kvs } = await connection.call('KV/Range', { key: headKey });
-    // If the watch has reported a change meanwhile, that head is newer than the one that was read.
+    // If the watch has reported a change in the meantime, its head is newer than the one that was read.
     if (turns.#head.length === 0) turns.#see(kvs[0]?.value);
     return turns;
   }
 
-  /** Resolves with the head once it names this process. */
+  /** Waits until the head names this process. Resolves with the head. */
   async own(): Promise<Buffer> {
     while (Number(this.#head.toString()) !== this.#at) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#head;
   }
 
-  /** Called after this process has written the head. Keeps a newer head that the watch may already have reported. */
+  /**
+   * Must be called after this process has written the head. It does not replace a newer head that the watch has already
+   * reported.
+   */
   wrote(before: Buffer, after: Buffer): void {
     if (this.#head === before) this.#head = after;
   }

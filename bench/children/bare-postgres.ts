@@ -1,4 +1,5 @@
-// The limit of a store on PostgreSQL: the same statements over the same connection in a loop, and nothing else.
+// The limit for a store on PostgreSQL: the same statements over the same kind of connection in a loop, without anything
+// else.
 import { randomUUID } from 'node:crypto';
 import { answerCalls } from '../processes/answer-calls.ts';
 import { figuresOf } from '../measure/figures.ts';
@@ -12,7 +13,7 @@ const { PostgresConnection: Connection } = await loadModule('store/postgres/post
 const { commitOfGenerations } = await loadModule('store/postgres/commit-statements');
 const { lockCounter } = await loadModule('store/postgres/postgres-statements');
 
-/** The values of `log.op`. */
+/** The codes of the operations in the column `op` of the log. */
 const codes = { create: 0, update: 1 } as const;
 const data = Buffer.from(storedPerson());
 
@@ -20,13 +21,13 @@ let url: string;
 let connection: PostgresConnection;
 let created = 0;
 let updated = 0;
-/** The revisions of the objects that updates use in turn. */
+/** The revisions of the objects that are updated, one after the other. */
 let revisions: number[] = [];
 
 export interface BareBatches {
   readonly verb: 'create' | 'update';
   readonly count: number;
-  /** Operations in one transaction. */
+  /** The number of operations in one transaction. */
   readonly batch: number;
 }
 
@@ -42,13 +43,16 @@ async function open(database: string): Promise<void> {
   connection = await Connection.open(url);
 }
 
-/** Makes the objects that updates use in turn. */
+/** Creates the objects that are updated, one after the other. */
 async function prepare(count: number): Promise<void> {
   revisions = await commit(connection, 'create', numbersFrom(0, count));
   created = count;
 }
 
-/** One transaction after the other, each sent in one go. An operation's latency is that of its transaction. */
+/**
+ * Writes one transaction after the other, and sends all messages of a transaction together. The latency of an operation
+ * is that of its transaction.
+ */
 async function writeBatches({ verb, count, batch }: BareBatches): Promise<Figures> {
   const latencies = new Float64Array(count);
   const startMs = performance.now();
@@ -61,7 +65,7 @@ async function writeBatches({ verb, count, batch }: BareBatches): Promise<Figure
   return figuresOf(latencies, performance.now() - startMs);
 }
 
-/** One operation a transaction, on as many connections as there are writers. */
+/** Writes one operation per transaction, on as many connections as there are writers. */
 async function writeSingly({ verb, count, connections }: BareSingles): Promise<Figures> {
   const idle = await Promise.all(Array.from({ length: connections }, () => Connection.open(url)));
   const operation = async (): Promise<void> => {
@@ -116,8 +120,8 @@ async function commit(
 }
 
 /**
- * The parameters in the order of the statement's numbers: columns of the operations, all payloads as one value, and the
- * transaction's id.
+ * Returns the parameters in the order in which the statement numbers them: the columns of the operations, the data of
+ * all objects as one value, and the id of the transaction.
  */
 function parametersOf(verb: 'create' | 'update', numbers: readonly number[]): unknown[] {
   const bytes = Buffer.allocUnsafe(numbers.length * data.length);

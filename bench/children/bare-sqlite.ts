@@ -1,4 +1,5 @@
-// The limit of storage: better-sqlite3 alone, with the same tables, the same bytes and the same number of rows a commit.
+// The limit for the storage: better-sqlite3 alone, with the same tables, the same bytes and the same number of rows per
+// commit.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -10,20 +11,20 @@ const schema = `
   CREATE TABLE history (revision INTEGER PRIMARY KEY, op INTEGER NOT NULL, kind INTEGER NOT NULL, previous INTEGER,
     key TEXT NOT NULL, data BLOB, CHECK (op = 2 OR data IS NOT NULL));`;
 
-/** The objects that updates and reads use in turn. */
+/** The number of objects that updates and reads use, one after the other. */
 const roundSize = 1_000;
 
 let database: Database.Database;
 let revision = 0;
 let created = 0;
-/** The revisions of the objects by their numbers, as the store has them in memory. */
+/** The revision of each object, by the number of the object. The store has them in memory, too. */
 const present: number[] = [];
 
 export interface BareWrites {
   readonly count: number;
-  /** Rows in one commit. */
+  /** The number of rows in one commit. */
   readonly batch: number;
-  /** Each row's data. */
+  /** The data of each row. */
   readonly data: string;
 }
 
@@ -59,7 +60,7 @@ function update({ count, batch, data }: BareWrites): Figures {
   });
 }
 
-/** An operation's latency is that of its commit. */
+/** Writes all rows in commits of `batch` rows. The latency of an operation is that of its commit. */
 function commitAll({ count, batch }: Omit<BareWrites, 'data'>, write: (position: number) => void): Figures {
   const commit = database.transaction((from: number, to: number) => {
     for (let position = from; position < to; position += 1) write(position);
@@ -80,13 +81,13 @@ function get(count: number): Figures {
   return readAll(count, (position) => parse(read.get(present[position % roundSize])));
 }
 
-/** The third page of 20. */
+/** Reads the third page of 20 objects, again and again. */
 function list(count: number): Figures {
   const read = database.prepare('SELECT data FROM history ORDER BY revision LIMIT 20 OFFSET 40');
   return readAll(count, () => read.all().map(parse));
 }
 
-/** Reads every object once; the figures count the whole as one operation. */
+/** Reads every object once. In the figures, all reads together are one operation. */
 function scan(file: string): Figures {
   const source = new Database(file, { readonly: true });
   const startMs = performance.now();
@@ -100,7 +101,7 @@ function scan(file: string): Figures {
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs };
 }
 
-/** Reads every row, and nothing else; returns milliseconds. */
+/** Only reads every row. Returns the time in milliseconds. */
 function readRows(file: string): number {
   const source = new Database(file, { readonly: true });
   const startMs = performance.now();
@@ -115,7 +116,7 @@ function readRows(file: string): number {
   return elapsedMs;
 }
 
-/** Reads the files of a folder into memory, and nothing else; returns milliseconds. */
+/** Only reads the files of a folder into memory. Returns the time in milliseconds. */
 async function readFiles(folder: string): Promise<number> {
   const startMs = performance.now();
   let bytes = 0;
@@ -140,7 +141,7 @@ function readAll(count: number, read: (position: number) => unknown): Figures {
   return figuresOf(latencies, performance.now() - startMs);
 }
 
-/** Deletes what an API server has kept in its database for its next start. */
+/** Deletes the records that an API server has kept in its database for its next start. */
 function forget(file: string): void {
   const kept = new Database(file);
   kept.exec('DELETE FROM kept');

@@ -1,4 +1,4 @@
-// Makes databases for a run, and drops them when the parent has ended in any way.
+// Creates databases for a run. It drops them after the parent process has ended, whatever the reason of the end.
 import { randomUUID } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import { Client } from 'pg';
@@ -13,7 +13,7 @@ type SqlEngine = 'postgres' | 'mysql';
 interface Server {
   readonly name: string;
   /**
-   * The environment variable with the URL of the server, which tests use as well. The user of the URL has to be allowed
+   * The environment variable with the URL of the server, which the tests use, too. The user in the URL must be allowed
    * to create databases.
    */
   readonly variable: string;
@@ -54,7 +54,7 @@ function create(engine: Engine): Promise<string | undefined> {
   return created;
 }
 
-/** Returns the URL of an empty database on a cluster of its own; undefined without etcd. */
+/** Starts a new etcd cluster, and returns the URL of an empty database on it; undefined when etcd is not installed. */
 async function startEtcd(size: number): Promise<string | undefined> {
   const { EtcdCluster: Cluster, hasEtcd, missingEtcd } = await loadModule('store/etcd/etcd-cluster.test-support');
   if (!(await hasEtcd())) {
@@ -68,8 +68,8 @@ async function startEtcd(size: number): Promise<string | undefined> {
 }
 
 /**
- * Returns the URL of an empty database; undefined if the variable names no server, and there is none at the default
- * address.
+ * Creates an empty database, and returns its URL; undefined when the variable is not set and no server runs at the
+ * default address.
  */
 async function createDatabase(engine: SqlEngine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];
@@ -109,11 +109,11 @@ async function dropAll(): Promise<void> {
   }
 }
 
-// The parent handles an interrupt, and then ends this process.
+// An interrupt is handled by the parent, which then ends this process.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 
-/** The name of the program that serves databases of MySQL. */
+/** Returns the name of the database program with the MySQL protocol: MySQL or MariaDB. */
 async function mysqlName(): Promise<string> {
   const administrator = await connect('mysql');
   const found = JSON.stringify(await administrator.query('SELECT VERSION()'));

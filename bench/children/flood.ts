@@ -1,9 +1,13 @@
-// A client that sends as much as it can, in a separate process, so that it does not slow down the measured client.
+// A client that sends as many requests as it can. It is a separate process, so that it does not slow down the measured
+// client.
 import { answerCalls } from '../processes/answer-calls.ts';
 import { formatRequest, loadHttp } from '../load/http-load.ts';
 import { newPerson, personsPath } from '../load/person.ts';
 
-/** The URL, the user and the duration of the creations, and the number of connections that send them. */
+/**
+ * The creates of the flood: their URL, the token of their user, their duration, and the number of connections that send
+ * them.
+ */
 export interface Flood {
   readonly url: string;
   readonly token: string;
@@ -14,7 +18,7 @@ export interface Flood {
 let number = 0;
 
 answerCalls({
-  /** Resolves at the end, with the creations per second. */
+  /** Resolves at the end with the number of creates per second. */
   run: async ({ url, token, connections, seconds }: Flood) => {
     const request = (): string => {
       number += 1;

@@ -1,4 +1,5 @@
-// The limit of a fan-out: node:http that writes each body that it receives, as a watch frame, to all listeners.
+// The limit for watches with many watchers: a server with node:http only. It writes each body that it receives, as a
+// watch frame, to all watchers.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';

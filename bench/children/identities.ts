@@ -1,5 +1,5 @@
-// Measures the processor time of finding the user of a service account's token, as a server with 1,000 listed tokens
-// does for each request. Also measures the least that this can cost: one digest of the token, and a lookup in a map.
+// Measures the processor time to find the user of a service account's token, as a server with 1,000 listed tokens does
+// for each request. It also measures the least possible work: one digest of the token, and a look-up in a map.
 import { hash } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { answerCalls } from '../processes/answer-calls.ts';
@@ -70,7 +70,7 @@ class OneKey {
   }
 
   async reach(): Promise<void> {
-    // There is nothing to wait for: no other process writes to this vault.
+    // Does nothing, because no other process writes to this vault.
   }
 }
 

@@ -1,4 +1,4 @@
-// Ours: an informer over HTTP, in a process without the server.
+// Our side of the comparison: an informer over HTTP, in a separate process from the server.
 import { createClient } from '@homeostat/controller-runtime';
 import { answerCalls } from '../processes/answer-calls.ts';
 import { personModel } from '../load/person.ts';
@@ -6,25 +6,25 @@ import type { Person } from '../load/person.ts';
 
 const model = personModel([]);
 
-/** Stops the informer of a round. */
+/** Stops the informer of the current round. */
 let stop = new AbortController();
 let running: Promise<void> = Promise.resolve();
 
 /** The results of one round. */
 export interface Synchronisation {
-  /** The time from `run` until the handler had every object. */
+  /** The time from the call of `run` until the handler had received every object. */
   readonly ms: number;
   readonly objects: number;
-  /** Bytes of the cached objects as JSON. */
+  /** The size of the cached objects as JSON, in bytes. */
   readonly jsonBytes: number;
   /**
-   * The growth of the memory that this process holds, after garbage collection; in the first round, this is the memory
-   * of the objects.
+   * The growth of this process's memory, measured after garbage collection. In the first round, it is the memory of the
+   * objects.
    */
   readonly heldBytes: number;
 }
 
-/** Follows the kind at a server; resolves when all objects have arrived. Needs --expose-gc. */
+/** Starts an informer of the kind at a server. Resolves when all objects have arrived. Needs --expose-gc. */
 async function synchronise(url: string): Promise<Synchronisation> {
   const before = heldBytes();
   const informer = createClient(url).informer(model);
@@ -39,7 +39,7 @@ async function synchronise(url: string): Promise<Synchronisation> {
   return { ms, objects, jsonBytes: jsonBytes(informer.list()), heldBytes: held };
 }
 
-/** The limit: fetches and parses the same pages, and keeps nothing. Returns the milliseconds. */
+/** Measures the limit: it fetches and parses the same pages, and keeps nothing. Returns the time in milliseconds. */
 async function parsePages(url: string): Promise<number> {
   const startMs = performance.now();
   let token = '';
@@ -56,7 +56,7 @@ function jsonBytes(objects: readonly Person[]): number {
 }
 
 function heldBytes(): number {
-  // Twice, because the second collection frees the objects that the first one leaves to finalizers.
+  // There are two collections, because the first one leaves some objects to finalizers, and the second one frees them.
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();

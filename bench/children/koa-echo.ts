@@ -1,4 +1,4 @@
-// The limit of HTTP: bare koa that parses a body and sends it back. GET returns the last body sent.
+// The limit for HTTP: bare koa that parses a body and sends it back. A GET returns the last body that was sent.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Koa from 'koa';

@@ -1,4 +1,4 @@
-// The limit of an endpoint: the same route in bare koa with its router.
+// The limit for an endpoint: the same route in bare koa with @koa/router.
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import Router from '@koa/router';

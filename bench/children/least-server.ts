@@ -1,5 +1,5 @@
-// The minimum work of a create: the object's bytes, a shared commit, and an entry in the indexes. It checks nothing,
-// notifies no watcher, and writes the same metadata each time.
+// A server that does only the necessary work of a create: the object's bytes, a commit together with other creates, and
+// an entry in the indexes. It checks nothing, notifies no watchers, and always writes the same metadata.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -21,7 +21,7 @@ const { KindCache } = await loadModule('index/kind-cache');
 const { createEntry } = await loadModule('index/create-entry');
 const { encodeObject, withRevision } = await loadModule('registry/object/object-codec');
 
-/** Writes at the same time. */
+/** The number of writes at the same time. */
 const width = 256;
 
 const model = personModel(threeIndexes);
@@ -30,7 +30,7 @@ const cache = new KindCache(model, [...defaultIndexes(), ...model.indexes]);
 let commits: GroupCommit;
 let created = 0;
 
-/** Resolves with the bytes of the response, once they are durable. */
+/** Stores a person. Resolves with the bytes of the response when they are durable. */
 async function store(person: Person): Promise<Buffer> {
   const { name } = person.metadata;
   const object = { ...person, metadata: { name, resourceVersion: '', ...addedMetadata } };
@@ -46,7 +46,7 @@ async function store(person: Person): Promise<Buffer> {
   return bytes;
 }
 
-/** The objects are made before the time is measured. */
+/** Creates objects in this process. Their JavaScript objects are made before the time is measured. */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
     const number = created++;

@@ -1,13 +1,13 @@
 import { subscribe } from 'node:diagnostics_channel';
 import { open } from 'node:fs/promises';
 
-/** A batch of lines is written at this size, or after this time, as in the audit log. */
+/** A batch of lines is written when it has this size, or after this time, as in the audit log. */
 const enoughBytes = 256 * 1024;
 const gatherMs = 50;
 
 /**
- * Writes the same line to a file for each response of this process: the least that a log of requests can cost. The line is
- * copied into one buffer, from which a batch is written.
+ * Writes the same line to a file for each response of this process, which is the least possible cost of a log of
+ * requests. Lines are copied into one buffer, which is written as a batch.
  */
 export async function writeLines({ path, line }: { readonly path: string; readonly line: string }): Promise<void> {
   const file = await open(path, 'w');

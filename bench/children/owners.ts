@@ -1,4 +1,4 @@
-// Ours: one controller whose objects own others, at a server in this process.
+// Our side of the comparison: a server in this process, with one controller whose objects own other objects.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { startApiServer } from '@homeostat/apiserver';
 import { controller, createManager, wish } from '@homeostat/controller-runtime';
@@ -35,9 +35,9 @@ const Page = defineModel({
 let client: Client;
 
 interface Running {
-  /** True when no work is left. */
+  /** Returns true when no work is left. */
   isIdle(): boolean;
-  /** Settles when the controller and all its parts have stopped. */
+  /** Stops the controller. Settles when all its parts have stopped. */
   stop(): Promise<void>;
 }
 
@@ -66,11 +66,14 @@ function pagesOf(site: string, size: number): readonly NewPage[] {
   }));
 }
 
-/** Calls `onRun` with the key after each run. As long as it returns true, the run requests another run of its key. */
+/**
+ * Returns a controller that calls `onRun` with the key after each run. When `onRun` returns true, the run requests
+ * another run of its key.
+ */
 function sites(onRun: (name: string) => boolean): ControllerDefinition {
   return controller(Site, {
     owns: [Page],
-    // Many runs at the same time, because their writes then share commits.
+    // Many runs at the same time, so that their writes share commits.
     concurrency: 32,
     hotLoopRunsPerMinute: Number.MAX_SAFE_INTEGER,
     async reconcile({ object, own }) {
@@ -82,17 +85,17 @@ function sites(onRun: (name: string) => boolean): ControllerDefinition {
 }
 
 export interface Reconciled {
-  /** The time from the start until all sites are reconciled, and nothing is left to do. */
+  /** The time from the start until all sites are reconciled and no work is left. */
   readonly ms: number;
-  /** Processor time of the whole process meanwhile. */
+  /** The processor time of the whole process during this time. */
   readonly cpuMs: number;
-  /** Bytes that the process holds after garbage collection, while the controller still runs. */
+  /** The memory of the process in bytes, after garbage collection, while the controller still runs. */
   readonly heldBytes: number;
 }
 
 /** Starts a controller, and stops it when it has reconciled all of `count` sites. */
 async function reconcileAll(count: number): Promise<Reconciled> {
-  // A set, because a site runs more than once when its pages change.
+  // A set, because a site is reconciled more than once when its pages change.
   const reconciled = new Set<string>();
   const startMs = performance.now();
   const before = process.cpuUsage();
@@ -111,7 +114,7 @@ async function reconcileAll(count: number): Promise<Reconciled> {
   return { ms, cpuMs: (user + system) / 1000, heldBytes: held };
 }
 
-/** Creates the same objects without a controller: the least that its writes cost. */
+/** Creates the same objects without a controller, which is the least possible cost of its writes. */
 async function createAll(options: {
   readonly count: number;
   readonly size: number;
@@ -137,7 +140,7 @@ async function createAll(options: {
   return { ms: performance.now() - startMs, cpuMs: (user + system) / 1000 };
 }
 
-/** Resolves with the microseconds of processor time of a run that changes nothing. */
+/** Resolves with the processor time of a run that changes nothing, in microseconds. */
 async function runUnchanged(count: number): Promise<number> {
   let runs = 0;
   let before = process.cpuUsage();
@@ -146,7 +149,7 @@ async function runUnchanged(count: number): Promise<number> {
   const running = start(
     sites(() => {
       runs += 1;
-      // The first runs warm up.
+      // The first `count` runs are only a warm-up.
       if (runs === count) before = process.cpuUsage();
       if (runs === count * 2) onEnd();
       return runs < count * 2;
@@ -167,7 +170,7 @@ async function fill({ count, size }: { readonly count: number; readonly size: nu
   await runInFlight({ count, width: 256, operation });
 }
 
-/** Bytes that the process holds after garbage collection. */
+/** Returns the memory of the process in bytes, after garbage collection. */
 async function heldBytes(): Promise<number> {
   await nextTurn();
   globalThis.gc?.();

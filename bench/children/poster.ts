@@ -1,4 +1,4 @@
-// The least that a webhook costs its caller: the same POST by hand, with the same library.
+// The least possible cost of a webhook for its caller: the same POST by hand, with the same library.
 import { Agent, request as httpsRequest } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { answerCalls } from '../processes/answer-calls.ts';
@@ -25,7 +25,7 @@ function postOnce({ url, ca, body }: Posting): Promise<unknown> {
 }
 
 answerCalls({
-  /** Posts one after the other on each connection; returns how many times. */
+  /** Sends one POST after the other on each connection. Returns their number. */
   post: async (posting: Posting): Promise<number> => {
     const untilMs = performance.now() + posting.seconds * 1000;
     let count = 0;

@@ -1,4 +1,5 @@
-// Ours: one controller that does nothing, at a server in this process or at another one's URL.
+// Our side of the comparison: one controller that does nothing. Its server is in this process, or in another one at a
+// URL.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { startApiServer } from '@homeostat/apiserver';
 import { controller, createClient, createManager } from '@homeostat/controller-runtime';
@@ -16,9 +17,9 @@ let client: Client;
 let created = 0;
 
 interface Running {
-  /** Settles when the controller and all its parts have stopped. */
+  /** Stops the controller. Settles when all its parts have stopped. */
   stop(): Promise<void>;
-  /** Resolves when all initial objects have been reconciled. */
+  /** Returns true when all initial objects have been reconciled. */
   isIdle(): boolean;
 }
 
@@ -48,7 +49,7 @@ function createNext(): Promise<Person> {
   return client.create(model, newPerson({ name: `p-${number.toString()}`, number }));
 }
 
-/** Makes `count` runs for the present objects: each run requests the next run of its key. */
+/** Measures `count` runs for the existing objects. Each run requests the next run of its key. */
 async function run(count: number): Promise<Figures> {
   let runs = 0;
   let startMs = 0;
@@ -71,17 +72,23 @@ interface Recording {
   readonly seconds: number;
   /** True when runs are recorded, as under `homeostat serve`. */
   readonly isReported: boolean;
-  /** True when each object is reconciled once a second; otherwise, each run requests the next run of its object. */
+  /**
+   * True when each object is reconciled once per second. Otherwise, each run immediately requests the next run of its
+   * object.
+   */
   readonly isPaced: boolean;
 }
 
-/** The first seconds do not count, because runs are recorded in another way after a pause. */
+/** The first seconds do not count, because the first runs after a pause are recorded differently. */
 const warmMs = 3000;
 
-/** Each tenth run writes its object. */
+/** One run in ten writes its object. */
 const runsPerWrite = 10;
 
-/** Some of the runs write. The figures are runs a second, and the processor time of all threads for each run. */
+/**
+ * Measures runs of which some write. The figures are the runs per second, and the processor time of all threads for
+ * each run.
+ */
 async function runRecorded({ seconds, isReported, isPaced }: Recording): Promise<Figures> {
   let runs = 0;
   let isEnding = false;
@@ -110,7 +117,7 @@ async function runRecorded({ seconds, isReported, isPaced }: Recording): Promise
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: (user + system) / 1000 / count };
 }
 
-/** Calls the same function without a controller, for the same objects of the same cache. */
+/** Measures calls of the same function without a controller, for the same objects from the same cache. */
 async function callOnly(count: number): Promise<Figures> {
   const informer = client.informer(model);
   const aborting = new AbortController();
@@ -138,13 +145,11 @@ interface WrittenFigures {
   readonly started: Figures;
   /** The time from the sending of a write to its response. */
   readonly answered: Figures;
-  /** The time from the response to a write to the start of its run; 0 if the run began earlier. */
+  /** The time from the response to a write to the start of its run; 0 if the run started before the response. */
   readonly beyond: Figures;
 }
 
-/**
- * Sends one write after the other. Each is sent at its time, but not before the run for the previous write has begun.
- */
+/** Sends one write after the other at a fixed rate, but none before the run for the previous write has started. */
 async function writeAndWait({ count, perSecond }: Writing): Promise<WrittenFigures> {
   const started = new Float64Array(count);
   const answered = new Float64Array(count);
@@ -170,7 +175,7 @@ async function writeAndWait({ count, perSecond }: Writing): Promise<WrittenFigur
   return writtenFigures({ started, answered, elapsedMs });
 }
 
-/** Writes while the initial objects are still being reconciled, one in each turn of the event loop. */
+/** Sends writes while the initial objects are still being reconciled, one write in each turn of the event loop. */
 async function writeDuringStart(count: number): Promise<WrittenFigures & { readonly left: number }> {
   const started = new Float64Array(count);
   const answered = new Float64Array(count);

@@ -1,4 +1,5 @@
-// Ours without a server: group commits over the store of a database, as one replica has it; or the store's scan.
+// Our side of the comparison, without a server: group commits with the store of a database, as in one replica, or the
+// store's scan of all objects.
 import { randomUUID } from 'node:crypto';
 import { systemClock } from '@homeostat/controller-runtime';
 import { silentLogger } from '@homeostat/controller-runtime/api';
@@ -19,13 +20,13 @@ let store: Store;
 let commits: GroupCommit;
 let created = 0;
 let updated = 0;
-/** The revisions of the objects that updates use in turn. */
+/** The revisions of the objects that are updated, one after the other. */
 let revisions: number[] = [];
 
 export interface StoreWrites {
   readonly verb: 'create' | 'update';
   readonly count: number;
-  /** Operations at the same time. */
+  /** The number of operations at the same time. */
   readonly width: number;
 }
 
@@ -38,13 +39,13 @@ async function open(url: string): Promise<void> {
   store = await openStore(url, { clock: systemClock, logger: silentLogger, uuid: randomUUID });
   await store.open();
   const onError = (error: unknown): void => console.error(error);
-  // Each replica subscribes to changes, to follow the other replicas.
+  // Each replica subscribes to changes, so that it follows the other replicas.
   store.subscribe(() => undefined);
-  // `follow` has nothing to wait for: without other replicas, this one is never behind.
+  // `follow` does nothing: this process never has to wait for the changes of other replicas.
   commits = new Commits(store, { onError, follow: async () => undefined });
 }
 
-/** Makes the objects that updates use in turn. */
+/** Creates the objects that are updated, one after the other. */
 async function prepare(count: number): Promise<void> {
   revisions = await Promise.all(Array.from({ length: count }, (_, number) => submit(operationOn('old', number))));
 }
@@ -62,7 +63,10 @@ async function update(): Promise<void> {
   revisions[number] = await submit({ ...operationOn('old', number), op: 'update', expect: revisions[number] ?? 0 });
 }
 
-/** Each process has its own keys. As in the registry, each operation names the generation of its kind's indexes. */
+/**
+ * Returns an operation whose key belongs to this process only. As in the registry, it contains the generation of its
+ * kind's indexes.
+ */
 function operationOn(name: 'old' | 'new', number: number): Operation {
   const key = `/registry/people.example.com/persons/${name}-${process.pid}-${number}`;
   return { op: 'create', key, kind: 1, data, generation: 0 };
@@ -74,7 +78,7 @@ async function submit(operation: Operation): Promise<number> {
   return outcome.revision;
 }
 
-/** Reads every object once; the figures count the whole as one operation. */
+/** Reads every object once. In the figures, all reads together are one operation. */
 async function scan(url: string): Promise<Figures> {
   await open(url);
   const startMs = performance.now();
@@ -88,7 +92,7 @@ async function scan(url: string): Promise<Figures> {
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: elapsedMs };
 }
 
-/** Opens the database and reads the objects of one kind, as a server does at its start. */
+/** Opens the database, and reads the objects of one kind, as a server does at its start. */
 async function start({ url, kind }: { readonly url: string; readonly kind: number }): Promise<StoreStart> {
   const startMs = performance.now();
   await open(url);

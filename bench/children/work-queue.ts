@@ -1,9 +1,10 @@
-// Ours: the work queue by itself; and its limit: two sets and an array, without priorities, reasons and failures.
+// Both sides of the comparison: our work queue by itself, and the limit, which is a queue of two sets and an array,
+// without priorities, reasons and failures.
 import { systemClock, WorkQueue } from '@homeostat/controller-runtime';
 import { answerCalls } from '../processes/answer-calls.ts';
 import type { Figures } from '../measure/figures.ts';
 
-/** Keys that wait at the same time. */
+/** The number of keys that wait at the same time. */
 const waiting = 1_000;
 
 const keys = Array.from(
@@ -13,7 +14,7 @@ const keys = Array.from(
 
 interface Queue {
   add(key: string): void;
-  /** Takes the next key and gives it back. */
+  /** Takes the next key, and marks it as done. Returns false when no key waits. */
   serve(): boolean;
 }
 
@@ -56,7 +57,7 @@ function plainQueue(): Queue {
   };
 }
 
-/** Adds, takes and gives back `count` keys, of which some hundreds wait at a time. */
+/** Adds `count` keys, takes them, and marks them as done. Some hundreds of keys wait at the same time. */
 function serveAll(queue: Queue, count: number): Figures {
   let served = 0;
   const startMs = performance.now();

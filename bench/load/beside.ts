@@ -8,12 +8,15 @@ import type { Settings } from '../measure/settings.ts';
 const connectionCount = 64;
 
 /**
- * The length of a turn: about a thousand requests, so short that other work on the machine affects both contestants
- * equally.
+ * The length of a turn, enough for about a thousand requests. It is so short that other work on the machine affects
+ * both contestants equally.
  */
 const turnMs = 100;
 
-/** A server, and the requests that it gets. The two contestants may be the same server with different requests. */
+/**
+ * One contestant: a server, and the requests that it receives. The two contestants may be the same server with
+ * different requests.
+ */
 export interface Served {
   readonly child: { cpuMs(): number };
   readonly url: string;
@@ -23,13 +26,14 @@ export interface Served {
 interface Contestants {
   readonly ours: Served;
   readonly limit: Served;
-  /** The minimum of the other's processor time divided by ours. Without it, the row has no target. */
+  /** The target: the minimum of the limit's processor time divided by ours. Without it, the row has no target. */
   readonly least?: number;
 }
 
 /**
- * Compares throughput and processor time of two servers, which take short turns, A B B A. The target is a share of
- * processor time: on a machine with other work, throughput depends on whose turn it is.
+ * Compares the throughput and the processor time of two servers, which run in short turns, in the order A B B A. The
+ * target applies to the ratio of processor times, because on a machine with other work, the throughput of a turn
+ * depends on that work.
  */
 export async function besideOther(
   name: string,
@@ -42,8 +46,8 @@ export async function besideOther(
   const count = Math.ceil((rounds * seconds * 1000) / turnMs);
   await alternate(Math.ceil((seconds * 1000) / turnMs), turns);
   const found = await alternate(count, turns);
-  // When one process serves both contestants, work after the last response of a turn falls into the turn of the other
-  // contestant, so only costs up to the last response count.
+  // When one process is the server of both contestants, work after the last response of a turn would be counted in the
+  // turn of the other contestant. In that case, only the work before the last response counts.
   const isShared = ours.child === limit.child;
   const costOf = (taken: Turns): number => quickerHalf(isShared ? taken.ownCosts(count) : taken.costs(count));
   const [cost, otherCost] = [costOf(own), costOf(other)];
@@ -54,17 +58,20 @@ export async function besideOther(
   return { name, ...found, target, note };
 }
 
-/** The mean of the quicker half: other processes on the machine can only make a turn slower, never quicker. */
+/**
+ * Returns the mean of the faster half, because other processes on the machine can only make a turn slower, never
+ * faster.
+ */
 function quickerHalf(costs: readonly number[]): number {
   const half = [...costs].sort((a, b) => a - b).slice(0, Math.ceil(costs.length / 2));
   return half.reduce((sum, cost) => sum + cost, 0) / half.length;
 }
 
-/** Turns of one server. The connections stay open between them. */
+/** The turns of one server. Its connections stay open between the turns. */
 class Turns implements Disposable {
   readonly #served: Served;
   readonly #connections: readonly HttpConnection[];
-  /** The processor time at the start and at the end of each turn, and the requests of the turn. */
+  /** The processor time at the start and at the end of each turn, and the number of requests in the turn. */
   readonly #taken: { readonly startMs: number; readonly endMs: number; readonly sent: number }[] = [];
 
   private constructor(served: Served, connections: readonly HttpConnection[]) {
@@ -97,8 +104,8 @@ class Turns implements Disposable {
   }
 
   /**
-   * The microseconds of an operation in each of the last turns. Work after the responses counts as well: the cost of a turn
-   * includes everything until the start of the next one.
+   * Returns the mean cost of an operation, in microseconds, for each of the last `count` turns. The cost of a turn
+   * includes everything until the start of the next turn, so work after the responses counts as well.
    */
   costs(count: number): readonly number[] {
     const starts = [...this.#taken.map(({ startMs }) => startMs), this.#served.child.cpuMs()];
@@ -108,7 +115,10 @@ class Turns implements Disposable {
     return all.slice(-count);
   }
 
-  /** The microseconds of an operation in each of the last turns, up to the last response. */
+  /**
+   * Returns the mean cost of an operation, in microseconds, for each of the last `count` turns. Only the work before
+   * the last response of a turn counts.
+   */
   ownCosts(count: number): readonly number[] {
     return this.#taken.slice(-count).map(({ startMs, endMs, sent }) => ((endMs - startMs) / sent) * 1000);
   }

@@ -1,7 +1,7 @@
-/** Group and version of the endpoints that are measured. */
+/** The group and version of the endpoints that are measured. */
 export const endpointGroup = 'api.people.example.com/v1alpha1';
 
-/** A route that responds at once, relative to its group. */
+/** A route that responds immediately, relative to its group. */
 export const greetingRoute = '/persons/:name/greeting';
 
 export const greetingPattern: string = `/apis/${endpointGroup}${greetingRoute}`;
@@ -9,5 +9,5 @@ export const greetingPattern: string = `/apis/${endpointGroup}${greetingRoute}`;
 /** A route that returns a page of stored objects, relative to its group. */
 export const listRoute = '/persons';
 
-/** The page that both the generated list and the endpoint return. */
+/** The page that both the list of the generated API and the endpoint return. */
 export const listedPage = { sort: 'spec.name,asc', page: 3, size: 20 } as const;

@@ -8,7 +8,7 @@ export interface HttpLoad {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** The next request, as {@link formatRequest} makes it. */
+  /** Returns the next request, in the format of {@link formatRequest}. */
   readonly request: () => string;
 }
 
@@ -19,7 +19,7 @@ interface SentBy {
   readonly token: string;
 }
 
-/** A request in HTTP/1.1; the body has to be ASCII. A PATCH is a server-side apply. */
+/** Returns the text of a request in HTTP/1.1. The body must be ASCII. A PATCH is a server-side apply. */
 export function formatRequest(
   method: 'GET' | 'POST' | 'PUT' | 'PATCH',
   path: string,
@@ -33,9 +33,9 @@ export function formatRequest(
 }
 
 /**
- * Sends one request after the other on each connection. Uses raw sockets, which cost little, since the load generator
- * shares the machine with the server: it parses only the head of a response, and counts the bytes of the body. Rejects
- * at the first response that is not a success.
+ * Sends one request after the other on each connection. The load generator runs on the same machine as the server, so
+ * it should need little processor time: it uses raw sockets, parses only the head of a response, and counts the bytes
+ * of the body. Rejects at the first response that is not a success.
  */
 export async function loadHttp({ url, connections, seconds, request }: HttpLoad): Promise<Figures> {
   const latencies: number[] = [];
@@ -68,7 +68,10 @@ export class HttpConnection implements Disposable {
     return new HttpConnection(socket);
   }
 
-  /** Sends what {@link formatRequest} made; resolves with the response, and rejects when it is not a success. */
+  /**
+   * Sends a request from {@link formatRequest}. Resolves when the whole response has arrived, and rejects when it is
+   * not a success.
+   */
   send(request: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;

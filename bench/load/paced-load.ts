@@ -7,13 +7,13 @@ export interface PacedLoad {
   readonly connections: number;
   readonly seconds: number;
   readonly perSecond: number;
-  /** The next request, as `formatRequest` makes it. */
+  /** Returns the next request, in the format of `formatRequest`. */
   readonly request: () => string;
 }
 
 /**
- * Sends requests at a rate that does not depend on the responses. Latencies count from the moment at which a request is
- * due, so a pause of the server counts for all requests that are due meanwhile.
+ * Sends requests at a rate that does not depend on the responses. The latency of a request begins at the time when it
+ * was due, so a pause of the server counts in all requests that were due during the pause.
  */
 export async function loadPaced({ url, connections, seconds, perSecond, request }: PacedLoad): Promise<Figures> {
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.connect(url)));

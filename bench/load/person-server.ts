@@ -5,14 +5,14 @@ import type { Child } from '../processes/child.ts';
 import { formatRequest, HttpConnection } from './http-load.ts';
 import { newPerson, personsPath, threeIndexes } from './person.ts';
 
-/** Starts the server of a child `api-server` with the kind Person; resolves with its URL. */
+/** Starts the server in a child `api-server`, with the kind Person. Resolves with its URL. */
 export async function startedServer(child: Child, options: ApiServerOptions): Promise<string> {
   const url = await child.call<string>('startWith', options);
   await child.call('register', threeIndexes);
   return url;
 }
 
-/** The owner of a token. */
+/** A token, and the user and group to which it belongs. */
 export interface TokenOwner {
   readonly token: string;
   readonly user: string;
@@ -20,7 +20,7 @@ export interface TokenOwner {
   readonly group?: string;
 }
 
-/** Writes the file of tokens for a server. */
+/** Writes a server's token file. */
 export async function writeTokenFile(path: string, owners: readonly TokenOwner[]): Promise<void> {
   const lines = owners.map(({ token, user, group = 'system:masters' }) => {
     const sha256 = createHash('sha256').update(token).digest('hex');
@@ -29,7 +29,7 @@ export async function writeTokenFile(path: string, owners: readonly TokenOwner[]
   await writeFile(path, `tokens: [${lines.join(', ')}]\n`, { mode: 0o600 });
 }
 
-/** Returns the creation of another person at each call. */
+/** Returns a function that returns the request to create another person at each call. */
 export function creations(prefix: string, token?: string): () => string {
   let number = 0;
   return () => {
@@ -39,12 +39,14 @@ export function creations(prefix: string, token?: string): () => string {
   };
 }
 
-/** The token of a user who may read and write persons by a role. */
+/** The token of a user whose role allows reads and writes of persons. */
 export const userToken = 'token-of-a-user-by-a-role';
 
 const masterToken = 'token-of-the-administrator';
 
-/** Starts a server like {@link startedServer}, with `auth: required`. The paths of its files begin with `path`. */
+/**
+ * Starts a server as {@link startedServer} does, but with `auth: required`. The paths of its files begin with `path`.
+ */
 export async function protectedServer(child: Child, path: string): Promise<string> {
   const tokenFile = `${path}-tokens.yaml`;
   await writeTokenFile(tokenFile, [
@@ -56,7 +58,7 @@ export async function protectedServer(child: Child, path: string): Promise<strin
   return url;
 }
 
-/** Gives the group `writers` a role for persons. */
+/** Gives the group `writers` a role that allows reads and writes of persons. */
 async function allowWriters(url: string): Promise<void> {
   using connection = await HttpConnection.connect(url);
   const rbac = '/apis/rbac.authorization.k8s.io/v1';

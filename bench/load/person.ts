@@ -12,7 +12,7 @@ export interface Person extends ApiObject {
   };
 }
 
-/** Fields that {@link personModel} can index. */
+/** The fields that {@link personModel} can index. */
 export type PersonField = 'spec.name' | 'spec.age' | 'spec.city' | 'spec.email' | 'spec.tags';
 
 export const threeIndexes: readonly PersonField[] = ['spec.name', 'spec.age', 'spec.city'];
@@ -37,11 +37,12 @@ const spec = {
 export function personModel(indexes: readonly PersonField[]): ModelDescriptor<Person> {
   const schema = { type: 'object', required: ['spec'], properties: { spec } } as const;
   const gvk = 'people.example.com/v1alpha1/Person';
-  // The interface repeats the schema in a form that a declaration file can hold.
+  // The interface `Person` repeats the schema, because a declaration file can contain an interface, but not the type
+  // that is inferred from the schema.
   return defineModel({ gvk, plural: 'persons', singular: 'person', schema, indexes }) as ModelDescriptor<Person>;
 }
 
-/** Bytes of a person as a client sends it. */
+/** The size of a person as a client sends it. */
 const bodyBytes = 1024;
 
 const filler = 'x'.repeat(bodyBytes);
@@ -53,7 +54,7 @@ export interface Identity {
   readonly city?: string;
 }
 
-/** A new person of exactly 1 KB of JSON, all of it ASCII. */
+/** Returns a new person with exactly 1 KB of JSON, which is all ASCII. */
 export function newPerson({ name, number, city = `city-${number % 1000}` }: Identity): Person {
   const person = {
     apiVersion: 'people.example.com/v1alpha1',
@@ -73,7 +74,7 @@ export function newPerson({ name, number, city = `city-${number % 1000}` }: Iden
   return person as unknown as Person;
 }
 
-/** Metadata that the server adds. */
+/** Example values of the metadata that the server adds. */
 export const addedMetadata = {
   uid: '00000000-0000-4000-8000-000000000000',
   version: 1,
@@ -93,7 +94,7 @@ export const addedMetadata = {
   ],
 } as const;
 
-/** A person as it is stored. */
+/** Returns the JSON of a person as it is stored. */
 export function storedPerson(): string {
   const person = newPerson({ name: 'p-10000', number: 10_000 });
   return JSON.stringify({ ...person, metadata: { ...person.metadata, ...addedMetadata } });

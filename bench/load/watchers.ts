@@ -1,23 +1,23 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** Query of a watch without the present objects. */
+/** The query of a watch that does not start with the existing objects. */
 export const watchFromNow = '?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan';
 
 const newline = 10;
 const brace = 125;
 
-/** All sockets read into the same memory: the frames in it are counted before the next socket reads. */
+/** All sockets read into the same memory, because the frames in it are counted before the next socket reads. */
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
- * Many watch connections that record when each frame arrives, and do not parse frames. A newline after `}` ends a
- * frame: in the lines of chunked encoding, a carriage return comes before the newline, and a heartbeat is a newline
- * alone.
+ * Many watch connections. They record the time when each frame arrives, without parsing it. A newline directly after
+ * `}` is the end of a frame. Other newlines do not count: in the lines of the chunked encoding, a carriage return comes
+ * before the newline, and a heartbeat is a newline alone.
  */
 export class Watchers implements Disposable {
   readonly #sockets: Socket[] = [];
-  /** Arrival times of the present round, by watcher. */
+  /** The arrival times of the current round, by watcher. */
   #arrivalsMs: number[][];
   #missing = 0;
   #onComplete: () => void = () => undefined;
@@ -27,14 +27,17 @@ export class Watchers implements Disposable {
     this.#arrivalsMs = Array.from({ length: count }, () => []);
   }
 
-  /** Resolves when the heads of all responses have arrived. */
+  /** Opens the connections. Resolves when the heads of all responses have arrived. */
   static async connect(url: string, count: number): Promise<Watchers> {
     const watchers = new Watchers(count);
     await Promise.all(Array.from({ length: count }, (_, position) => watchers.#open(new URL(url), position)));
     return watchers;
   }
 
-  /** Resolves when each watcher has received `frames` more frames, with their times of arrival by watcher and frame. */
+  /**
+   * Waits until each watcher has received `frames` more frames. Resolves with their arrival times, by watcher and
+   * frame.
+   */
   async collect(frames: number): Promise<readonly (readonly number[])[]> {
     this.#arrivalsMs = this.#sockets.map(() => []);
     this.#missing = frames * this.#sockets.length;
@@ -72,7 +75,7 @@ export class Watchers implements Disposable {
 
   #count(length: number, last: number, position: number): void {
     const nowMs = performance.now();
-    // A newline after the last byte ends the search below before the bytes of an earlier read.
+    // A newline after the last byte lets the search below end there, before the bytes of an earlier read.
     if (length < readBuffer.length) readBuffer[length] = newline;
     for (let at = readBuffer.indexOf(newline); at >= 0 && at < length; at = readBuffer.indexOf(newline, at + 1)) {
       if ((at === 0 ? last : readBuffer[at - 1]) !== brace) continue;

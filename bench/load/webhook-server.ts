@@ -13,7 +13,7 @@ export interface Certificate {
   readonly ca: string;
 }
 
-/** Returns the certificate that a server makes in a folder. */
+/** Starts a server that creates its certificate in a folder, and returns this certificate. */
 export async function certificateIn(directory: string): Promise<Certificate> {
   await using server = new Child('api-server');
   await server.call('startWith', { database: 'memory:', port: 0, tls: { directory } });
@@ -24,14 +24,14 @@ export async function certificateIn(directory: string): Promise<Certificate> {
   return { pem: pem ?? '', ca: ca ?? '' };
 }
 
-/** The request of a review. */
+/** The request in a review. */
 export interface Reviewed {
   readonly uid: string;
   readonly objects?: readonly object[];
   readonly desiredAPIVersion?: string;
 }
 
-/** A webhook in this process. */
+/** A webhook server in this process. */
 export class WebhookServer {
   readonly ca: string;
   readonly url: string;
@@ -50,7 +50,7 @@ export class WebhookServer {
     server.on('request', (asked, response) => void this.#answer(asked, response));
   }
 
-  /** `respond` returns the response to a review, without its uid. */
+  /** Starts the webhook. `respond` returns the response to a review, without the uid. */
   static async start({ pem, ca }: Certificate, respond: (request: Reviewed) => object): Promise<WebhookServer> {
     const server = createServer({ key: pem, cert: pem });
     server.listen(0, '127.0.0.1');
@@ -58,7 +58,7 @@ export class WebhookServer {
     return new WebhookServer(server, ca, respond);
   }
 
-  /** The `clientConfig` with which definitions and configurations name this webhook. */
+  /** Returns the `clientConfig` for this webhook, for definitions and webhook configurations. */
   get clientConfig(): object {
     return { url: this.url, caBundle: Buffer.from(this.ca).toString('base64') };
   }

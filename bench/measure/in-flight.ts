@@ -2,7 +2,7 @@ import { figuresOf } from './figures.ts';
 import type { Figures } from './figures.ts';
 
 export interface InFlight {
-  /** The number of operations in all. */
+  /** The total number of operations. */
   readonly count: number;
   /** The number of operations at the same time. */
   readonly width: number;
@@ -11,13 +11,13 @@ export interface InFlight {
 
 export interface InFlightFigures extends Figures {
   /**
-   * Operations that were done in one turn of the event loop, on average. The responses of one commit come together,
-   * so for writes this is the size of a commit.
+   * The average number of operations that ended in one turn of the event loop. The responses of one commit come
+   * together, so for writes, this is the number of writes in a commit.
    */
   readonly perTurn: number;
 }
 
-/** Keeps a number of operations under way until all are done. */
+/** Runs `count` operations, of which at most `width` are in progress at the same time. */
 export async function runInFlight({ count, width, operation }: InFlight): Promise<InFlightFigures> {
   const latencies = new Float64Array(count);
   let next = 0;

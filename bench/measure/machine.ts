@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { median } from './figures.ts';
 
 /**
- * The facts about the machine that figures depend on. A very short fsync shows that the disk is memory, or that it does
- * not sync.
+ * Returns the facts about the machine on which the figures depend. A very short fsync shows that the disk is in memory,
+ * or that it does not sync.
  */
 export function describeMachine(folder: string): string {
   const model = cpus()[0]?.model ?? 'unknown processor';
@@ -16,7 +16,7 @@ export function describeMachine(folder: string): string {
   );
 }
 
-/** The facts that a page of the book needs, as a part of a sentence. */
+/** Returns the facts that a page of the documentation needs, as a part of a sentence. */
 export function describeConditions(folder: string): string {
   const load = (loadavg()[0] ?? 0).toFixed(0);
   return `on ${availableParallelism().toString()} cores with a load of ${load}, where an fsync took ${fsyncMs(folder).toFixed(1)} ms`;

@@ -5,20 +5,20 @@ export interface Target {
   readonly isMet: boolean;
 }
 
-/** The figures of our code, and of the limit that was measured with it. */
+/** The figures of our code, and those of the limit that was measured in the same run. */
 export interface Comparison {
   readonly ours: Figures;
   readonly limit: Figures;
 }
 
-/** One line of the table. */
+/** A row of the table. */
 export interface Row {
   readonly name: string;
   readonly ours?: Figures;
   readonly limit?: Figures;
-  /** Absent for a row that has to reach nothing. */
+  /** Absent for a row without a target. */
   readonly target?: Target;
-  /** Notes on the figures; printed below the table. */
+  /** Notes on the figures. They are printed below the table. */
   readonly note?: string;
 }
 
@@ -44,12 +44,12 @@ export function allOf(...targets: readonly Target[]): Target {
 
 const header = ['case', 'ops/s', 'p50', 'p99', 'limit ops/s', 'p50', 'p99', 'ratio', 'target', 'met'];
 
-/** Our operations per second divided by those of the limit. */
+/** Returns our operations per second divided by those of the limit. */
 function ratioOf({ ours, limit }: Comparison): number {
   return ours.opsPerSecond / limit.opsPerSecond;
 }
 
-/** Returns the table as text: numbers are aligned to the right, times are in milliseconds. */
+/** Returns the table as text. Numbers are aligned to the right, and times are in milliseconds. */
 export function formatTable(rows: readonly Row[]): string {
   const lines = [header, ...rows.map(cellsOf)];
   const widths = header.map((_, column) => Math.max(...lines.map((cells) => cells[column]?.length ?? 0)));

@@ -1,12 +1,13 @@
 import { medianFigures } from './figures.ts';
 import type { Figures } from './figures.ts';
 
-/** One round of one contestant. */
+/** Runs one round of one contestant. */
 export type Contestant = () => Promise<Figures>;
 
 /**
- * Lets contestants take turns, A B B A, so that other load on the machine affects all of them; returns the median of
- * each. The first turn of each does not count, because code is compiled and caches fill.
+ * Runs the contestants alternately, in the order A B B A, so that other load on the machine affects all of them.
+ * Returns the median figures of each one. The first round of each does not count, because code is still being compiled
+ * and caches are empty.
  */
 export async function alternate<Name extends string>(
   rounds: number,

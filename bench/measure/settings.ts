@@ -1,20 +1,26 @@
 /** The sizes of a run. */
 export interface Settings {
-  /** Measured rounds of each contestant, in turns, after one more round to warm up. */
+  /** The number of measured rounds of each contestant. One more round before them is a warm-up. */
   readonly rounds: number;
   /** The length of a round of requests, in seconds. */
   readonly seconds: number;
-  /** Objects that lists and start-up work on. */
+  /** The number of objects for the cases of lists and of starts. */
   readonly objects: number;
-  /** Objects of the case `million`. */
+  /** The number of objects in the case `million`. */
   readonly manyObjects: number;
-  /** The number of writes of a round in process. It is not a time, so that the database stays small at any speed. */
+  /**
+   * The number of writes in a round without HTTP. It is a number and not a time, so that the database stays small at
+   * any speed.
+   */
   readonly writes: number;
   /** The number of CustomResourceDefinitions on a server. */
   readonly definitions: number;
   readonly watchers: number;
   readonly watchedWritesPerSecond: number;
-  /** The watchers of a server that has as many as it allows, and the writes to all of them. */
+  /**
+   * The number of watchers of a server that has as many as it allows, and the number of writes that are sent to all of
+   * them.
+   */
   readonly manyWatchers: number;
   readonly writesToMany: number;
 }
@@ -32,7 +38,7 @@ export const fullSettings: Settings = {
   writesToMany: 50,
 };
 
-/** A short run that shows that everything works; its figures mean nothing. */
+/** The settings of a short run that only shows that everything works. Its figures mean nothing. */
 export const quickSettings: Settings = {
   rounds: 1,
   seconds: 0.3,

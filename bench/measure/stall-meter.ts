@@ -2,17 +2,22 @@ import type { HostileProcess } from '@homeostat/test';
 import { median } from './figures.ts';
 import type { Row } from './result-table.ts';
 
-/** The longest allowed pause of the event loop. */
+/** The target: the maximum pause of the event loop. */
 const maxStallMs = 50;
 
 const idleMs = 2_000;
 
-/** The number of attempts; their median counts. One of them may meet a full garbage collection, or cold code. */
+/**
+ * The number of attempts, of which the median counts: a single one may be slow because of a full garbage collection, or
+ * because code is not yet compiled.
+ */
 const attempts = 3;
 
 type Work = (attempt: number) => Promise<unknown>;
 
-/** Measures for how long work blocks the event loop of a server, in addition to the stalls of an idle server. */
+/**
+ * Measures for how long some work blocks the event loop of a server. The longest stall of an idle server is subtracted.
+ */
 export class StallMeter {
   readonly rows: Row[] = [];
   readonly #server: HostileProcess;
@@ -20,8 +25,8 @@ export class StallMeter {
   #idleMs = 0;
 
   /**
-   * Measures only rows whose name contains `only`. The work of other rows is done once without a measurement, because
-   * later rows need its results.
+   * Measures only the rows with `only` in their names. The work of the other rows is done once without a measurement,
+   * because later rows need its results.
    */
   constructor(server: HostileProcess, only = '') {
     this.#server = server;
@@ -35,13 +40,16 @@ export class StallMeter {
     this.rows.push({ name: 'stall: idle', note: `${this.#idleMs.toFixed(1)} ms` });
   }
 
-  /** Measures the longest stall of work that is done only once: it has many equal parts, so one attempt is enough. */
+  /**
+   * Measures the longest stall of work that is done only once. One attempt is enough, because such work has many equal
+   * parts.
+   */
   async measureOnce(name: string, work: () => Promise<unknown>): Promise<void> {
     if (name.includes(this.#only)) this.#report(name, await this.#stallOf(work));
     else await work();
   }
 
-  /** Measures the median of several attempts, each after its own preparation. */
+  /** Measures the longest stall of several attempts, and takes their median. `before` prepares each attempt. */
   async measure(name: string, work: Work, before: Work = () => Promise.resolve()): Promise<void> {
     if (!name.includes(this.#only)) {
       await before(0);
@@ -56,7 +64,7 @@ export class StallMeter {
     this.#report(name, median(stallsMs));
   }
 
-  /** Returns the longest stall during the work. Collects earlier garbage first. */
+  /** Returns the longest stall during the work. Before the work, the garbage of earlier work is collected. */
   async #stallOf(work: () => Promise<unknown>): Promise<number> {
     await this.#server.call('heldBytes');
     await this.#server.call('takeLongestMs');
@@ -64,7 +72,7 @@ export class StallMeter {
     return Math.max(0, (await this.#server.call('takeLongestMs')) - this.#idleMs);
   }
 
-  /** Each row is also printed at once, because the whole takes minutes. */
+  /** Adds a row, and also prints it immediately, because all rows together take minutes. */
   #report(name: string, stallMs: number): void {
     const text = `${stallMs.toFixed(0)} ms <= ${maxStallMs.toString()} ms`;
     console.error(`  ${name}: ${text}`);

@@ -11,12 +11,12 @@ export interface Reply {
   readonly error?: string;
 }
 
-/** The functions of a child that its parent can call, by name; each has one argument. */
+/** The functions of a child process that its parent can call, by name. Each function has one argument. */
 export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
 
 /**
- * Serves the parent's calls until the parent is done or gone. Most children need no orderly end; `atEnd` releases
- * resources that would be left behind.
+ * Answers the parent's calls until the parent ends the connection, or ends itself. `atEnd` releases resources that
+ * would stay behind after the end of this process; most child processes have none.
  */
 export function answerCalls(calls: Calls, atEnd: () => Promise<void> = async () => undefined): void {
   process.on('message', (message) => void answer(calls, message as Call));

@@ -11,26 +11,29 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** The time that a child has to end by itself, since it may have to drop databases. */
+/**
+ * The time for which the parent waits until the child ends by itself. It is so long because the child may have to drop
+ * databases.
+ */
 const graceMs = 30_000;
 
 const ownChildren = new URL('../children/', import.meta.url);
 
-/** The compiled children of another checkout. */
+/** Returns the folder with the compiled child scripts of another checkout. */
 export function childrenOf(checkout: string): URL {
   return pathToFileURL(join(checkout, 'bench/dist/children/'));
 }
 
 /**
- * A script of `children/` in a separate process. The process ends when the object goes out of scope, or when this
- * process ends.
+ * A child process that runs a script of `children/`. It ends when the object goes out of scope, or when this process
+ * ends.
  */
 export class Child implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #calls = 0;
 
-  /** `folder` has the compiled children; it may belong to another checkout. */
+  /** Starts the script. `folder` has the compiled child scripts, and may belong to another checkout. */
   constructor(script: string, nodeOptions: readonly string[] = [], folder: URL = ownChildren) {
     const file = new URL(`${script}.js`, folder);
     this.#process = fork(file, { execArgv: [...nodeOptions], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
@@ -38,7 +41,7 @@ export class Child implements AsyncDisposable {
     this.#process.on('exit', (code, signal) => this.#rejectAll(`${script} ended (${String(code ?? signal)})`));
   }
 
-  /** Runs one of the child's functions; resolves with the result that the child sent as JSON. */
+  /** Calls one of the child's functions. Resolves with its result, which the child sends as JSON. */
   call<Result = void>(name: string, argument?: unknown): Promise<Result> {
     const id = (this.#calls += 1);
     return new Promise<Result>((resolve, reject) => {
@@ -49,31 +52,40 @@ export class Child implements AsyncDisposable {
     });
   }
 
-  /** Processor time of all threads of the child so far. Linux only. @throws Error elsewhere */
+  /**
+   * Returns the processor time of all threads of the child until now, in milliseconds. @throws Error on systems other
+   * than Linux
+   */
   cpuMs(): number {
     return [...this.threadsMs().values()].reduce((sum, ms) => sum + ms, 0);
   }
 
-  /** Processor time of each thread so far, by its id. Linux only. @throws Error elsewhere */
+  /**
+   * Returns the processor time of each thread until now, in milliseconds, by the id of the thread. @throws Error on
+   * systems other than Linux
+   */
   threadsMs(): ReadonlyMap<string, number> {
     const tasks = `/proc/${String(this.#process.pid)}/task`;
     const ofThread = (id: string): number => Number(readFileSync(`${tasks}/${id}/schedstat`, 'utf8').split(' ')[0]);
     return new Map(readdirSync(tasks).map((id) => [id, ofThread(id) / 1e6]));
   }
 
-  /** Like {@link threadsMs}, without the main thread. */
+  /** Returns the same as {@link threadsMs}, without the main thread. */
   otherThreadsMs(): ReadonlyMap<string, number> {
     return new Map([...this.threadsMs()].filter(([id]) => id !== String(this.#process.pid)));
   }
 
-  /** Processor time of the child's main thread so far. Linux only. @throws Error elsewhere */
+  /**
+   * Returns the processor time of the child's main thread until now, in milliseconds. @throws Error on systems other
+   * than Linux
+   */
   mainCpuMs(): number {
     return this.threadsMs().get(String(this.#process.pid)) ?? Number.NaN;
   }
 
   /**
-   * Bytes that the child has written to disks so far, including those that still wait to be written. Linux only.
-   * @throws Error elsewhere
+   * Returns the number of bytes that the child has written to disks until now, including those that the system still
+   * has to write. @throws Error on systems other than Linux
    */
   writtenBytes(): number {
     const counters = readFileSync(`/proc/${String(this.#process.pid)}/io`, 'utf8');

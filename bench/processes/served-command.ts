@@ -9,14 +9,17 @@ export const root: string = fileURLToPath(new URL('../../../', import.meta.url))
 
 const command = join(root, 'plugins/host/bin/homeostat.js');
 
-/** The line in the log of a server that is ready. */
+/** The line that a server writes to its log when it is ready. */
 interface ReadyLine {
   readonly msg: string;
   readonly url: string;
   readonly plugins?: readonly { readonly phase: string }[];
 }
 
-/** Runs `homeostat serve` with a SQLite database until `use` resolves, which is called when the server is ready. */
+/**
+ * Runs `homeostat serve` with a SQLite database, and calls `use` when the server is ready. The server is stopped when
+ * `use` has resolved.
+ */
 export async function withServe<Result>(
   database: string,
   args: readonly string[],
@@ -38,7 +41,7 @@ export async function withServe<Result>(
   }
 }
 
-/** Resident memory of a process in MB. Linux only. */
+/** Returns the resident memory of a process in MB. It works only on Linux. */
 export function residentMb(pid: number): number {
   const status = readFileSync(`/proc/${pid.toString()}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;

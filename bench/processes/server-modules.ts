@@ -1,4 +1,4 @@
-// The parts of a server, as compiled modules of its package, since the package has no public entry for them.
+// Loads the parts of a server as compiled modules of its package, because the package does not export them.
 import type * as rbacAuthorizer from '../../apiserver/authorization/rbac-authorizer.ts';
 import type * as accountIssuer from '../../apiserver/identity/accounts/account-issuer.ts';
 import type * as signingKeys from '../../apiserver/identity/accounts/signing-keys.ts';
@@ -25,7 +25,7 @@ export type PostgresConnection = postgresConnection.PostgresConnection;
 export type Operation = Parameters<GroupCommit['submit']>[0];
 export type Store = Awaited<ReturnType<typeof databaseUrl.openStore>>;
 
-/** Modules by their path in the package. */
+/** The types of the modules, by their paths in the package. */
 interface ServerModules {
   readonly 'authorization/rbac-authorizer': typeof rbacAuthorizer;
   readonly 'identity/accounts/account-issuer': typeof accountIssuer;

@@ -62,7 +62,7 @@ export class Follower {
   readonly #heartbeats: PeriodicTask;
   /** The latest revision of all hints. */
   #heard = 0;
-  /** The latest revision of the hints since the database was last asked for its revision. */
+  /** The latest revision in the hints that arrived since the database was last queried for its revision. */
   #news = 0;
   #reading: Promise<void> | undefined;
   #timer: Timer | undefined;
@@ -136,7 +136,7 @@ export class Follower {
     this.#reading ??= this.#readOn().finally(() => {
       this.#reading = undefined;
       this.#wake();
-      // A caller may have asked for a later revision between the last check and this line, so the check is repeated.
+      // A caller may have requested a later revision between the last check and this line, so the check is repeated.
       this.#read();
     });
   }
@@ -176,7 +176,7 @@ export class Follower {
     // this process.
     const changes = await store.changes(from, Math.min(changesPerPage, this.#heard - from));
     if (changes.length > 0) return this.#applyAll(changes);
-    // Revisions may have gaps, and a hint may be wrong, so the database is asked for its revision.
+    // Revisions may have gaps, and a hint may be wrong, so the database is queried for its revision.
     this.#news = 0;
     const present = await store.currentRevision();
     const missed = await store.changes(from, 1);
@@ -186,8 +186,8 @@ export class Follower {
   }
 
   /**
-   * Applies changes in several turns of the event loop; a large change has a turn to itself. Commits of this process
-   * may complete between the turns.
+   * Applies changes in several turns of the event loop; a large change has a separate turn. Commits of this process may
+   * complete between the turns.
    */
   async #applyAll(changes: readonly Change[]): Promise<void> {
     const { table, clock } = this.#parts;

@@ -18,7 +18,7 @@ export interface Leap {
   /** False when the kind has changed since the leap was made, so that a new leap must be made. */
   isCurrent(): boolean;
   /**
-   * Applies the state to the kind in the present turn of the event loop. Watchers lose their position. Resolves when
+   * Applies the state to the kind in the current turn of the event loop. Watchers lose their position. Resolves when
    * the subscribers in this process have received all differences.
    */
   take(): Promise<void>;

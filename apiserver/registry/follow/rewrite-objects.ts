@@ -33,9 +33,9 @@ const atOnce = 100;
 const maxProblems = 10;
 
 /**
- * Writes objects again unchanged, so that the store encrypts them with the present key. Each object gets a new
+ * Writes unchanged objects again, so that the store encrypts them with the current key. Each object gets a new
  * resourceVersion and a MODIFIED event; everything else stays the same. An object that a client writes meanwhile is
- * skipped, because the client's write uses the present key as well. Yields the progress after each step. After a stop,
+ * skipped, because the client's write uses the current key as well. Yields the progress after each step. After a stop,
  * the next call writes only the objects that remain.
  */
 export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<RewriteProgress, void, undefined> {
@@ -61,7 +61,7 @@ export async function* rewriteObjects(parts: RewriteParts): AsyncGenerator<Rewri
 
 /**
  * Writes one object again. Returns false when the object has changed since it was read: that change is already
- * encrypted with the present key.
+ * encrypted with the current key.
  */
 async function rewrite({ key, kind, revision: expect, data }: OutdatedRow, parts: RewriteParts): Promise<boolean> {
   const change: Omit<Change, 'revision'> = { op: 'update', key, kind, data, previous: { revision: expect, data } };

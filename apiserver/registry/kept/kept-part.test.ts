@@ -28,7 +28,7 @@ function packed(
   return packer.pack();
 }
 
-/** Returns the entry that a part has for this entry, in memory of its own. */
+/** Returns a part's entry for this entry, copied into separate memory. */
 function unpacked(part: KeptPart, { revision, bytes }: Entry): Entry {
   return part.entryAt(inBounds(part.find(revision)), bytes, new Slabs());
 }

@@ -21,7 +21,7 @@ export class KeptReader {
   readonly #apiVersion: string;
   readonly #keyPrefix: string;
   #part: KeptPart | undefined;
-  /** The next part, which the store reads while the present one is used. */
+  /** The next part, which the store reads while the current one is used. */
   #next: Promise<KeptData | undefined> | undefined;
   #last = 0;
   #isOver = false;

@@ -25,7 +25,7 @@ export interface Piece {
   readonly check: number;
 }
 
-/** What a snapshot says about a kind in the database, in addition to the kind's objects. */
+/** The facts about a kind in the database that a snapshot has in addition to the kind's objects. */
 export interface SnapshotFacts {
   /** The kept records of the kind in the database: the last revision, and the number of records. */
   readonly kept: { readonly last: number; readonly size: number } | undefined;

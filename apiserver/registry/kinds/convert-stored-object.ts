@@ -6,7 +6,7 @@ import type { Convert } from './convert-object.ts';
 import { decodeObject, encodeObject, isInVersion, withRevision } from '../object/object-codec.ts';
 import type { Rules } from '../rules/write-request.ts';
 
-/** Converts stored bytes to the present storage version of the kind. */
+/** Converts stored bytes to the current storage version of the kind. */
 export type ConvertStored = (stored: Uint8Array, revision: number) => Uint8Array;
 
 /**

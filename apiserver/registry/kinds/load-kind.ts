@@ -29,9 +29,9 @@ const bytesPerTurn = 128 * 1024;
 
 export interface LoadParts extends CheckedReadParts {
   readonly snapshots?: SnapshotKeeper | undefined;
-  /** The present revision. */
+  /** The current revision of the database. */
   readonly current: number;
-  /** All known changes of the kind up to the present revision. */
+  /** All known changes of the kind up to the current revision. */
   readonly changes: readonly Change[];
 }
 

@@ -128,7 +128,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   /**
    * Resolves when a registered kind is served. Rejects with IndexBuildError when its indexes cannot be built, and with
-   * another error when the kind is not or no longer registered.
+   * another error when the kind is not registered, or is unregistered before it is served.
    */
   async whenReady(gvk: GroupVersionKind): Promise<Resource> {
     const registration = this.#options.schemes.lookup(gvk);

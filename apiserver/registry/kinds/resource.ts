@@ -59,8 +59,8 @@ export interface ResourceParts {
 }
 
 /**
- * A committed change. The key and the revision equal those of the entry; as fields of their own, they need not be read
- * from it.
+ * A committed change. The key and the revision are also in the entry. They are repeated here, because to read them from
+ * the entry takes longer.
  */
 interface MadeChange {
   readonly op: Operation['op'];
@@ -70,7 +70,7 @@ interface MadeChange {
   readonly previous: Entry | undefined;
 }
 
-/** What the resource of a version other than the storage version has in addition. */
+/** The additional data of a resource for a version other than the storage version. */
 interface Other {
   readonly storage: Resource;
   readonly view: VersionView;
@@ -78,11 +78,11 @@ interface Other {
 
 /**
  * A kind that is served: its rules, its objects in memory and its changes. Objects in memory, in indexes and in the
- * feed have the storage version. Each other version is a resource of its own, with its own rules; it shares everything
- * else with the resource of the storage version.
+ * feed have the storage version. Each other version has its own resource, with its own rules. It shares everything else
+ * with the resource of the storage version.
  */
 export class Resource {
-  /** The same kind in the storage version; usually this resource itself. */
+  /** The resource of the same kind in the storage version; usually this resource itself. */
   readonly storage: Resource;
   /** Converts objects between this version and the storage version; undefined when both are the same. */
   readonly view: VersionView | undefined;
@@ -372,7 +372,7 @@ export class Resource {
   }
 }
 
-/** Returns a change of the store as the feed has it. */
+/** Converts a change of the store to a change of the feed. */
 export function feedChange(
   op: Operation['op'],
   entry: Entry,

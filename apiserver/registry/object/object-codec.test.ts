@@ -38,7 +38,7 @@ describe('object codec', () => {
     );
   });
 
-  it('serves bytes in memory of their own, not in a shared pool', () => {
+  it('returns bytes in separate memory, not in a shared pool', () => {
     const served = withRevision(encodeObject(person({})), 1);
     expect(served.buffer.byteLength).to.equal(served.length);
   });

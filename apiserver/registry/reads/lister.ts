@@ -48,7 +48,7 @@ export interface Selection {
    */
   prepare(): Promise<void> | undefined;
   /**
-   * Returns the entries of the selected objects, in the storage version. Builds missing indexes in the present turn of
+   * Returns the entries of the selected objects, in the storage version. Builds missing indexes in the current turn of
    * the event loop.
    */
   entries(): readonly Entry[];

@@ -3,8 +3,8 @@ import type { ApiObject, FieldCause, ModelDescriptor, ScaleSubresource } from '@
 import { badRequest, clip, invalid } from '../object/resource-errors.ts';
 
 /**
- * A Scale of `autoscaling/v1`: the desired and the present number of replicas of an object. Each kind has its own
- * fields for these numbers.
+ * A Scale of `autoscaling/v1`: the desired and the actual number of replicas of an object. Each kind has its own fields
+ * for these numbers.
  */
 export interface Scale {
   readonly kind: 'Scale';

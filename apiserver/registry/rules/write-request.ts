@@ -19,7 +19,7 @@ export interface Rules {
   readonly validateModel: ModelValidator | undefined;
   /** Replaces {@link validateModel} for a built-in kind whose objects may take long to check. */
   readonly judge?: JudgedRules | undefined;
-  /** The strategy of a built-in kind that has rules of its own. */
+  /** The strategy of a built-in kind with additional rules. */
   readonly strategy?: KindStrategy | undefined;
   /**
    * Returns the fields that a write changes, with their names in another version. Only kinds with several versions have
@@ -49,8 +49,8 @@ export interface WriteRequest extends LabelKeyRules {
   /** The name of the field manager that the write has in managedFields. */
   readonly fieldManager: string;
   /**
-   * True when the write may take milliseconds: then each step runs in a turn of the event loop of its own. Other writes
-   * run without a pause.
+   * True when the write may take milliseconds. Then each of its steps runs in a separate turn of the event loop. Other
+   * writes run without a pause.
    */
   readonly isLong: boolean;
 }

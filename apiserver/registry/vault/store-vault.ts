@@ -12,7 +12,7 @@ import { checkVaultName, decodeVaultValue, encodeVaultValue, vaultKeyOf } from '
 import type { UnreadableValue, VaultValue } from './vault-value.ts';
 import type { Vault } from '../../vault/vault.ts';
 
-/** A stored value. */
+/** A stored value, with the revision of its object. */
 interface Secret extends VaultValue {
   readonly revision: number;
 }

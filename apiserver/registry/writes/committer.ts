@@ -152,7 +152,7 @@ export function storedResult(
   warnings: readonly string[],
 ): WriteResult {
   const outcome = outcomes[op];
-  // The other fields come before the spread: after a spread, V8 would give each result a hidden class of its own.
+  // The other fields come before the spread: after a spread, V8 would give each result its own hidden class.
   if (answer === undefined) {
     const { bytes, revision } = written;
     if (revision === undefined) return { outcome, warnings, bytes, object };

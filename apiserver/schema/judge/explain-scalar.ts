@@ -64,7 +64,7 @@ export function explainString(
   if (isOfFormat?.(value) === false) violations.wrongType(value, format ?? '');
 }
 
-/** Returns the JSON type of a value. As in Kubernetes, whole numbers have a type of their own. */
+/** Returns the JSON type of a value. As in Kubernetes, whole numbers have the separate type `integer`. */
 function jsonTypeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

@@ -57,8 +57,8 @@ export class LinearPatterns {
 
   /**
    * Returns true when a text matches; false for a pattern that RE2 does not support. The registration of a model and
-   * the check of a definition refuse such a pattern, but a definition may have been stored under older rules. An error
-   * would then make all writes of its objects fail.
+   * the check of a definition refuse such a pattern, but a definition may have been stored when older rules applied. An
+   * error would then make all writes of its objects fail.
    */
   matches(pattern: string, text: string): boolean {
     const compiled = this.#compile(pattern);

@@ -65,7 +65,7 @@ export class EtcdCluster {
 
   /**
    * Returns the cluster that all tests of the process share, if there is one; otherwise a cluster of one member for
-   * this file. Each test must use a prefix of its own, and must neither stop members nor compact.
+   * this file. Each test must use its own prefix, and must neither stop members nor compact the history.
    */
   static async shared(): Promise<EtcdCluster> {
     const endpoint = process.env['HOMEOSTAT_TEST_ETCD'];

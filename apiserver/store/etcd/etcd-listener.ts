@@ -18,7 +18,7 @@ export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'>
   readonly onHead: (head: Head) => void;
 }
 
-/** Watches the head, on a connection of its own, and reports the revisions of all commits to the subscription. */
+/** Watches the head on a separate connection, and reports the revisions of all commits to the subscription. */
 export function listenForCommits(
   { database, clock, layout, onHead }: ListenOptions,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,

@@ -38,7 +38,7 @@ describe('EtcdTurns', () => {
     expect(await turns.wait()).to.equal(false);
   });
 
-  it('makes a store wait for its turn after a write of it has failed because of another store', async () => {
+  it('makes a store wait for its turn after one of its writes has failed because of another store', async () => {
     see('first', 'second', 'me');
     turns.lost();
     const ended = waiting();

@@ -15,7 +15,7 @@ export const hurriedClock: Clock = {
   clearTimeout: (timer) => systemClock.clearTimeout(timer),
 };
 
-/** A cluster for the tests of a `describe`. Each test uses prefixes of its own. */
+/** A cluster for the tests of a `describe`. Each test uses its own prefixes. */
 export class EtcdTestCluster {
   readonly #stores: Store[] = [];
   #cluster: EtcdCluster | undefined;

@@ -30,7 +30,7 @@ export interface HeadFields {
 }
 
 export interface Head extends HeadFields {
-  /** The stored form. */
+  /** The head as it is stored: JSON in UTF-8. */
   readonly bytes: Uint8Array;
 }
 

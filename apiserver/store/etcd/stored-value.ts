@@ -1,4 +1,7 @@
-/** The bytes of an object: in the value itself, or in parts of their own. */
+/**
+ * The bytes of an object. They are in the value itself or, when they are too large for one request, in several parts
+ * with their own keys.
+ */
 export type StoredBytes =
   | { readonly kind: 'inline'; readonly data: Uint8Array }
   | { readonly kind: 'parts'; readonly id: string; readonly size: number };

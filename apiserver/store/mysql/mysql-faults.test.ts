@@ -218,7 +218,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   }
 
-  describe('beside another store', () => {
+  describe('while another store uses the database', () => {
     let other: Store;
 
     beforeEach(async () => {

@@ -29,7 +29,7 @@ export interface MysqlReaderParts {
   readonly history: KnownHistory;
 }
 
-/** Reads the database, on a session of its own, so that a scan blocks no commit. */
+/** Reads the database in a separate session, so that a scan blocks no commit. */
 export class MysqlReader {
   readonly #name: string;
   readonly #history: KnownHistory;
@@ -144,7 +144,7 @@ function bytesOf(rows: readonly ResultRow[]): number {
 function changeOf([revision, op, kind, key, data, previous, previousRevision]: ResultRow): Change {
   const name = operationNames[Number(op)];
   if (name === undefined) throw new TypeError(`the log has an operation ${String(op)}`);
-  // A deletion without a state of its own has the previous state as its last state.
+  // When a deletion has no state, its last state equals the previous state.
   const bytes = bytesIn(data ?? previous);
   const change = { revision: Number(revision), op: name, key: String(key), kind: Number(kind), data: bytes };
   if (previous === null || previous === undefined) return change;

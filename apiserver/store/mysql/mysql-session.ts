@@ -16,7 +16,8 @@ export interface SessionOptions {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
   /**
-   * The idle timeout, in seconds. The server ends a session that is idle for longer, and its locks and its transaction.
+   * The idle timeout, in seconds. The server ends a session that is idle for longer, releases its locks, and rolls back
+   * its transaction.
    */
   readonly idleTimeoutS: number;
 }

@@ -178,7 +178,7 @@ export const listKindClaims = (
 ): string => `SELECT c.revision, i.generation, i.indexes, u.idx, u.value, u.object_key
   FROM counter c LEFT JOIN kind_indexes i ON i.kind = ${int(kind)} LEFT JOIN uniq u ON u.kind = ${int(kind)} WHERE c.id = 1`;
 
-/** Returns `generation, indexes`. */
+/** Reads the generation and the numbers of a kind's unique indexes. Returns the columns `generation, indexes`. */
 export const getIndexes = (kind: number): string =>
   `SELECT generation, indexes FROM kind_indexes WHERE kind = ${int(kind)}`;
 export function setIndexes(kind: number, generation: number, indexes: string): string {
@@ -239,7 +239,7 @@ export function int(value: number): string {
   return String(value);
 }
 
-/** A binary literal. */
+/** Returns a text as a binary literal. */
 export function hex(value: string): string {
   return `X'${Buffer.from(value, 'utf8').toString('hex')}'`;
 }

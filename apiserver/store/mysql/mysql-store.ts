@@ -20,7 +20,7 @@ import type {
   StoredIndexes,
 } from '../store.ts';
 
-/** The intervals of polling: MySQL sends no notifications of commits. */
+/** The intervals at which the database is polled for new commits, because MySQL sends no notifications of them. */
 const intervals: LookIntervals = { minMs: 10, maxMs: 50, failedMs: 500 };
 
 export interface MysqlStoreParts {

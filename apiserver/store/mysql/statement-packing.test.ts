@@ -15,7 +15,7 @@ describe('rows packed into statements', () => {
     ]);
   });
 
-  it('get a statement of their own when a single row exceeds the limit of bytes', () => {
+  it('get one statement for a single row when this row exceeds the limit of bytes', () => {
     expect(packRows([1, 99, 1], { maxRows: 9, maxBytes: 9, sizeOf })).to.deep.equal([[1], [99], [1]]);
   });
 

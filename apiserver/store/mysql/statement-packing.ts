@@ -1,6 +1,6 @@
 /**
- * Splits rows into groups with a maximum number of rows and of bytes. A row above the limit of bytes is a group of its
- * own.
+ * Splits rows into groups with a maximum number of rows and of bytes. A row that is larger than the limit of bytes is a
+ * separate group.
  */
 export function packRows<Row>(
   rows: readonly Row[],

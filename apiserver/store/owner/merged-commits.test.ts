@@ -120,7 +120,7 @@ describe('commits of several writers', () => {
     expect(answered).to.deep.equal(['a', 'b']);
   });
 
-  it('have commits of their own when they are large', async () => {
+  it('have separate commits when they are large', async () => {
     const large = (name: string): readonly Operation[] => [create(name, 'x'.repeat(5 * 1024 * 1024))];
     const all = [[create('first', '')], large('a'), large('b')].map((batch) => commits.commit(batch));
     for (let commit = 0; commit < 3; commit += 1) await store.end();

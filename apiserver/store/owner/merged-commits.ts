@@ -2,7 +2,7 @@ import { requiredTokenOf, tokensOf } from '../operation-tokens.ts';
 import { storeErrorCodeOf } from '../store-error.ts';
 import type { Committed, Operation, Outcome, Store } from '../store.ts';
 
-/** The limits of a transaction with several batches. A larger batch has a transaction of its own. */
+/** The limits of a transaction with several batches. A larger batch has a separate transaction. */
 const maxOperations = 2_000;
 const maxBytes = 8 * 1024 * 1024;
 

@@ -85,7 +85,7 @@ export class MessageStream {
     return this.#closed;
   }
 
-  /** Closes at once. */
+  /** Closes the stream immediately. Messages that are still waiting are lost. */
   destroy(): void {
     this.#stream.destroy();
   }

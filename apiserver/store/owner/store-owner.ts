@@ -79,8 +79,8 @@ export class StoreOwner {
   }
 
   /**
-   * Returns the present state for a process that opens its store: history may have been compacted since the database
-   * was opened.
+   * Returns the current state for a process that opens its store. The history may have been compacted since the
+   * database was opened.
    */
   async #present(): Promise<OpenedStore> {
     if (this.#opened === undefined) throw new StoreError('closed', 'the store is not open');

@@ -96,7 +96,7 @@ function requiredFrom(first: number) {
 const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema') > ${migrations.length}`;
 
 /**
- * Returns the statement that commits a batch. It starts after the counter is locked, so that it reads the present
+ * Returns the statement that commits a batch. It starts after the counter is locked, so that it reads the current
  * state. All its parts see the state before the statement. Conflicts are decided before anything is written, and only
  * operations without a conflict get a revision and are written. The data of all operations are one byte string. The
  * notification has only the revision, because a hint needs no data.

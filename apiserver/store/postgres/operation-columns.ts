@@ -39,7 +39,7 @@ interface GenerationColumns {
  * set, counted from 1. `sets` has for each claim the number of its set.
  */
 interface RequiredColumns {
-  /** The number of each operation's set; undefined when the operation requires no claims. */
+  /** For each operation, the number of the set of claims that it requires; undefined when it requires none. */
   readonly numbers: readonly (number | undefined)[];
   readonly sets: readonly number[];
   readonly kinds: readonly number[];

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { allSteps } from '../../turns/steps.ts';
 import { storedClaims } from './postgres-claims.ts';
 
-describe('storedClaims, of the rows of PostgreSQL', () => {
+describe('storedClaims, with rows of PostgreSQL', () => {
   it('reads the claims of a large kind in steps', () => {
     const all = { revision: 7, generation: 3, indexes: '1,2' };
     const rows = Array.from({ length: 10_000 }, (_, at) => ({ ...all, index: 1, value: `v${at}`, key: `/k${at}` }));

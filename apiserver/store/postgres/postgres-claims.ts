@@ -14,11 +14,12 @@ interface ClaimRow {
   readonly key: string;
 }
 
-/** The number of rows read in one step, which takes about a millisecond. */
+/** The number of rows that one step reads. A step takes about a millisecond. */
 const rowsPerStep = 2_000;
 
 /**
- * Returns the claims in the rows of `listKindClaims`. It has at least one row; without claims, the only row has nulls.
+ * Returns the claims in the rows of `listKindClaims`. There is at least one row; if the kind has no claims, its only
+ * row has nulls.
  */
 export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
   const [first] = rows;
@@ -30,7 +31,7 @@ export function* storedClaims(rows: readonly ClaimRow[]): Steps<StoredClaims> {
   return { revision: first?.revision ?? 0, ...storedIndexes(first), claims };
 }
 
-/** The unique indexes in a row of `getIndexes`; there is none until they are first set. */
+/** Returns the unique indexes in a row of `getIndexes`. There is no row before the indexes are first set. */
 export function storedIndexes(row: Pick<ClaimRow, 'generation' | 'indexes'> | undefined): StoredIndexes {
   return { generation: row?.generation ?? 0, indexes: numbersOf(row?.indexes ?? '') };
 }
@@ -38,8 +39,8 @@ export function storedIndexes(row: Pick<ClaimRow, 'generation' | 'indexes'> | un
 export type { ClaimRow };
 
 /**
- * Sets the unique indexes and the claims of a kind. Runs in a transaction, under the counter's lock, so that no commit
- * of the kind is decided meanwhile.
+ * Sets the unique indexes and the claims of a kind. Runs in a transaction with the lock of the counter, so that no
+ * commit of the kind is decided meanwhile.
  */
 export async function setClaims(
   connection: PostgresConnection,

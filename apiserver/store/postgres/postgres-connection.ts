@@ -10,21 +10,24 @@ import { StoreError } from '../store-error.ts';
 /** The time that a server has to accept a connection. */
 const connectTimeoutMs = 5_000;
 
-/** The timeout with several hosts. Users wait for 5 s, so a silent host must leave time for the next one. */
+/**
+ * The timeout for each of several hosts. Users wait for 5 s, so a host that does not respond must leave time for the
+ * next one.
+ */
 const hostTimeoutMs = 2_000;
 
-/** A server that is silent for longer than this counts as lost. It is longer than any statement takes. */
+/** The time without a response after which the connection counts as lost. It is longer than any statement takes. */
 const answerTimeoutMs = 40_000;
 
 /** The time that a server has to close the connection. */
 const goodbyeTimeoutMs = 10_000;
 
 /**
- * `lock_timeout`, `idle_in_transaction_session_timeout`: a stalled session must not hold the counter, which stops every
- * writer. An asynchronous commit could lose acknowledged writes. By the keepalives, the server notices a lost client,
- * whose locks it would otherwise keep. All reads and writes are by key, a few rows at a time. So plans are made once,
- * and always use
- * indexes: a plan that was made for an empty table would later read all of the table.
+ * The settings of a session. `lock_timeout`, `idle_in_transaction_session_timeout`: a stalled session must not keep the
+ * lock of the counter, which stops all writers. `synchronous_commit`: an asynchronous commit could lose acknowledged
+ * writes. The keepalives let the server notice a lost client, whose locks it would otherwise keep. All reads and writes
+ * are by key, for a few rows at a time. So plans are made once, and must use indexes: otherwise a plan that was made
+ * for an empty table would later read all of the table.
  */
 const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
   SET idle_in_transaction_session_timeout = '10s';
@@ -39,8 +42,8 @@ const findAttributes = `SELECT pg_is_in_recovery() AS standby, current_setting('
 const unspecificWarning = '01000';
 
 /**
- * The types that are parsed as numbers. These are safe for revisions, which are well below 2^53. Bytes stay in their
- * hexadecimal form until a page of them is packed.
+ * The types that are parsed as numbers. A number is precise enough for a revision, which is well below 2^53. Bytes stay
+ * hexadecimal text until a page of them is packed.
  */
 const numeric = new Set([20, 21, 23]);
 const boolean = 16;
@@ -51,7 +54,10 @@ const types = {
   },
 };
 
-/** A session with the server. Statements are sent at once; responses come in their order. */
+/**
+ * A session with the server. Statements are sent without waiting for earlier responses; responses arrive in the order
+ * of the statements.
+ */
 export class PostgresConnection {
   readonly #client: Client;
   readonly #socket: Socket;
@@ -62,7 +68,7 @@ export class PostgresConnection {
     this.#client = client;
     this.#socket = socket;
     const lost = (): void => void (this.#isLost = true);
-    // Pending requests reject as well, so there is nothing to do here.
+    // The pending requests reject as well, so the error needs no further handling.
     client.on('error', lost);
     client.on('end', lost);
     client.on('notice', ({ code }) => {
@@ -71,9 +77,9 @@ export class PostgresConnection {
   }
 
   /**
-   * A session with the first server of the URL that accepts the login and has the requested session attributes. Rejects
-   * with a RangeError for an invalid URL, and with a StoreError that names the problem of each server: `io` if one of
-   * them does not respond.
+   * Opens a session with the first server of the URL that accepts the login and has the requested session attributes.
+   * Rejects with a RangeError for an invalid URL, and with a StoreError that names the problem of each server: `io` if
+   * one of them does not respond.
    */
   static async open(url: string): Promise<PostgresConnection> {
     const { urls, attributes } = parsePostgresUrl(url);
@@ -107,7 +113,8 @@ export class PostgresConnection {
     const connection = new PostgresConnection(client, socket);
     try {
       await client.connect();
-      // A pooler accepts logins even while it has no server, so the first statements have a time limit as well.
+      // A connection pooler accepts logins even while it has no server, so the first statements have a time limit as
+      // well.
       socket.setTimeout(timeoutMs, () => connection.destroy());
       await connection.execute(sessionSettings);
       await connection.#check(attributes);
@@ -119,20 +126,20 @@ export class PostgresConnection {
     }
   }
 
-  /** True when no request can succeed any more. */
+  /** True when the connection is lost, so that no request can succeed any more. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
   /**
-   * The number of general warnings from the server. One at a COMMIT means that the server has given up waiting for the
-   * standby: https://www.postgresql.org/docs/current/runtime-config-replication.html
+   * The number of general warnings that the server has sent. A warning at a COMMIT means that the server has not waited
+   * until the standby has the commit: https://www.postgresql.org/docs/current/runtime-config-replication.html
    */
   get warnings(): number {
     return this.#warnings;
   }
 
-  /** The database's name in messages: without user and password. */
+  /** The database's name in messages, without user and password. */
   get name(): string {
     return `${serverOf(this.#client)}/${this.#client.database ?? ''}`;
   }
@@ -145,20 +152,20 @@ export class PostgresConnection {
     this.#client.once('end', listen);
   }
 
-  /** Executes SQL without parameters, possibly several statements; returns the tag of the last command. */
+  /** Executes SQL without parameters. Returns the tag of the command; an empty text for several statements. */
   async execute(text: string): Promise<string> {
     const result = await this.#client.query(text);
     return Array.isArray(result) ? '' : result.command;
   }
 
-  /** Returns rows with the statement's columns; the caller knows their types. */
+  /** Executes a statement, and returns its rows. The caller must know the types of the columns. */
   async query<Row extends object>(statement: Statement | string, values: readonly unknown[] = []): Promise<Row[]> {
     const text = typeof statement === 'string' ? { text: statement } : statement;
     const { rows } = await this.#client.query<Row>({ ...text, values: [...values] });
     return rows;
   }
 
-  /** Sends all messages of `send` together. */
+  /** Calls `send`, and sends all messages of this call together. */
   together<Result>(send: () => Result): Result {
     this.#socket.cork();
     try {
@@ -183,14 +190,17 @@ export class PostgresConnection {
     await this.#client.end();
   }
 
-  /** Closes the connection at once; pending requests reject. */
+  /** Closes the connection immediately. Pending requests reject. */
   destroy(): void {
     this.#isLost = true;
     this.#socket.destroy();
   }
 }
 
-/** Returns a transient failure if there is one, otherwise the first failure. */
+/**
+ * Returns the failure of the attempts with all servers. Its code is `io` if one of the failures is transient, otherwise
+ * that of the first failure.
+ */
 function failureOf(failures: readonly StoreError[]): StoreError {
   const first = failures.find(({ code }) => code === 'io') ?? failures[0];
   if (!first || failures.length === 1) return first ?? new StoreError('io', 'no server to connect to');

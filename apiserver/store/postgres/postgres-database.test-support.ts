@@ -9,12 +9,12 @@ import { createPostgresStore, type PostgresStoreParts } from './postgres-store.t
 import type { DurableStoreUnderTest, StoreUnderTest } from '../store.contract.ts';
 import type { Store } from '../store.ts';
 
-/** The server that tests make databases on. */
+/** The server on which tests create databases. */
 const serverUrl = process.env['HOMEOSTAT_TEST_POSTGRES'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 
 /**
- * A server with databases of this file's own, which are dropped after it. Without a server the tests are skipped,
- * unless an address was given.
+ * A server on which a test file creates databases, which are dropped after the file. Without a server, the tests are
+ * skipped; if an address of a server was configured, they fail.
  */
 export class PostgresTestServer {
   readonly #databases: string[] = [];
@@ -24,7 +24,7 @@ export class PostgresTestServer {
   readonly #proxies: PostgresProxy[] = [];
   #admin: Client | undefined;
 
-  /** Call it where mocha collects tests. */
+  /** Adds hooks that connect to the server, and clean up. Call this in a `describe`, not in a test. */
   static use(): PostgresTestServer {
     const server = new PostgresTestServer();
     before(async function connect() {
@@ -48,7 +48,7 @@ export class PostgresTestServer {
   }
 
   /**
-   * Returns the URL of a fresh schema, in a database that the tests of a file share; a schema is made and dropped much
+   * Returns the URL of a new schema. The tests of a file share a database, because a schema is created and dropped much
    * faster than a database.
    */
   async createSchema(): Promise<string> {
@@ -57,7 +57,7 @@ export class PostgresTestServer {
     const name = `s${(this.#schemas += 1)}`;
     await runOn(url.href, `CREATE SCHEMA ${name}`);
     url.searchParams.set('options', `-c search_path=${name}`);
-    // The driver knows no plus sign for a space.
+    // The driver does not decode a plus sign as a space.
     return url.href.replaceAll('+', '%20');
   }
 
@@ -67,20 +67,20 @@ export class PostgresTestServer {
     return (await this.#admin.query<Row>(text, values)).rows;
   }
 
-  /** Ends the sessions of a database, all or those that wait for a lock; returns their number. */
+  /** Ends all sessions of a database, or only those that wait for a lock. Returns their number. */
   async endSessions(url: string, which: 'all' | 'waiting' = 'all'): Promise<number> {
     const text = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = $1 AND ($2 = 'all' OR wait_event_type = 'Lock')`;
     return (await this.query(text, [databaseOf(url), which])).length;
   }
 
-  /** The number of a database's sessions that wait for a lock. */
+  /** Returns the number of sessions of a database that wait for a lock. */
   async waitingSessions(url: string): Promise<number> {
     const text = `SELECT FROM pg_stat_activity WHERE datname = $1 AND wait_event_type = 'Lock'`;
     return (await this.query(text, [databaseOf(url)])).length;
   }
 
-  /** The number of a database's sessions. */
+  /** Returns the number of sessions of a database. */
   async sessions(url: string): Promise<number> {
     return (await this.query('SELECT FROM pg_stat_activity WHERE datname = $1', [databaseOf(url)])).length;
   }
@@ -91,7 +91,7 @@ export class PostgresTestServer {
     return store;
   }
 
-  /** An open store, on a fresh schema unless a database is given. */
+  /** Returns an open store; without a URL, on a new schema. */
   async open(url?: string): Promise<DurableStoreUnderTest & { readonly url: string }> {
     const database = url ?? (await this.createSchema());
     const store = this.store(database);
@@ -103,7 +103,7 @@ export class PostgresTestServer {
     return { store, opened, reopen, url: database };
   }
 
-  /** An open store, on a fresh schema, with a proxy between it and its server. */
+  /** Returns an open store on a new schema, with a proxy between the store and its server. */
   async openThroughProxy(clock?: FakeClock): Promise<ProxiedStore> {
     const directUrl = await this.createSchema();
     const proxy = await PostgresProxy.start(directUrl);
@@ -113,7 +113,7 @@ export class PostgresTestServer {
     return { store, proxy, directUrl };
   }
 
-  /** Open stores on one schema, a fresh one unless a database is given. */
+  /** Returns several open stores on one schema; without a URL, on a new schema. */
   async openSeveral(count: number, url?: string): Promise<{ readonly stores: readonly Store[]; readonly url: string }> {
     const database = url ?? (await this.createSchema());
     const stores = Array.from({ length: count }, () => this.store(database));
@@ -133,7 +133,7 @@ export class PostgresTestServer {
   }
 
   async #end(): Promise<void> {
-    // A failed test leaves its store open.
+    // A failed test may have left its store open.
     await Promise.allSettled(this.#stores.map((store) => store.close()));
     await Promise.all(this.#proxies.map((proxy) => proxy.close()));
     for (const name of this.#databases) await this.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
@@ -147,7 +147,7 @@ export interface ProxiedStore {
   readonly directUrl: string;
 }
 
-/** Advances time until a promise has settled whose work also waits for the network. */
+/** Advances the clock until a promise has settled. Its work may also wait for the network. */
 export async function passTime<Result>(clock: FakeClock, promise: Promise<Result>): Promise<Result> {
   let isSettled = false;
   const settled = promise.finally(() => (isSettled = true));
@@ -163,12 +163,12 @@ export function databaseOf(url: string): string {
   return new URL(url).pathname.slice(1);
 }
 
-/** Runs SQL on a database, on a connection that ends before the response. */
+/** Runs SQL on a database, on a connection that is closed before the promise resolves. */
 export async function runOn<Row extends object>(url: string, text: string): Promise<Row[]> {
   return onSession(url, async (client) => (await client.query<Row>(text)).rows);
 }
 
-/** Holds the counter's row while `body` runs: no transaction of a store gets further than its beginning. */
+/** Locks the counter's row while `body` runs, so that no transaction of a store gets further than its beginning. */
 export async function withCounterLocked<Result>(url: string, body: () => Promise<Result>): Promise<Result> {
   return onSession(url, async (client) => {
     await client.query('BEGIN; SELECT revision FROM homeostat_counter FOR UPDATE');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 
 import { isServerError, storeErrorFrom } from './postgres-errors.ts';
 
-/** The error that the driver makes of a server's message, in whatever language. */
+/** Returns an error of the driver for a message of the server. The server may use any language. */
 function serverError(code: string, fields: object = {}): Error {
   return Object.assign(new Error('it says'), { code, severity: 'FEHLER', ...fields });
 }
@@ -12,7 +12,7 @@ describe('errors of PostgreSQL', () => {
     ['a read-only server', '25006', 'readOnly'],
     ['a full disk', '53100', 'full'],
     ['no free connection', '53300', 'io'],
-    ['a lock that another holds', '55P03', 'locked'],
+    ['a lock that another session has', '55P03', 'locked'],
     ['a statement that took too long', '57014', 'io'],
     ['a server that shuts down', '57P01', 'io'],
     ['a failing disk', '58030', 'io'],
@@ -36,7 +36,7 @@ describe('errors of PostgreSQL', () => {
     expect(storeErrorFrom(error, 'doing').message).to.equal('doing: refused ::1; refused 127.0.0.1');
   });
 
-  it('omits the failed row, so that it is not logged', () => {
+  it('leaves out the failed row, so that it is not logged', () => {
     const error = storeErrorFrom(
       serverError('23502', { detail: 'Failing row contains (secret)', where: 'secret' }),
       '',

@@ -2,16 +2,19 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 /** The fields of a server's error, https://www.postgresql.org/docs/current/protocol-error-fields.html */
 interface ServerError extends Error {
-  /** SQLSTATE. */
+  /** The SQLSTATE code of the error. */
   readonly code: string;
-  /** The severity in the server's language; it only shows that the server sent the error. */
+  /** The severity in the server's language. It is used only as a sign that the server has sent the error. */
   readonly severity: string;
 }
 
-/** Errors with which a server ends a connection (shut down, crashed, starting, timed out), or the connection failed. */
+/**
+ * The codes of errors after which the connection has ended: the server shuts down, has crashed, is starting or has
+ * ended the session after a timeout; or the connection has failed.
+ */
 const farewell = /^(08|57P0|25P03)/;
 
-// SQLSTATEs, https://www.postgresql.org/docs/current/errcodes-appendix.html; a longer prefix comes before a shorter
+// SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html. A longer prefix must come before a shorter
 // one.
 const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['25006', 'readOnly'],
@@ -25,21 +28,21 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['XX', 'corrupt'],
 ];
 
-/** True for an error of a statement, after which the connection continues. */
+/** Returns true for the error of a statement, after which the connection can be used further. */
 export function isServerError(error: unknown): error is ServerError {
   if (!(error instanceof Error)) return false;
   const { code, severity }: Partial<ServerError> = error;
   return typeof code === 'string' && typeof severity === 'string' && !farewell.test(code);
 }
 
-/** True when the transaction had already failed: an earlier error is the reason. */
+/** Returns true when a statement failed only because an earlier one in the transaction had failed. */
 export function isAfterFailure(error: unknown): boolean {
   return isServerError(error) && error.code === '25P02';
 }
 
 /**
- * The store's error for any error of the driver; its message starts with `doing`. It contains no data of a row and no
- * URL.
+ * Returns the StoreError for an error of the driver. Its message starts with `doing`, and contains neither data of a
+ * row nor a URL.
  */
 export function storeErrorFrom(error: unknown, doing: string): StoreError {
   if (error instanceof StoreError) return error;
@@ -49,18 +52,21 @@ export function storeErrorFrom(error: unknown, doing: string): StoreError {
 
 function codeOf(error: Error): StoreErrorCode {
   const { code, severity }: Partial<ServerError> = error;
-  // The server always sends both, so without them the connection failed.
+  // The server always sends both fields, so without them the connection has failed.
   if (typeof severity !== 'string' || typeof code !== 'string') return 'io';
   return codes.find(([prefix]) => code.startsWith(prefix))?.[1] ?? 'refused';
 }
 
-/** A host with several addresses fails with the errors of all of them, and without a message of its own. */
+/**
+ * Returns the message of an error. The error of a host with several addresses has no message of its own, only the
+ * errors of all addresses.
+ */
 function messageOf(error: Error): string {
   if (!(error instanceof AggregateError) || error.message !== '') return error.message;
   return error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each))).join('; ');
 }
 
-/** The server's details quote the failed row, which is users' data and must not be logged. */
+/** Removes the fields of the server that quote the failed row: it has users' data, and must not be logged. */
 function withoutRows(error: Error): Error {
   for (const field of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, field);
   return error;

@@ -12,7 +12,10 @@ import { create, key, rejectionOf, revisionOf, scanned, written } from '../store
 import { type StoreErrorCode, storeErrorCodeOf } from '../store-error.ts';
 import type { Store } from '../store.ts';
 
-/** Expects commits to fail with this code in the end; the store may first have to notice a lost connection. */
+/**
+ * Repeats commits until one fails with this code: the store may first have to notice a lost connection. Returns the
+ * error.
+ */
 async function failsWith(code: StoreErrorCode, store: Store, clock: FakeClock): Promise<unknown> {
   return eventually(async () => {
     const error = await passTime(clock, rejectionOf(store.commit([create('never', '')])));
@@ -26,7 +29,7 @@ async function historyOf(store: Store): Promise<[key: string, revision: number][
 
 describe('PostgresStore when connections fail', () => {
   const server = PostgresTestServer.use();
-  it('writes once when the server ends the session in the middle of a transaction', async () => {
+  it('writes exactly once when the server ends the session during a transaction', async () => {
     const { store, url } = await server.open();
     const committing = await withCounterLocked(url, async () => {
       const commit = store.commit([create('a', '1')]);
@@ -38,7 +41,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('recovers by itself after its sessions were ended: writes, reads and hints', async () => {
+  it('writes, reads and receives hints again by itself after its sessions were ended', async () => {
     const { store, url } = await server.open(await server.createDatabase());
     const woken: number[] = [];
     const stop = store.subscribe((revision) => woken.push(revision));
@@ -82,7 +85,7 @@ describe('PostgresStore when connections fail', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('writes nothing while another store has the database alone, and continues after that', async () => {
+  it('writes nothing while another store has the database exclusively, and continues after that', async () => {
     const clock = new FakeClock();
     const { store, proxy, directUrl } = await server.openThroughProxy(clock);
     const [a = 0] = await written(store, create('a', '1'));
@@ -103,7 +106,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('keeps its exclusive lock across a lost connection', async () => {
+  it('still excludes other stores after its connection was lost', async () => {
     const { store: first, proxy, directUrl } = await server.openThroughProxy();
     await first.close();
     const store = server.store(proxy.url, { exclusive: true });
@@ -128,7 +131,7 @@ describe('PostgresStore when connections fail', () => {
     await store.close();
   });
 
-  it('fails a commit as locked when another session holds the counter for long, and writes nothing of it', async () => {
+  it('rejects a commit with locked, and writes nothing of it, when another session has the lock of the counter for too long', async () => {
     const { store, url } = await server.open();
     const error = await withCounterLocked(url, () => rejectionOf(store.commit([create('a', '1')])));
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
@@ -139,9 +142,9 @@ describe('PostgresStore when connections fail', () => {
 
   const setBack: readonly [string, string][] = [
     ['another epoch', `UPDATE homeostat_meta SET value = gen_random_uuid()::text WHERE name = 'epoch'`],
-    ['a revision that is below what was read', 'UPDATE homeostat_counter SET revision = revision - 1'],
-    ['something else in the place of what was written', 'UPDATE homeostat_log SET commit = gen_random_uuid()'],
-    ['nothing in the place of what was written', 'DELETE FROM homeostat_log WHERE revision = 1'],
+    ['a lower revision than the store has read', 'UPDATE homeostat_counter SET revision = revision - 1'],
+    ['another change at the revision that the store has written', 'UPDATE homeostat_log SET commit = gen_random_uuid()'],
+    ['no change at the revision that the store has written', 'DELETE FROM homeostat_log WHERE revision = 1'],
   ];
   for (const [what, change] of setBack) {
     it(`writes nothing more to a database with ${what}`, async () => {
@@ -162,7 +165,7 @@ describe('PostgresStore when connections fail', () => {
     });
   }
 
-  it('continues after other replicas have written and compacted, however much it has missed', async () => {
+  it('continues after other replicas have written changes and compacted them', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     await written(store, create('a', '1'));
     proxy.down();

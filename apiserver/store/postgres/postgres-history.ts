@@ -3,18 +3,18 @@ import * as sql from './postgres-statements.ts';
 import { StoreError } from '../store-error.ts';
 import type { OpenedStore } from '../store.ts';
 
-/** A transaction with operations: its id, and a revision that was committed before it was sent. */
+/** A transaction that writes a batch: its id, and a revision that was committed before the transaction was sent. */
 export interface SentCommit {
   readonly id: string;
   readonly after: number;
 }
 
-/** The commits of a database that this store knows. */
+/** The part of a database's history that this store knows. */
 export interface KnownCommits {
   readonly epoch: string;
-  /** The highest revision known to be committed, by any store. */
+  /** The highest revision that this store knows to be committed, by any store. */
   readonly revision: number;
-  /** The store's own last revision, and the transaction that wrote it. */
+  /** The last revision that this store has written, and the transaction that wrote it. */
   readonly own?: { readonly revision: number; readonly commit: string };
 }
 
@@ -22,15 +22,15 @@ export interface KnownCommits {
 export type WrittenKeys = ReadonlyMap<string, number>;
 
 /**
- * Checks, in a transaction, that the known history still holds; others may have added to it. Rejects with StoreError
- * `diverged` when it is another history, so that memory differs from the database.
+ * Checks, in a transaction, that the history of the database still contains the known part; other stores may have added
+ * changes. Rejects with StoreError `diverged` when the database has another history, so that memory differs from it.
  */
 export async function findHistory(
   connection: PostgresConnection,
   known: KnownCommits | undefined,
 ): Promise<OpenedStore> {
   await connection.execute(sql.waitLonger);
-  // This fails on a standby, which may lag behind, so that its old history is not mistaken for a divergence.
+  // The lock fails on a standby. A standby may lag behind, and its older history must not count as a divergence.
   await connection.query(sql.lockCounter);
   const [row] = await connection.query<OpenedStore & { commit: string | null }>(sql.findHistory, [
     known?.own?.revision ?? null,
@@ -59,7 +59,7 @@ function differenceOf(
 
 /**
  * Looks up, in a transaction, the writes of a lost transaction whose session has ended. Rejects with StoreError
- * `unknown` when that part of history is compacted.
+ * `unknown` when the log of those writes is compacted.
  */
 export async function findCommit(connection: PostgresConnection, { id, after }: SentCommit): Promise<WrittenKeys> {
   await connection.execute(sql.waitLonger);
@@ -79,7 +79,7 @@ export async function findCommit(connection: PostgresConnection, { id, after }: 
  */
 export async function startHistory(connection: PostgresConnection, revision: number): Promise<OpenedStore> {
   await connection.query(sql.lockCounter);
-  // This statement comes before the deletion of the changes, because a compaction takes the locks in this order.
+  // This comes before the deletion of the changes, because a compaction takes the locks in this order, too.
   await connection.query(sql.getCompactRevision);
   const [objects] = await connection.query<{ empty: boolean }>(sql.isEmpty);
   if (objects?.empty !== true) throw new StoreError('refused', `${connection.name} has objects already`);
@@ -90,7 +90,7 @@ export async function startHistory(connection: PostgresConnection, revision: num
   return findHistory(connection, undefined);
 }
 
-/** Drops changes up to a revision, and returns their number. Runs in a transaction. */
+/** Drops the changes up to a revision, at most `maxRows`, and returns their number. Runs in a transaction. */
 export async function compact(
   connection: PostgresConnection,
   { upTo, maxRows }: { readonly upTo: number; readonly maxRows: number },

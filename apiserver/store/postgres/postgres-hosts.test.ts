@@ -7,7 +7,10 @@ import { expect } from 'chai';
 import { databaseOf, passTime, PostgresTestServer } from './postgres-database.test-support.ts';
 import { create, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 
-/** "the database system is starting up": https://www.postgresql.org/docs/current/protocol-message-formats.html */
+/**
+ * The error message "the database system is starting up":
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html
+ */
 const startingUp = errorResponse('SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0');
 
 function errorResponse(fields: string): Buffer {
@@ -19,7 +22,7 @@ function errorResponse(fields: string): Buffer {
 /** AuthenticationOk and ReadyForQuery. */
 const letIn = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
 
-/** Two hosts where no server listens, and none ever will: the ports are reserved. */
+/** Two addresses on which no server listens, because the ports are reserved. */
 const [nobody, nobodyElse] = ['127.0.0.1:1', '127.0.0.1:2'];
 
 describe('PostgresStore with several servers', () => {
@@ -32,7 +35,7 @@ describe('PostgresStore with several servers', () => {
     for (const fake of fakes) await new Promise((resolve) => fake.close(resolve));
   });
 
-  /** Returns `host:port` of a server that calls `serve` for each connection. */
+  /** Starts a server that calls `serve` for each connection. Returns its `host:port`. */
   async function startFake(serve: (socket: Socket) => void): Promise<string> {
     const fake = createServer((socket) => {
       sockets.add(socket);
@@ -52,7 +55,7 @@ describe('PostgresStore with several servers', () => {
     return new URL(url).host;
   }
 
-  it('uses the first one that responds, for all of its sessions', async () => {
+  it('uses the first server that responds, for all its sessions', async () => {
     const url = await server.createDatabase();
     const { store } = await server.open(withHosts(url, nobody, hostOf(url), nobodyElse));
     const woken: number[] = [];
@@ -67,18 +70,19 @@ describe('PostgresStore with several servers', () => {
     await store.close();
   });
 
-  it('leaves a silent server after two seconds, and a pooler without a server as well [slow]', async () => {
+  it('tries the next server after two seconds when a server is silent, or when a pooler has no server [slow]', async () => {
     const url = await server.createSchema();
     const silent = await startFake((socket) => socket.resume());
     const pooler = await startFake((socket) => void socket.once('data', () => socket.write(letIn)));
-    // The driver's timers use real time, in which the store's own time limits do not expire.
+    // The timers of the driver use real time. The store has a clock that stands still, so that its own time limits do
+    // not expire.
     const store = server.store(withHosts(url, silent, pooler, hostOf(url)), { clock: new FakeClock() });
     await store.open();
     await written(store, create('a', '1'));
     await store.close();
   });
 
-  it('waits for a server that is starting up, alone or among others', async () => {
+  it('waits for a server that is starting up, whether the URL has only this server or several', async () => {
     for (const others of [[], [nobody]]) {
       const url = await server.createSchema();
       let refusals = 0;
@@ -100,7 +104,7 @@ describe('PostgresStore with several servers', () => {
     }
   });
 
-  it('names each server’s problem, and never the password', async () => {
+  it('names the problem of each server, but never the password', async () => {
     const clock = new FakeClock();
     const starting = await startFake((socket) => void socket.once('data', () => socket.end(startingUp)));
     const store = server.store(`postgres://me:secret@${nobody},${starting}/data`, { clock });
@@ -111,7 +115,7 @@ describe('PostgresStore with several servers', () => {
     expect(String(error)).to.include(starting).and.not.to.include('secret');
   });
 
-  it('skips servers whose transactions are read-only, until one accepts writes again; with target_session_attrs=any, such a server is used', async () => {
+  it('skips servers with read-only transactions until one accepts writes, unless target_session_attrs is any', async () => {
     const url = await server.createDatabase();
     const several = withHosts(url, hostOf(url), nobody);
     const clock = new FakeClock();
@@ -125,7 +129,7 @@ describe('PostgresStore with several servers', () => {
     expect(await rejectionOf(anywhere.open())).to.include({ code: 'readOnly' });
     await server.query(`ALTER DATABASE ${databaseOf(url)} RESET default_transaction_read_only`);
     await eventually(() => passTime(clock, written(store, create('a', '1'))));
-    // On a separate session, which reconnects by itself.
+    // The scan has a separate session, which reconnects by itself.
     expect(await eventually(() => passTime(clock, scanned(store)))).to.have.lengthOf(1);
     await store.close();
   });

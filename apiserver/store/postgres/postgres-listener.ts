@@ -5,7 +5,7 @@ import { listenCommand } from './postgres-statements.ts';
 import type { ChangeSource, ChangeSubscription } from '../server/change-subscription.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 
-/** Receives notifications of commits, on a session of its own. */
+/** Listens for notifications of commits in a separate session, and reports them to the subscription. */
 export function listenForCommits(
   { url, clock }: { readonly url: string; readonly clock: Clock },
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
@@ -20,12 +20,12 @@ export function listenForCommits(
       connection.destroy();
       throw error;
     }
-    // Finds commits from before this session listened.
+    // This finds the commits that were made before this session listened.
     subscription.look();
     return connection;
   };
   const link = new ConnectionLink({ connect, clock });
-  // The link keeps trying when the first attempts fail.
+  // If the first attempt fails, the link keeps trying, so the rejection is ignored here.
   link.get().catch(() => undefined);
   return link;
 }

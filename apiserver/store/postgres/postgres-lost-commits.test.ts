@@ -11,7 +11,9 @@ async function historyOf(store: Store): Promise<[key: string, revision: number][
   return (await store.changes(0, 1000)).map((change) => [change.key, change.revision]);
 }
 
-/** Writes one object after the other; returns a function that stops and returns the written revisions. */
+/**
+ * Writes one object after the other. Returns a function that stops this, and returns the written keys and revisions.
+ */
 function keepWriting(store: Store): () => Promise<readonly [key: string, revision: number][]> {
   const all: [string, number][] = [];
   let isStopped = false;
@@ -34,10 +36,10 @@ describe('PostgresStore when the response to a commit is lost', () => {
   const faults: readonly [CommitFault, string][] = [
     ['before', 'before the server has the COMMIT'],
     ['after', 'before the response to COMMIT'],
-    ['late', 'and the server gets the COMMIT after the next session has looked'],
+    ['late', 'and the server gets the COMMIT after the look-up'],
   ];
   for (const [fault, when] of faults) {
-    it(`reports the true outcome, and writes once, while others write, when the connection ends ${when}`, async () => {
+    it(`reports the true outcome, and writes exactly once, while another store writes, when the connection ends ${when}`, async () => {
       const { store, proxy, directUrl } = await server.openThroughProxy();
       const [a = 0, old = 0] = await written(store, create('a', '1', [[1, 'v']]), create('old', '2'));
       const other = server.store(directUrl);
@@ -67,7 +69,8 @@ describe('PostgresStore when the response to a commit is lost', () => {
         [key('d'), next],
       ];
       expect(await historyOf(store)).to.deep.equal([...own, ...ofOther].sort(([, x], [, y]) => x - y));
-      // Written operations are not sent again. The others are sent in a later transaction, to learn the reason.
+      // Operations that were written are not sent again. The others are sent in a later transaction, to find out why
+      // they were refused.
       if (fault === 'after') expect(before).to.be.at.least(revisionOf(updated));
       else expect(before).to.equal(revisionOf(b) - 1);
       expect(await scanned(store)).to.have.lengthOf(4 + ofOther.length);
@@ -75,7 +78,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     });
   }
 
-  it('reports the revision before the writes that a look-up has found, when these are the whole batch', async () => {
+  it('reports the right revision before the batch when a look-up has found the whole batch', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     for (const other of stores) await written(other, create('x', ''), create('y', ''));
@@ -87,7 +90,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     await Promise.all([store, ...stores].map((each) => each.close()));
   });
 
-  it('reports an unknown outcome while the server is silent, and continues once it responds', async () => {
+  it('reports an unknown outcome while the server does not respond, and continues once it does', async () => {
     const clock = new FakeClock();
     const { store, proxy } = await server.openThroughProxy(clock);
     const [a = 0] = await written(store, create('a', '1'));
@@ -95,7 +98,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     proxy.refuse();
     const error = await passTime(clock, rejectionOf(store.commit([create('a', 'again'), create('b', '2')])));
     expect(error).to.include({ name: 'StoreError', code: 'unknown' });
-    // Fails at once, because no call waits again for a server that has not responded for seconds.
+    // This commit fails immediately, because no call waits again for a server that has not responded for seconds.
     expect(await rejectionOf(store.commit([create('c', '3')]))).to.include({ code: 'io' });
     proxy.up();
     const committing = (): Promise<unknown> => passTime(clock, rejectionOf(store.commit([create('c', '3')])));
@@ -108,7 +111,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     await store.close();
   });
 
-  it('closes while the server is silent', async () => {
+  it('can be closed while the server does not respond', async () => {
     const clock = new FakeClock();
     const { store, proxy } = await server.openThroughProxy(clock);
     proxy.failCommit('before');
@@ -118,7 +121,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     expect([storeErrorCodeOf(error), clock.pendingTimers]).to.deep.equal(['unknown', 0]);
   });
 
-  it('reports an unknown outcome when history is compacted beyond what it knew', async () => {
+  it('reports an unknown outcome when another store has compacted the log of the batch', async () => {
     const { store, proxy, directUrl } = await server.openThroughProxy();
     const { stores } = await server.openSeveral(1, directUrl);
     await written(store, create('a', '1'));
@@ -139,7 +142,7 @@ describe('PostgresStore when the response to a commit is lost', () => {
     await Promise.all([store, ...stores].map((each) => each.close()));
   });
 
-  it('reports an unknown outcome for a batch that is written in part when the rest cannot be written', async () => {
+  it('reports an unknown outcome when a part of the batch is written, and the rest cannot be written', async () => {
     const { store, proxy } = await server.openThroughProxy();
     const [a = 0] = await written(store, create('a', '1'));
     proxy.failCommit('after', 'after', 'after');

@@ -11,10 +11,10 @@ import { createPostgresStore } from './postgres-store.ts';
 import { openStore } from '../open/database-url.ts';
 import { create, kind, rejectionOf, scanned, written } from '../store-operations.fixture.ts';
 
-describe('PostgresStore at its start', () => {
+describe('PostgresStore when it is opened', () => {
   const server = PostgresTestServer.use();
 
-  it('refuses to have a database alone that others have open, naming their sessions, until they have closed', async () => {
+  it('does not open exclusively, and names the sessions of other stores, until these are closed', async () => {
     const { stores, url } = await server.openSeveral(2);
     const error = await rejectionOf(server.store(url, { exclusive: true }).open());
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
@@ -30,7 +30,7 @@ describe('PostgresStore at its start', () => {
     await alone.close();
   });
 
-  it('refuses other stores while one has the database alone, and names its session [slow]', async () => {
+  it('does not open while another store has the database exclusively, and names its session [slow]', async () => {
     const url = await server.createSchema();
     const environment = { clock: systemClock, logger: silentLogger, uuid: randomUUID };
     const alone = await openStore(url, environment, { exclusive: true });
@@ -45,7 +45,7 @@ describe('PostgresStore at its start', () => {
     await (await server.open(url)).store.close();
   });
 
-  it('lets stores have schemas of their own in one database', async () => {
+  it('keeps stores with different schemas of one database apart', async () => {
     const [one, other] = [await server.open(), await server.open()];
     await written(one.store, create('a', '1'));
     expect([await scanned(other.store), one.opened.epoch === other.opened.epoch]).to.deep.equal([[], false]);
@@ -53,7 +53,7 @@ describe('PostgresStore at its start', () => {
     await other.store.close();
   });
 
-  it('makes its tables once when several processes start at the same time, and opens for all', async () => {
+  it('creates its tables once when several processes start at the same time, and opens in all of them', async () => {
     const url = await server.createDatabase();
     const stores = Array.from({ length: 4 }, () => server.store(url));
     const opened = await Promise.all(stores.map((store) => store.open()));
@@ -63,7 +63,7 @@ describe('PostgresStore at its start', () => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
-  it('brings the tables of the first version up to date, with their content', async () => {
+  it('upgrades the tables of the first version, and keeps their content', async () => {
     const { store, url } = await server.open();
     await written(store, create('a', '1'));
     await store.close();
@@ -92,7 +92,7 @@ describe('PostgresStore at its start', () => {
     await (await opening.next).store.close();
   });
 
-  it('refuses a database that a newer program wrote, naming both versions', async () => {
+  it('refuses a database that a newer program has upgraded, with a message that names both versions', async () => {
     const { store, url } = await server.open();
     await store.close();
     await runOn(url, `UPDATE homeostat_meta SET value = '${migrations.length + 1}' WHERE name = 'schema'`);
@@ -101,7 +101,7 @@ describe('PostgresStore at its start', () => {
     expect(String(error)).to.include(`version ${migrations.length + 1}, this program knows ${migrations.length}`);
   });
 
-  it('needs no more privileges than a database of its own', async () => {
+  it('needs only the privileges of the owner of its database', async () => {
     const url = new URL(await server.createDatabase());
     const role = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await server.query(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'`);
@@ -120,7 +120,7 @@ describe('PostgresStore at its start', () => {
     }
   });
 
-  it('waits for an absent server, then names it, and never the password', async () => {
+  it('waits for a server that does not listen, and then names it, but never the password', async () => {
     const clock = new FakeClock();
     const store = createPostgresStore({ url: 'postgres://me:secret@127.0.0.1:1/data', clock, uuid: randomUUID });
     let error: unknown;
@@ -137,7 +137,7 @@ describe('PostgresStore at its start', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('fails at once when there is no such database', async () => {
+  it('fails immediately when the database does not exist', async () => {
     const url = new URL(await server.createDatabase());
     url.pathname = 'no_such_database';
     const error = await rejectionOf(server.store(url.href, { clock: new FakeClock() }).open());
@@ -145,7 +145,7 @@ describe('PostgresStore at its start', () => {
     expect(String(error)).to.include('no_such_database');
   });
 
-  it('opens once, and closes without having been opened', async () => {
+  it('opens only once, and can be closed without having been opened', async () => {
     const { store, url } = await server.open();
     expect(await rejectionOf(store.open())).to.include({ code: 'closed' });
     await store.close();

@@ -5,9 +5,9 @@ import { bytes, create, key, kind, rejectionOf, written } from '../store-operati
 import { CompactedError, type Store } from '../store.ts';
 
 interface Followed {
-  /** The revisions that the writers received, in order. */
+  /** The revisions of all acknowledged writes, in ascending order. */
   readonly acknowledged: readonly number[];
-  /** The revisions that each reader saw, in the order of its reads. */
+  /** The revisions that each reader has received, in the order of its reads. */
   readonly seen: readonly (readonly number[])[];
 }
 
@@ -27,7 +27,10 @@ async function writeObject(store: Store, name: string, writes: number): Promise<
   return revisions;
 }
 
-/** Reads without a pause, each time from the last revision on, until a read returns nothing after `isOver` was true. */
+/**
+ * Reads changes without a pause, each time after the last revision. Ends when a read that began after `isOver` became
+ * true returns nothing.
+ */
 async function follow(store: Store, isOver: () => boolean): Promise<number[]> {
   const seen: number[] = [];
   for (;;) {
@@ -38,7 +41,7 @@ async function follow(store: Store, isOver: () => boolean): Promise<number[]> {
   }
 }
 
-/** Runs 16 writers, distributed over all stores, and a reader at each store but the first. */
+/** Runs 16 writers, distributed over all stores, and a reader on each store except the first one. */
 async function writeAndFollow(stores: readonly Store[]): Promise<Followed> {
   let isOver = false;
   const reading = stores.slice(1).map((store) => follow(store, () => isOver));
@@ -51,14 +54,14 @@ async function writeAndFollow(stores: readonly Store[]): Promise<Followed> {
   return { acknowledged, seen: await Promise.all(reading) };
 }
 
-/** Every fourth commit is slow after its revisions are made, as on a busy disk. */
+/** A trigger that delays every fourth commit after its revisions are assigned, as a busy disk does. */
 const slowCommits = `CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql
     AS 'BEGIN IF NEW.revision % 4 = 0 THEN PERFORM pg_sleep(0.004); END IF; RETURN NULL; END';
   CREATE TRIGGER take_time AFTER INSERT ON homeostat_log FOR EACH ROW EXECUTE FUNCTION take_time()`;
 
 /**
- * Takes revisions from a sequence without a lock, so that they are in the order of allocation, and not in the order of
- * commits.
+ * SQL that makes the store take revisions from a sequence, without a lock. Then they are in the order of allocation,
+ * and not in the order of commits.
  */
 const sequenceForCounter = `DROP TABLE homeostat_counter;
   CREATE SEQUENCE homeostat_allocated;
@@ -66,7 +69,10 @@ const sequenceForCounter = `DROP TABLE homeostat_counter;
   CREATE FUNCTION ignore_update() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
   CREATE TRIGGER ignore_update INSTEAD OF UPDATE ON homeostat_counter FOR EACH ROW EXECUTE FUNCTION ignore_update()`;
 
-/** Continues to read after compacted changes; also returns the revisions that are gone. */
+/**
+ * Reads changes like {@link follow}, but continues after compacted changes. Also returns the ranges of revisions that
+ * it has missed.
+ */
 async function followThroughCompactions(
   store: Store,
   isOver: () => boolean,
@@ -95,7 +101,7 @@ async function closeAll(stores: readonly Store[]): Promise<void> {
 describe('the order of changes on PostgreSQL', () => {
   const server = PostgresTestServer.use();
 
-  it('shows 3 readers each change of 16 writers once, in order', async () => {
+  it('is the same for 3 readers, which receive each change of 16 writers once', async () => {
     const { stores, url } = await server.openSeveral(4);
     await runOn(url, slowCommits);
     const { acknowledged, seen } = await writeAndFollow(stores);
@@ -104,7 +110,7 @@ describe('the order of changes on PostgreSQL', () => {
     await closeAll(stores);
   });
 
-  it('fails that test if revisions come from a sequence', async () => {
+  it('is not kept if revisions come from a sequence: readers miss changes', async () => {
     const { stores, url } = await server.openSeveral(4);
     await runOn(url, slowCommits);
     await runOn(url, sequenceForCounter);
@@ -115,7 +121,7 @@ describe('the order of changes on PostgreSQL', () => {
     await closeAll(stores);
   });
 
-  it('loses no change to a compaction without an error [slow]', async () => {
+  it('is kept during compactions: a reader gets each change, or an error [slow]', async () => {
     const { stores } = await server.openSeveral(4);
     const [writer, reader, ...compactors] = stores;
     if (!writer || !reader) throw new Error('four were opened');

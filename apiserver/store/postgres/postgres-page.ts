@@ -1,7 +1,7 @@
 import { operationNames } from '../operation-codes.ts';
 import type { Change, Row } from '../store.ts';
 
-/** Bytes in the server's format: `\x`, and two digits each. */
+/** A byte string in the server's format: `\x`, and two digits for each byte. */
 type Hexadecimal = string;
 
 export interface ScannedRow {
@@ -18,8 +18,8 @@ export interface LoggedRow extends ScannedRow {
 }
 
 /**
- * The bytes of a page, in one piece and outside of Buffer's pool, because a small object would keep 8 KB of the pool
- * alive.
+ * Collects the bytes of a page in one buffer, outside of the pool of `Buffer`: a small object would keep 8 KB of that
+ * pool alive.
  */
 class PageBytes {
   readonly #bytes: Buffer;

@@ -2,21 +2,22 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 
 /**
- * The fate of the COMMIT of a batch, which is sent together with the batch.
- * - `before`: the connection ends before the server has it
- * - `after`: the connection ends when the server's response arrives, which is not passed on
- * - `late`: the client's connection ends, and the server gets the COMMIT when {@link PostgresProxy.releaseCommit} is called
+ * A fault at the COMMIT of a batch, which is sent together with the batch.
+ * - `before`: the connection ends before the server receives the COMMIT
+ * - `after`: the connection ends when the server's response arrives; the response is not passed on
+ * - `late`: the client's connection ends, and the server receives the COMMIT when {@link PostgresProxy.releaseCommit} is
+ *   called
  */
 export type CommitFault = 'before' | 'after' | 'late';
 
 /**
- * `COMMIT` as a simple query, and the tag of its response:
+ * The bytes of `COMMIT` as a simple query, and of the tag in its response:
  * https://www.postgresql.org/docs/current/protocol-message-formats.html
  */
 const commitMessage = Buffer.from('Q\0\0\0\x0bCOMMIT\0', 'latin1');
 const commitAnswer = Buffer.from('C\0\0\0\x0bCOMMIT\0', 'latin1');
 
-/** A proxy between a store and its server, which breaks connections at the worst moment. */
+/** A proxy between a store and its server. It breaks connections at a COMMIT. */
 export class PostgresProxy {
   readonly #server: Server;
   readonly #target: URL;
@@ -36,14 +37,14 @@ export class PostgresProxy {
     return proxy;
   }
 
-  /** The target's URL, through this proxy. */
+  /** The URL of the server through this proxy. */
   get url(): string {
     const url = new URL(this.#target);
     url.host = `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
     return url.href;
   }
 
-  /** Each fault applies to one batch: the next one that has no fault yet. */
+  /** Sets the faults of the next batches, one for each batch. */
   failCommit(...faults: readonly CommitFault[]): void {
     this.#faults = [...faults];
   }

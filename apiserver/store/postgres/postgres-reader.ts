@@ -13,10 +13,10 @@ import { SharedRead } from '../shared-read.ts';
 import { StoreError } from '../store-error.ts';
 import { type Change, CompactedError, type Row, type StoredClaims, type StoredIndexes } from '../store.ts';
 
-/** The number of claims read at once, which takes about a millisecond. */
+/** The number of claims that are read without a pause, which takes about a millisecond. */
 const claimsAtOnce = 2_000;
 
-/** The reading side of a database, on a connection of its own: a long response blocks no commit. */
+/** Reads a database on a separate connection, so that a long response blocks no commit. */
 export class PostgresReader {
   readonly #link: ConnectionLink<PostgresConnection>;
   readonly #revision: SharedRead<number>;
@@ -35,7 +35,7 @@ export class PostgresReader {
     return rows.map(({ kind }) => kind);
   }
 
-  /** The rows of a kind, by key, in pages. */
+  /** Yields the rows of a kind in pages, in the order of their keys. */
   scan(kind: number): AsyncGenerator<readonly Row[], void, undefined> {
     return readAhead((after) => this.#scanPage(kind, after));
   }
@@ -44,7 +44,7 @@ export class PostgresReader {
     return readChanges((from, limits) => this.#changesPage(from, limits), after, limit);
   }
 
-  /** Rejects with StoreError `newer` for tables of a newer program. */
+  /** Checks the version of the tables. Rejects with StoreError `newer` if a newer program has upgraded them. */
   async checkSchema(): Promise<void> {
     checkSchemaRow(await this.#query<{ version: number }>(sql.getSchema), 'the database');
   }
@@ -96,7 +96,7 @@ export class PostgresReader {
     return row?.revision ?? 0;
   }
 
-  /** Repeats a failed read once, on another connection. */
+  /** Executes a read. If it fails, repeats it once, on another connection. */
   async #query<Result extends object>(
     statement: sql.Statement | string,
     values?: readonly unknown[],

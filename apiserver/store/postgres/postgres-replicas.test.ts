@@ -22,7 +22,7 @@ describe('several PostgresStores on one database', () => {
     return { one, other, url };
   }
 
-  it('decide on generations and claims by the state at their turn, not at the time of the request', async () => {
+  it('check generations and claims against the state at the commit, not at the time of the request', async () => {
     const { one, other, url } = await openTwo();
     const old = await one.setClaims(kind, { indexes: [1], claims: [], revision: 0 });
     const wanted = { indexes: [1, 2], claims: [], revision: 0 };
@@ -53,9 +53,10 @@ describe('several PostgresStores on one database', () => {
     await closeAll([one, other]);
   });
 
-  it('are woken by each other’s commits at once', async () => {
+  it('receive notifications of each other’s commits', async () => {
     const url = await server.createSchema();
-    // The clock stands still, so that apart from the queries at the start, stores learn only of announced commits.
+    // The clock stands still, so the stores do not poll: except for the reads at the start, they learn of commits only
+    // from notifications.
     const store = server.store(url, { clock: new FakeClock() });
     await store.open();
     const { stores } = await server.openSeveral(1, url);

@@ -1,14 +1,15 @@
 import { checkSchemaVersion } from '../schema-version.ts';
 
 /**
- * One entry per schema version, applied in order; `homeostat_meta` holds the number of applied entries. An entry never
- * changes once released. All tables are in the first schema of the search path, with a prefix of their own.
+ * One entry for each schema version, in order. `homeostat_meta` has the number of applied entries. A released entry
+ * must not change. All tables are in the first schema of the search path, and have the prefix `homeostat_`.
  *
- * `homeostat_kv` has room for one more version of a row on its page and no index on the revision, so that an update is
- * a HOT one and touches no index. Keys compare by byte, as everywhere else. A delete's `data` in the log is null when
- * it equals `previous`. A log row is written once and read rarely: up to 8 KB it is kept on its page, uncompressed.
- * `commit` is the id of the transaction that wrote a row, for looking up the outcome after a lost response.
- * `homeostat_indexes` has a row per kind whose unique indexes were ever set; any other kind has none, in generation 0.
+ * A page of `homeostat_kv` has room for one more version of a row, and there is no index on the revision. So an update
+ * is a HOT update, and changes no index. Keys are compared by byte, as everywhere else. For a deletion, `data` in the
+ * log is null when it equals `previous`. A row of the log is written once and read rarely, so up to 8 KB it stays on
+ * its page, uncompressed. `commit` is the id of the transaction that wrote a row, for the look-up of an outcome after a
+ * lost response. `homeostat_indexes` has a row for each kind whose unique indexes were ever set; any other kind has no
+ * unique indexes, and the generation 0.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE homeostat_kv (
@@ -43,13 +44,13 @@ export const migrations: readonly string[] = [
 ];
 
 /**
- * Checks the version in `rows`, the result of a statement that reads it; without a row, the database has no version.
- * Throws StoreError `newer` for that of a newer program.
+ * Checks the schema version in `rows`, the result of the statement that reads it. Without a row, the database has no
+ * tables yet. Throws StoreError `newer` for the version of a newer program.
  */
 export function checkSchemaRow(rows: readonly { readonly version: number }[], name: string): void {
   checkSchemaVersion({ migrations, version: rows.at(0)?.version ?? 0, name });
 }
 
-/** Runs before the first migration: `homeostat_meta` holds the schema version. */
+/** Creates the table `homeostat_meta`, before the first migration, because it has the schema version. */
 export const createMeta =
   'CREATE TABLE IF NOT EXISTS homeostat_meta (name text PRIMARY KEY, value text NOT NULL) WITH (fillfactor = 50)';

@@ -5,20 +5,21 @@ import * as sql from './postgres-statements.ts';
 import { pendingMigrations, type SchemaVersions } from '../schema-version.ts';
 import { StoreError } from '../store-error.ts';
 
-/** 13 is the first version with `gen_random_uuid`. */
+/** The oldest version that is accepted: 13 is the first version with `gen_random_uuid`. */
 const oldestVersion = 130_000;
 
 export interface WritingSessionOptions {
   readonly url: string;
-  /** The store's id: each of its sessions ends the earlier ones. */
+  /** The id of the store. Each new session of a store ends the earlier ones. */
   readonly storeId: string;
-  /** True when no other store may have the database meanwhile. */
+  /** True when no other store may have the database open meanwhile. */
   readonly isExclusive: boolean;
 }
 
 /**
- * A session that may write: it holds the store's lock for its whole life, and the tables exist. The store's earlier
- * sessions have been ended, so transactions that they have not committed by now will never be committed.
+ * Opens a session for writes. It has the lock of the store until it ends, and has created or migrated the tables. It
+ * ends the earlier sessions of the store. A transaction that such a session has not committed by then will never be
+ * committed.
  */
 export async function openWritingSession(options: WritingSessionOptions): Promise<PostgresConnection> {
   const connection = await PostgresConnection.open(options.url);
@@ -35,7 +36,7 @@ export async function openWritingSession(options: WritingSessionOptions): Promis
   }
 }
 
-/** Returns the schema version of a database, and changes nothing. Rejects with StoreError. */
+/** Returns the schema version of a database, without changing it. Rejects with StoreError. */
 export async function postgresSchema(url: string): Promise<SchemaVersions> {
   const connection = await PostgresConnection.open(url);
   try {
@@ -48,12 +49,15 @@ export async function postgresSchema(url: string): Promise<SchemaVersions> {
   }
 }
 
-/** After the counter is locked, READ COMMITTED sees everything committed before; REPEATABLE READ sees one moment. */
+/**
+ * The isolation of a transaction. With READ COMMITTED, a statement after the lock of the counter sees everything that
+ * was committed before it. With REPEATABLE READ, all statements see the same state.
+ */
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ';
 
 /**
- * Commits the work of `body`, as a whole or not at all. Rejects with the server's error. After any other error the outcome
- * is unknown.
+ * Runs `body` in a transaction, which is committed as a whole or not at all. Rejects with the server's error. After any
+ * other error, the outcome is unknown.
  */
 export async function transaction<Result>(
   connection: PostgresConnection,
@@ -83,8 +87,8 @@ async function checkVersion(connection: PostgresConnection): Promise<void> {
 }
 
 /**
- * Stores that share a database need no locks against each other, since the counter's row orders them. This lock keeps
- * them apart from a store that needs the database alone.
+ * Takes the lock that separates stores that share a database from a store that needs the database exclusively. Stores
+ * that share a database need no other lock, because the counter's row puts their writes in order.
  */
 async function takeLock(connection: PostgresConnection, isExclusive: boolean): Promise<void> {
   try {
@@ -114,7 +118,10 @@ async function migrate(connection: PostgresConnection): Promise<void> {
   await connection.query(sql.setMeta, ['schema', String(migrations.length)]);
 }
 
-/** Older programs that share the database either write before this, or see the new version and stop writing. */
+/**
+ * Waits for the running writes of older programs that use the database. They either have written before this, or see
+ * the new version and stop writing.
+ */
 async function awaitWriters(connection: PostgresConnection): Promise<void> {
   await connection.execute(sql.waitLonger);
   await connection.query(sql.ownSchema);

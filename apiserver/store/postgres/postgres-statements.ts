@@ -1,12 +1,12 @@
-/** A statement that a connection prepares at first use, under its name. */
+/** A statement that a connection prepares, under this name, when it is first used. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
 /**
- * The first half of the advisory locks' keys: "hmst". The second half is the schema, so that each schema can have its
- * own stores.
+ * The first half of the keys of advisory locks: "hmst". The second half is a hash of the schema, so that each schema
+ * has its own locks.
  */
 const lockClass = 0x686d7374;
 const schemaNumber = 'hashtext(current_schema())';
@@ -14,7 +14,7 @@ const schemaNumber = 'hashtext(current_schema())';
 const isLockHere = `locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
 
 /**
- * All stores hold this lock for the life of their writing sessions; a store that needs the database alone holds it
+ * Each store has this lock until its writing session ends. A store that needs the database exclusively has it
  * exclusively.
  */
 export const shareStore: string = `SELECT pg_advisory_lock_shared(${lockClass}, ${schemaNumber})`;
@@ -23,19 +23,21 @@ export const findLockHolders: string = `SELECT pid FROM pg_locks WHERE ${isLockH
   AND classid::bigint = ${lockClass} AND objid::bigint = (${schemaNumber}::bigint & 4294967295) AND objsubid = 2
   ORDER BY pid`;
 
-/** The lock of one store, $1 its id. The store's earlier sessions, which may live on, hold it. */
+/**
+ * The key of the lock of one store, whose id is $1. Earlier sessions of the store may still exist and have this lock.
+ */
 const sessionLock = 'hashtextextended($1, 0)';
 export const endSessions: string = `SELECT pg_terminate_backend(pid) FROM pg_locks
   WHERE ${isLockHere} AND ((classid::bigint << 32) | objid::bigint) = ${sessionLock} AND objsubid = 1`;
 export const lockSession: string = `SELECT pg_advisory_lock(${sessionLock})`;
 
-/** The transaction has the lock until its end. */
+/** Takes the lock of migrations. The transaction has it until it ends. */
 export const lockMigrations: string = `SELECT pg_advisory_xact_lock(${lockClass + 1}, ${schemaNumber})`;
 export const hasMeta = `SELECT to_regclass('homeostat_meta') IS NOT NULL AS found`;
 export const getSchema = `SELECT value::integer AS version FROM homeostat_meta WHERE name = 'schema'`;
 /**
- * Row locks: a transaction that shares the lock on the version makes migrations wait until it ends, and a running
- * migration makes the transaction wait.
+ * Takes a row lock on the schema version. A migration waits for transactions with the shared lock, and they wait for a
+ * running migration.
  */
 export const shareSchema: string = `${getSchema} FOR SHARE`;
 export const ownSchema: string = `${getSchema} FOR UPDATE`;
@@ -44,7 +46,7 @@ export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
 
 export const serverVersion = `SELECT current_setting('server_version_num')::int AS version`;
 
-/** The first statement of a writing transaction: the session that locks this row decides the next revision. */
+/** The first statement of a writing transaction. The session that has locked this row assigns the next revisions. */
 export const lockCounter: Statement = {
   name: 'lock_counter',
   text: 'SELECT revision FROM homeostat_counter WHERE id = 1 FOR UPDATE',
@@ -53,36 +55,46 @@ export const getCounter: Statement = {
   name: 'get_counter',
   text: 'SELECT revision FROM homeostat_counter WHERE id = 1',
 };
-/** The channel of a schema: stores in different schemas of one database do not receive each other's notifications. */
+/**
+ * The channel of notifications. Each schema has its own channel, so that stores in different schemas of one database do
+ * not receive each other's notifications.
+ */
 export const channel: string = `'homeostat_' || to_hex(${schemaNumber})`;
-/** Returns the command to listen as text, because the channel in the command itself cannot be an expression. */
+/** Returns the text of the LISTEN command, because the channel in a LISTEN command cannot be an expression. */
 export const listenCommand: string = `SELECT 'LISTEN ' || ${channel} AS command`;
 /**
- * Returns the compaction of this database's history, and the transaction that wrote revision $1, from one snapshot.
+ * Returns the revision, compactRevision and epoch of the database, and the transaction that wrote revision $1, from one
+ * snapshot.
  */
 export const findHistory = `SELECT c.revision, l.commit,
     (SELECT value FROM homeostat_meta WHERE name = 'compactRevision')::bigint AS "compactRevision",
     (SELECT value FROM homeostat_meta WHERE name = 'epoch') AS epoch
   FROM homeostat_counter c LEFT JOIN homeostat_log l ON l.revision = $1 WHERE c.id = 1`;
-/** The writes of transaction $2 after revision $1, in one snapshot with the compaction of history. */
+/** Returns the writes of transaction $2 after revision $1, and compactRevision, from one snapshot. */
 export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revision
   FROM homeostat_meta m LEFT JOIN homeostat_log l ON l.revision > $1 AND l.commit = $2
   WHERE m.name = 'compactRevision' ORDER BY l.revision`;
-/** Lets a transaction that must complete wait longer than a stalled session may hold the counter. */
+/**
+ * Lets a transaction that must complete wait longer for locks. A stalled session may have the lock of the counter for a
+ * shorter time than this.
+ */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 
 export const isEmpty = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS empty';
 export const setCounter = 'UPDATE homeostat_counter SET revision = $1 WHERE id = 1';
 export const setEpoch = `UPDATE homeostat_meta SET value = gen_random_uuid()::text WHERE name = 'epoch'`;
 
-/** True when objects of kind $1 have changed after revision $2, or when it can no longer be known. */
+/** Returns true when objects of kind $1 have changed after revision $2, or when the changes after it are compacted. */
 export const isBehind = `SELECT value::bigint > $2 OR EXISTS (SELECT FROM homeostat_log WHERE revision > $2 AND kind = $1)
     AS behind
   FROM homeostat_meta WHERE name = 'compactRevision'`;
 export const getIndexes = 'SELECT generation, indexes FROM homeostat_indexes WHERE kind = $1';
 export const setIndexes = `INSERT INTO homeostat_indexes (kind, generation, indexes) VALUES ($1, $2, $3)
   ON CONFLICT (kind) DO UPDATE SET generation = excluded.generation, indexes = excluded.indexes`;
-/** The result comes from one snapshot. There is always a row; without claims, it has nulls. */
+/**
+ * Returns the revision, the unique indexes and the claims of kind $1, from one snapshot. There is always a row; if the
+ * kind has no claims, it has nulls.
+ */
 export const listKindClaims = `SELECT c.revision, i.generation, i.indexes, u.idx AS index, u.value, u.key
   FROM homeostat_counter c LEFT JOIN homeostat_indexes i ON i.kind = $1 LEFT JOIN homeostat_uniq u ON u.kind = $1
   WHERE c.id = 1`;
@@ -99,8 +111,8 @@ export const addNumber = `INSERT INTO homeostat_number (id, name)
   SELECT coalesce(max(id), 0) + 1, $1 FROM homeostat_number RETURNING id`;
 
 /**
- * A loose index scan: one seek per kind. Each kind has a key prefix of its own, so this order of kinds is also that of
- * all keys.
+ * Lists the kinds with a loose index scan: one seek for each kind. Each kind has its own key prefix, so this order of
+ * kinds is also the order of all keys.
  */
 export const listKinds = `WITH RECURSIVE kinds (kind) AS (
     SELECT min(kind) FROM homeostat_kv
@@ -109,7 +121,10 @@ export const listKinds = `WITH RECURSIVE kinds (kind) AS (
   )
   SELECT kind FROM kinds WHERE kind IS NOT NULL
   ORDER BY (SELECT min(key) FROM homeostat_kv kv WHERE kv.kind = kinds.kind)`;
-/** Returns at most $3 rows and, after the first, $4 bytes; of rows beyond the limit only the lengths are read. */
+/**
+ * Returns at most $3 rows of a kind. Ends at the row that reaches $4 bytes; of the rows after it, only the lengths are
+ * read.
+ */
 export const scanKind: Statement = {
   name: 'scan_kind',
   text: `SELECT key, revision, data FROM (
@@ -118,9 +133,7 @@ export const scanKind: Statement = {
     ) sized WHERE total - length < $4 ORDER BY key`,
 };
 
-/**
- * The rows and the compaction of history come from one snapshot. There is always a row; without changes, it has nulls.
- */
+/** Returns changes and compactRevision, from one snapshot. There is always a row; without changes, it has nulls. */
 export const listChanges: Statement = {
   name: 'list_changes',
   text: `SELECT m.value::bigint AS compacted, l.revision, l.op, l.kind, l.key, coalesce(l.data, l.previous) AS data,

@@ -22,32 +22,35 @@ import type {
   StoredIndexes,
 } from '../store.ts';
 
-/** Polling finds commits whose notifications are lost. */
+/** The intervals of polling, which finds commits whose notifications are lost. */
 const intervals: LookIntervals = { minMs: 1_000, maxMs: 1_000, failedMs: 1_000 };
 
 export interface PostgresStoreParts {
-  /** `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; missing parts come from `PGUSER` and the like. */
+  /**
+   * `postgres://[user[:password]@]host[:port]/database[?sslmode=…]`; missing parts come from environment variables such
+   * as `PGUSER`.
+   */
   readonly url: string;
   readonly clock: Clock;
-  /** Makes the ids of transactions, and of the store. */
+  /** Returns ids for transactions and for the store. */
   readonly uuid: () => string;
   /**
-   * Default false: any number of stores, of any processes, share the database. With true, this store has it alone:
-   * `open` rejects with `locked` while another store has it open, and other stores that open meanwhile are refused
-   * after 2 s.
+   * False: any number of stores, in any processes, can use the database. True: this store has the database exclusively:
+   * `open` rejects with `locked` while another store has the database open, and another store that opens meanwhile is
+   * refused after 2 s. Default false.
    */
   readonly exclusive?: boolean;
 }
 
-/** A store on PostgreSQL 13 or newer; connects in `open`. */
+/** Creates a store on PostgreSQL 13 or newer. The store connects in `open`. */
 export function createPostgresStore(parts: PostgresStoreParts): Store {
   return new PostgresStore(parts);
 }
 
 /**
- * A store with two sessions, one that writes and one that reads, and a third while there are subscribers; a lost
- * session is opened again. Any number of stores write to the same tables; the counter's row orders their writes.
- * Failures are StoreErrors.
+ * A store with two sessions, one that writes and one that reads, and a third one while there are subscribers. A lost
+ * session is opened again. Any number of stores can write to the same tables; the counter's row puts their writes in
+ * order. Methods fail with StoreError.
  */
 class PostgresStore extends ServerStore implements Store {
   readonly #writer: PostgresWriter;
@@ -141,7 +144,7 @@ class PostgresStore extends ServerStore implements Store {
   }
 
   protected override async disconnect(unsubscribed: Promise<void> | undefined): Promise<void> {
-    // A poll that waits for a connection ends when the reader closes.
+    // A poll may be waiting for the connection of the reader, so the reader is closed before the polls are awaited.
     await this.#writer.close();
     await this.#reader.close();
     await unsubscribed;
@@ -149,8 +152,8 @@ class PostgresStore extends ServerStore implements Store {
 }
 
 /**
- * Returns the number of a name. A name gets one number, whichever store is first, because this is a transaction under
- * the counter's lock.
+ * Returns the number of a name; assigns one if it has none. This is a transaction with the lock of the counter, so that
+ * a name gets only one number, even from several stores.
  */
 async function numberOf(connection: PostgresConnection, name: string): Promise<number> {
   await connection.query(sql.lockCounter);

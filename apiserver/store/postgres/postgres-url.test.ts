@@ -3,7 +3,7 @@ import { Client } from 'pg';
 
 import { parsePostgresUrl } from './postgres-url.ts';
 
-/** How the driver reads a URL of one server. */
+/** Returns the parts that the driver reads from a URL of one server. */
 function driverReads(url: string): unknown {
   const { host, port, user, password, database } = new Client({ connectionString: url });
   return { host, port, user, password, database };
@@ -30,7 +30,7 @@ describe('parsePostgresUrl', () => {
     });
   }
 
-  it('gives each server the user, the password, the name and the other parameters', () => {
+  it('gives each server the user, the password, the name of the database and the other parameters', () => {
     const { urls } = parsePostgresUrl(
       'postgres://me:s%40,c%2Fr@a,b:2/my%20db?host=c,d&options=-c%20x%3D1&sslmode=disable&target_session_attrs=any',
     );
@@ -45,7 +45,7 @@ describe('parsePostgresUrl', () => {
   });
 
   for (const url of ['postgres://u:p@h:5433/x?sslmode=require', 'postgresql:///x', 'postgres://[::1]/x?host=/run']) {
-    it(`leaves ${url}, which names one server, to the driver`, () => {
+    it(`passes ${url}, which names one server, to the driver unchanged`, () => {
       expect(parsePostgresUrl(url)).to.deep.equal({ urls: [url], attributes: 'any' });
     });
   }
@@ -56,7 +56,7 @@ describe('parsePostgresUrl', () => {
     ['postgres://a,b/db?target_session_attrs=primary', 'primary'],
     ['postgres://a/db?target_session_attrs=read-write', 'read-write'],
   ] as const) {
-    it(`takes sessions for ${url} that are ${attributes}`, () => {
+    it(`accepts sessions with the attributes ${attributes} for ${url}`, () => {
       expect(parsePostgresUrl(url).attributes).to.equal(attributes);
     });
   }
@@ -79,10 +79,10 @@ describe('parsePostgresUrl', () => {
     ['postgres://u:secret@a,b,c,d,e,f,g,h,i/x', 'more than 8 hosts'],
     ['postgres://u:secret@a,b/x?target_session_attrs=prefer-standby', 'any, read-write or primary'],
     ['postgres://u:secret@a,b/x?target_session_attrs=', 'any, read-write or primary'],
-    // A slash that is not encoded ends the authority.
+    // A slash that is not encoded ends the authority, so the rest of the password is in the path.
     ['postgres://u:1/secret@a,b/x', 'percent-encode'],
   ] as const) {
-    it(`refuses ${url}, and repeats nothing of it`, () => {
+    it(`refuses ${url} with a message that contains no part of it`, () => {
       const message = new RegExp(`^(?!.*secret).*${reason}`);
       expect(() => parsePostgresUrl(url)).to.throw(RangeError, message);
     });

@@ -1,41 +1,41 @@
 /**
- * The sessions that a URL can accept: all, those whose transactions may write, or those of a server that is not a
- * standby.
+ * The values of `target_session_attrs`: all sessions are accepted, only those whose transactions may write, or only
+ * those of a server that is not a standby.
  */
 const sessionAttributes = ['any', 'read-write', 'primary'] as const;
 
 export type SessionAttributes = (typeof sessionAttributes)[number];
 
-/** The servers that a URL lists; the first suitable one is used. */
+/** The servers in a URL. The first suitable one is used. */
 export interface PostgresServers {
-  /** A URL for each server, in the driver's form and in the order to try. They may contain a password. */
+  /** A URL for each server, as the driver expects it, in the order of the attempts. The URLs may contain a password. */
   readonly urls: readonly string[];
   readonly attributes: SessionAttributes;
 }
 
 interface Parts {
   readonly scheme: string;
-  /** The user and the password, with the `@` behind them. */
+  /** The user and the password, with the `@` after them. */
   readonly user: string;
   readonly authority: string;
-  /** The path, with its slash. */
+  /** The path, with the slash before it. */
   readonly path: string;
   readonly query: string;
 }
 
 const readHere: ReadonlySet<string> = new Set(['host', 'port', 'target_session_attrs']);
 
-/** The maximum number of hosts, since all may have to be tried. */
+/** The maximum number of hosts. It is limited because all hosts may have to be tried. */
 const maxHosts = 8;
 
 const form =
   'postgres://[<user>[:<password>]@]<host>[:<port>][,<host>[:<port>]…]/<database>[?target_session_attrs=any|read-write|primary]';
 
 /**
- * Parses `postgres://…` and `postgresql://…` like libpq: several hosts separated by commas, or as `host` and `port` in
- * the query, which override those before the path; a single port applies to all. With several hosts the session
- * attribute defaults to `read-write`, since the store writes. The driver parses everything else. Throws a RangeError
- * for any other URL; the message does not quote it.
+ * Parses `postgres://…` and `postgresql://…` like libpq. A URL may have several hosts, separated by commas; `host` and
+ * `port` in the query override those before the path. A single port applies to all hosts. With several hosts,
+ * `target_session_attrs` is `read-write` by default, because the store writes. The driver parses all other parts.
+ * Throws a RangeError for any other URL. Its message does not contain the URL.
  * https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
  */
 export function parsePostgresUrl(url: string): PostgresServers {
@@ -66,7 +66,10 @@ function hostAndPort(text: string): { readonly host: string; readonly port: stri
   return { host, port };
 }
 
-/** The host in the form that a URL has before the path: an IPv6 address in brackets, the folder of a socket encoded. */
+/**
+ * Returns a host of the query in the form that it has before the path of a URL: an IPv6 address in brackets, the folder
+ * of a socket percent-encoded.
+ */
 function hostOfQuery(host: string): string {
   return host.includes(':') ? `[${host}]` : encodeURIComponent(host);
 }
@@ -86,7 +89,10 @@ function attributesOf(text: string | undefined, several: boolean): SessionAttrib
   return found;
 }
 
-/** Leaves out the parameters that are parsed here: the driver would use the host of the query for all servers. */
+/**
+ * Returns the URL of one server. Leaves out the parameters that are parsed here, because the driver would use the host
+ * in the query for all servers.
+ */
 function urlOf(parts: Parts, host: string, port: string | undefined): string {
   const rest = parts.query.split('&').filter((each) => each !== '' && !readHere.has(nameOf(each)));
   const query = rest.length === 0 ? '' : `?${rest.join('&')}`;

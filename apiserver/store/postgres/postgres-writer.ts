@@ -20,7 +20,7 @@ import { SerialQueue } from '../serial-queue.ts';
 import { StoreError } from '../store-error.ts';
 import type { Committed, OpenedStore, Operation } from '../store.ts';
 
-/** The number of times that a transaction is sent when its connection is lost. */
+/** The maximum number of times that a transaction is sent when its connection is lost. */
 const maxAttempts = 3;
 
 export interface WriterOptions {
@@ -28,14 +28,11 @@ export interface WriterOptions {
   readonly clock: Clock;
   readonly uuid: () => string;
   readonly exclusive?: boolean;
-  /** Called for each new session: older connections may lead to a server that is no longer the primary. */
+  /** Called for each new session. Other connections may then still lead to a server that is no longer the primary. */
   readonly onNewSession: () => void;
 }
 
-/**
- * The writing side of a database: it runs the transactions of this store one after the other. Other stores have their
- * own sides.
- */
+/** Writes to a database: runs the transactions of one store, one after the other. */
 export class PostgresWriter {
   readonly #options: WriterOptions;
   readonly #id: string;
@@ -56,7 +53,7 @@ export class PostgresWriter {
     return { revision, compactRevision: this.#compactRevision, epoch };
   }
 
-  /** Records a revision that was read: a history that lacks it later has diverged. */
+  /** Records a revision that was read. If the history of the database later lacks it, it has diverged. */
   learn(revision: number): void {
     if (this.#known && revision > this.#known.revision) this.#known = { ...this.#known, revision };
   }
@@ -65,7 +62,7 @@ export class PostgresWriter {
     return this.#queue.run(() => this.#commit(batch));
   }
 
-  /** Runs `body` in a transaction, and repeats it when the connection is lost, even at the commit. */
+  /** Runs `body` in a transaction. Repeats the transaction when the connection is lost, even at the commit. */
   transaction<Result>(
     body: (connection: PostgresConnection) => Promise<Result>,
     isolation?: Isolation,
@@ -104,9 +101,9 @@ export class PostgresWriter {
   }
 
   /**
-   * Sends the operations that are not known to be written, again after a lost connection, until all have an outcome.
-   * The outcome of a lost transaction is looked up first, so that nothing is written twice and every reported outcome
-   * is true.
+   * Sends a batch until all its operations have an outcome. After a lost connection, first looks up the outcome of the
+   * lost transaction, and then sends only the operations that were not written. So nothing is written twice, and every
+   * reported outcome is true.
    */
   async #commit(batch: readonly Operation[]): Promise<Committed> {
     const outcomes = new BatchOutcomes(batch);
@@ -124,8 +121,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Sends the rest as one transaction. When its response is lost, resolves with the reason, after the look-up has
-   * recorded which operations were written.
+   * Sends the operations without an outcome as one transaction. If the response is lost, looks up and records which
+   * operations were written, and then resolves with the reason of the loss.
    */
   async #send(outcomes: BatchOutcomes): Promise<unknown> {
     const connection = await this.#link.get();
@@ -146,8 +143,8 @@ export class PostgresWriter {
   }
 
   /**
-   * Resolves with the operations that were written; the others were not, and never will be. Rejects with `unknown`
-   * when this cannot be found out.
+   * Resolves with the keys and revisions that a lost transaction has written; its other operations were not written,
+   * and never will be. Rejects with `unknown` when this cannot be found out.
    */
   async #lookUp(sent: SentCommit): Promise<WrittenKeys> {
     try {
@@ -158,7 +155,7 @@ export class PostgresWriter {
     }
   }
 
-  /** `revision` is the last one of a transaction, or 0 when nothing was written. */
+  /** Records a committed transaction. `revision` is its last revision, or 0 when it wrote nothing. */
   #reached(commit: string, revision: number): void {
     if (!this.#known || revision === 0) return;
     this.learn(revision);
@@ -181,7 +178,10 @@ export class PostgresWriter {
     }
   }
 
-  /** Waits for a running migration, and blocks others until the transaction ends. */
+  /**
+   * Runs `body` with the shared lock on the schema version: waits for a running migration, and makes others wait until
+   * the transaction ends.
+   */
   async #onKnownSchema<Result>(
     connection: PostgresConnection,
     body: (connection: PostgresConnection) => Promise<Result>,
@@ -207,15 +207,16 @@ export class PostgresWriter {
 
   #refusal(connection: PostgresConnection, error: unknown): StoreError {
     const refusal = storeErrorFrom(error, 'the database refused to write');
-    // After a fail-over the former server may live on as a standby: the next connection finds the one that writes.
+    // After a fail-over, the former primary may continue as a standby. The next connection finds the server that
+    // accepts writes.
     if (refusal.code === 'readOnly') this.#link.discard(connection);
     return refusal;
   }
 }
 
 /**
- * At the start, lets only errors pass that a starting server can cause; later all errors except those that waiting
- * cannot change.
+ * Returns true when another attempt may succeed. Before the first connection, this is true only for errors that a
+ * starting server can cause; later, for all errors except lasting ones.
  */
 function mayPass({ code }: StoreError, wasConnected: boolean): boolean {
   return wasConnected ? code !== 'diverged' && code !== 'newer' : code === 'io';

@@ -28,20 +28,20 @@ describe('the plan of a batch', () => {
     expect([revision, writes.length]).to.deep.equal([12, 2]);
   });
 
-  it('passes a claim on when one operation of the batch releases it and a later one takes it', () => {
+  it('changes the holder of a claim when one operation of the batch releases it and a later one takes it', () => {
     const batch = [update('a', 3, { add: [], remove: [claim] }), create('b', '', [claim])];
     const { outcomes, dropped, taken } = planBatch(batch, state({ a: 3 }, 'a'));
     expect(outcomes).to.deep.equal([{ revision: 11 }, { revision: 12 }]);
     expect([dropped, taken]).to.deep.equal([[row], [{ ...row, key: key('b') }]]);
   });
 
-  it('lets the first of two operations that take a claim have it', () => {
+  it('gives a claim to the first of two operations that take it', () => {
     const { outcomes, taken } = planBatch([create('a', '', [claim]), create('b', '', [claim])], state({}));
     expect(outcomes).to.deep.equal([{ revision: 11 }, { conflict: 'unique', holder: key('a'), claim }]);
     expect(taken).to.deep.equal([{ ...row, key: key('a') }]);
   });
 
-  it('writes operations with the generation of the kind, or with none, and no others', () => {
+  it('writes only operations with the generation of the kind, or without a generation', () => {
     const batch = [
       { ...create('a', '', [claim]), generation: 3 },
       { ...create('b', '', [claim]), generation: 4 },
@@ -66,7 +66,7 @@ describe('the plan of a batch', () => {
     expect([dropped, taken]).to.deep.equal([[], []]);
   });
 
-  it('reads each key by its kind, and each claim once', () => {
+  it('reads each key with its kind, and each claim only once', () => {
     const batch = [
       create('a', '', [claim]),
       update('b', 1, { add: [claim], remove: [] }),
@@ -80,7 +80,7 @@ describe('the plan of a batch', () => {
     expect(claims).to.deep.equal([row]);
   });
 
-  it('reads generations only for kinds whose operations name one', () => {
+  it('reads generations only for kinds whose operations have one', () => {
     const batch = [
       { ...create('a', ''), generation: 1 },
       { ...create('b', ''), generation: 1 },

@@ -2,30 +2,30 @@ import { storedClaimValue } from '../claim-value.ts';
 import type { Claim, Operation, Outcome } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The state of the database that a batch depends on, read under the counter's lock. */
+/** The state of the database on which a batch depends. It is read with the lock of the counter. */
 export interface BatchState {
   /** The value of the counter. */
   readonly revision: number;
-  /** Revisions of the existing objects among {@link BatchNeeds.keys}. */
+  /** The revisions of those objects among {@link BatchNeeds.keys} that exist, by key. */
   readonly revisions: ReadonlyMap<string, number>;
   /** The generations of the kinds in {@link BatchNeeds.generations}; 0 for a kind without one. */
   readonly generations: ReadonlyMap<number, number>;
-  /** Keys of the holders among {@link BatchNeeds.claims}, by {@link claimId}. */
+  /** The keys of the objects that hold claims among {@link BatchNeeds.claims}, by {@link claimId}. */
   readonly holders: ReadonlyMap<string, string>;
 }
 
-/** The key of a row of `uniq`. */
+/** The primary key of a row of the table `uniq`. */
 export interface ClaimRow {
   readonly kind: number;
   readonly index: number;
-  /** The value in the form of {@link storedClaimValue}. */
+  /** The value as {@link storedClaimValue} returns it. */
   readonly value: string;
 }
 
 export interface BatchNeeds {
   readonly keys: ReadonlyMap<number, readonly string[]>;
   readonly claims: readonly ClaimRow[];
-  /** Kinds whose operations name a generation of unique indexes. */
+  /** The kinds of operations that have a generation of unique indexes. */
   readonly generations: readonly number[];
 }
 
@@ -34,11 +34,11 @@ export interface PlannedWrite {
   readonly revision: number;
 }
 
-/** The rows to write, and the outcomes after that. */
+/** The rows to write, and the outcomes of the operations once they are written. */
 export interface BatchPlan {
   readonly outcomes: readonly Outcome[];
   readonly writes: readonly PlannedWrite[];
-  /** Claims that will have no holder, or another one. */
+  /** The claims that will have no holder, or another holder. */
   readonly dropped: readonly ClaimRow[];
   readonly taken: readonly (ClaimRow & { readonly key: string })[];
   /** The new value of the counter. */
@@ -50,8 +50,8 @@ export function claimId({ kind, index, value }: ClaimRow): string {
 }
 
 /**
- * The state that must be read before a batch can be decided: keys by kind, and claims. Throws StoreError `refused` for
- * a batch that breaks the store's contract; then no part of it may be written.
+ * Returns which keys, claims and generations must be read before a batch can be decided. Throws StoreError `refused`
+ * for a batch that breaks the contract of the store; the caller must then write no part of the batch.
  */
 export function needsOf(batch: readonly Operation[]): BatchNeeds {
   const seen = new Set<string>();
@@ -72,8 +72,8 @@ export function needsOf(batch: readonly Operation[]): BatchNeeds {
 }
 
 /**
- * Decides a batch in the order of its operations; a conflict fails only its own operation. Pure, and the same in every
- * SQL dialect.
+ * Decides a batch in the order of its operations. A conflict fails only the operation that has it. The function is
+ * pure, and does not depend on the SQL dialect.
  */
 export function planBatch(batch: readonly Operation[], state: BatchState): BatchPlan {
   const holders = new Map(state.holders);
@@ -96,7 +96,7 @@ export function planBatch(batch: readonly Operation[], state: BatchState): Batch
 }
 
 function checkOperation({ op, key, kind, data }: Operation): void {
-  // Callers in JavaScript have no compiler to check this.
+  // A caller in JavaScript has no compiler that checks this.
   if (op !== 'create' && op !== 'update' && op !== 'delete') {
     throw new StoreError('refused', `operation on ${key} is not one of create, update, delete`);
   }
@@ -135,7 +135,7 @@ function moveClaims(operation: Operation, holders: Map<string, string>, touched:
   const { add = [], remove = [] } = operation.unique ?? {};
   for (const claim of remove) {
     const row = rowOf(operation, claim);
-    // Only its holder releases a claim.
+    // Only the holder of a claim can release it.
     if (holders.get(claimId(row)) === operation.key) holders.delete(claimId(row));
     touched.set(claimId(row), row);
   }

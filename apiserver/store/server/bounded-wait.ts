@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
-/** A condition that many callers may wait for, each with its own time limit. */
+/** A condition for which many callers can wait, each with its own time limit. */
 export class BoundedWait {
   readonly #clock: Clock;
   readonly #waiting = new Set<() => void>();
@@ -9,7 +9,10 @@ export class BoundedWait {
     this.#clock = clock;
   }
 
-  /** Resolves at the next release, and after `timeoutMs` at the latest; at once when that is not above 0. */
+  /**
+   * Resolves at the next release, or after `timeoutMs`, whichever comes first; immediately when `timeoutMs` is not
+   * above 0.
+   */
   async wait(timeoutMs: number): Promise<void> {
     if (timeoutMs <= 0) return;
     let timer: Timer | undefined;

@@ -31,7 +31,7 @@ describe('ChangeSubscription', () => {
 
   const listen = (): (() => void) => subscription.subscribe((each) => woken.push(each));
 
-  it('polls while there are listeners, and only then', async () => {
+  it('polls only while there are listeners', async () => {
     await clock.advance(1000);
     expect(looks).to.deep.equal([]);
     const stop = listen();
@@ -42,7 +42,7 @@ describe('ChangeSubscription', () => {
     expect([before > 0, looks.length]).to.deep.equal([true, before]);
   });
 
-  it('polls every 10 ms, and without new revisions less and less often, down to every 50 ms', async () => {
+  it('polls every 10 ms; without new revisions, the interval grows up to 50 ms', async () => {
     listen();
     await clock.advance(2000);
     const gaps = looks.map((at, n) => at - (looks[n - 1] ?? 0));
@@ -56,7 +56,7 @@ describe('ChangeSubscription', () => {
     expect(looks.length - before).to.be.above(2);
   });
 
-  it('reports each revision once, whichever source has it first', async () => {
+  it('reports each revision once, from a poll or a notice, whichever comes first', async () => {
     listen();
     subscription.notice(6);
     revision = 6;
@@ -68,7 +68,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([6, 9]);
   });
 
-  it('reports the revision of a restarted history although it is lower than the one before', () => {
+  it('reports the revision of a restarted history even if it is lower than the previous one', () => {
     listen();
     subscription.notice(9);
     subscription.restart(3);
@@ -77,7 +77,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([9, 3, 4]);
   });
 
-  it('has a source while there are listeners, polls when the source signals, and waits for its end', async () => {
+  it('runs a source while there are listeners, polls when the source requests it, and waits for the end of the source', async () => {
     const events: string[] = [];
     let end = (): void => undefined;
     let source: Pick<ChangeSubscription, 'notice' | 'look'> | undefined;
@@ -117,7 +117,7 @@ describe('ChangeSubscription', () => {
     expect(woken).to.deep.equal([6]);
   });
 
-  it('keeps one pace when all listeners leave and come back during a poll', async () => {
+  it('does not poll more often when all listeners unsubscribe and subscribe again during a poll', async () => {
     const stop = listen();
     await clock.advance(2000);
     stop();

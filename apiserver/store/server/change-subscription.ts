@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
-/** The interval grows by this factor with each poll that finds nothing new. */
+/** The factor by which the interval grows after each poll that finds no new revision. */
 const growth = 1.25;
 
 /** The intervals at which the database is polled. */
@@ -8,11 +8,11 @@ export interface LookIntervals {
   /** The interval after a poll that found a new revision. */
   readonly minMs: number;
   readonly maxMs: number;
-  /** The interval after a failed poll; the reader reconnects meanwhile. */
+  /** The interval after a failed poll. Meanwhile the reader reconnects. */
   readonly failedMs: number;
 }
 
-/** A source of revisions besides polling. */
+/** A source of revisions in addition to polling. */
 export interface ChangeSource {
   close(): Promise<void>;
 }
@@ -22,13 +22,15 @@ export interface ChangeSubscriptionParts {
   readonly read: () => Promise<number>;
   readonly clock: Clock;
   readonly intervals: LookIntervals;
-  /** Starts a source of revisions. It calls `notice` with each revision, and `look` when it may have missed one. */
+  /**
+   * Starts a source of revisions. The source calls `notice` with each revision, and `look` when it may have missed one.
+   */
   readonly hear?: (subscription: Pick<ChangeSubscription, 'notice' | 'look'>) => ChangeSource;
 }
 
 /**
- * Calls listeners with new revisions, which come from polling and from a source. Both run only while there is a
- * listener.
+ * Calls listeners with new revisions. They come from polling and, if there is one, from a source; both run only while
+ * there is a listener.
  */
 export class ChangeSubscription {
   readonly #parts: ChangeSubscriptionParts;
@@ -38,19 +40,19 @@ export class ChangeSubscription {
   #timer: Timer | undefined;
   #isActive = false;
   #source: ChangeSource | undefined;
-  /** Polls and sources that have not ended yet. */
+  /** The polls and sources that have not ended yet. */
   readonly #underWay = new Set<Promise<void>>();
 
-  /** `revision` is known at the start: listeners are not called with it or with earlier ones. */
+  /** `revision` is the revision that is already known: listeners are called only with later ones. */
   constructor(parts: ChangeSubscriptionParts, revision: number) {
     this.#parts = parts;
     this.#revision = revision;
     this.#intervalMs = parts.intervals.minMs;
   }
 
-  /** The listener must not throw. */
+  /** Calls `wake` with each new revision. `wake` must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
-    // A separate listener for each call, even with the same function.
+    // Each call adds a new function, so that the same `wake` can be added twice.
     const listener = (revision: number): void => wake(revision);
     this.#listeners.add(listener);
     if (!this.#isActive) this.#start();
@@ -60,7 +62,7 @@ export class ChangeSubscription {
     };
   }
 
-  /** Called with a revision that was learned without polling. */
+  /** Called with a revision that was found without polling. */
   notice(revision: number): void {
     if (!(revision > this.#revision)) return;
     this.#revision = revision;
@@ -68,18 +70,18 @@ export class ChangeSubscription {
     for (const listener of this.#listeners) listener(revision);
   }
 
-  /** Called with the revision of a restarted history, which may be lower than the last one. */
+  /** Called with the revision of a restarted history. It may be lower than the last revision. */
   restart(revision: number): void {
     this.#revision = 0;
     this.notice(revision);
   }
 
-  /** Polls now, and then at intervals while there are listeners. */
+  /** Polls immediately, and then at intervals while there are listeners. */
   look(): void {
     this.#track(this.#look());
   }
 
-  /** Resolves when everything that runs has ended. */
+  /** Removes all listeners. Resolves when all polls and sources have ended. */
   async close(): Promise<void> {
     this.#listeners.clear();
     this.#stop();
@@ -100,8 +102,8 @@ export class ChangeSubscription {
   }
 
   #lookLater(): void {
-    // A poll that began before a stop, or that a source began, may still be running, and also ends here. All of them
-    // share one timer.
+    // Several polls may run at the same time: one may have begun before a stop, or a source may have requested one. All
+    // polls end here and share one timer.
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = this.#parts.clock.setTimeout(() => this.look(), this.#intervalMs);
   }
@@ -112,7 +114,8 @@ export class ChangeSubscription {
     try {
       this.notice(await read());
     } catch {
-      // Polls are hints: a caller that needs the revision reads it, and gets the error.
+      // A failed poll is ignored, because polls are only hints: a caller that needs the revision reads it, and gets the
+      // error.
       this.#intervalMs = intervals.failedMs;
     }
     if (this.#isActive) this.#lookLater();

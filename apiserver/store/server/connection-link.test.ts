@@ -50,14 +50,14 @@ describe('ConnectionLink', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('fails to open at once with a lasting error', async () => {
+  it('fails to open immediately when the error is a lasting one', async () => {
     failure = new StoreError('refused', 'no');
     expect(await rejectionOf(link.open())).to.equal(failure);
     await clock.advance(60_000);
     expect(attempts).to.deep.equal([0]);
   });
 
-  it('opens when the server has started, and waits 5 s for that', async () => {
+  it('opens when the server has started, and waits up to 5 s for this', async () => {
     mayPass = () => true;
     failure = new StoreError('io', 'starting');
     const opening = link.open();
@@ -71,7 +71,7 @@ describe('ConnectionLink', () => {
     expect(await refused).to.include({ code: 'io', message: 'cannot connect to the database: starting' });
   });
 
-  it('opens with an attempt that takes longer than users wait', async () => {
+  it('opens even if the first attempt takes longer than users wait', async () => {
     let finish = (): void => undefined;
     const migrated = new Promise<void>((resolve) => (finish = resolve));
     const connect = (): Promise<FakeConnection> => migrated.then(() => new FakeConnection());
@@ -83,7 +83,7 @@ describe('ConnectionLink', () => {
     await slow.close();
   });
 
-  it('breaks after a failure that cannot pass, and gives the error to all users', async () => {
+  it('is broken after a lasting error, and rejects for all users with this error', async () => {
     (await link.open()).isLost = true;
     mayPass = ({ code }) => code !== 'newer';
     failure = new StoreError('newer', 'upgraded');
@@ -94,7 +94,7 @@ describe('ConnectionLink', () => {
     expect(attempts).to.have.lengthOf(2);
   });
 
-  it('opens the next connection at once when one reports its end', async () => {
+  it('opens the next connection immediately when a connection reports its end', async () => {
     let end = (): void => undefined;
     const connect = async (): Promise<FakeConnection> => {
       attempts.push(clock.monotonicMs());
@@ -108,13 +108,13 @@ describe('ConnectionLink', () => {
     await eager.close();
   });
 
-  it('ends a connection that is reset, and uses another', async () => {
+  it('ends its connection after a reset, and uses another one', async () => {
     const first = await link.open();
     link.reset();
     expect([first.isEnded, (await link.get()) === first]).to.deep.equal([true, false]);
   });
 
-  it('gives the same connection until it is lost, and then another', async () => {
+  it('returns the same connection until it is lost, and then another one', async () => {
     const first = await link.open();
     expect(await link.get()).to.equal(first);
     first.isLost = true;
@@ -124,7 +124,7 @@ describe('ConnectionLink', () => {
     expect([link.current === second, told]).to.deep.equal([true, ['up']]);
   });
 
-  it('tries again with back-off, up to every second, and reports only the first failure', async () => {
+  it('tries again with back-off up to one second, and reports only the first failure', async () => {
     (await link.open()).isLost = true;
     failure = new StoreError('io', 'gone');
     const waiting = rejectionOf(link.get());
@@ -139,7 +139,7 @@ describe('ConnectionLink', () => {
     expect((await link.get()).isLost).to.equal(false);
   });
 
-  it('lets callers wait 5 s from the loss on, and fails at once after that', async () => {
+  it('lets callers wait up to 5 s after the loss, and then fails immediately', async () => {
     (await link.open()).isLost = true;
     failure = new StoreError('io', 'gone');
     let isOver = false;
@@ -151,7 +151,7 @@ describe('ConnectionLink', () => {
     expect(await rejectionOf(link.get())).to.equal(failure);
   });
 
-  it('rejects waiting callers once it is closed, and ends a connection that comes too late', async () => {
+  it('rejects waiting callers when it is closed, and ends a connection that is opened after that', async () => {
     (await link.open()).isLost = true;
     failure = new StoreError('io', 'gone');
     const waiting = rejectionOf(link.get());

@@ -5,43 +5,46 @@ import { BoundedWait } from './bounded-wait.ts';
 import { StoreError, withoutConnection } from '../store-error.ts';
 
 /**
- * After a connection was lost, users wait for another one until this time has passed. From then on they fail at once,
+ * The time after the loss of a connection for which users wait for another one. After this time they fail immediately,
  * until there is a connection again.
  */
 const patienceMs = 5_000;
 
 /**
- * The pause between two attempts. A server may be promoted or recover at any moment, and one attempt per second is
- * cheap.
+ * The pause between two attempts, which grows up to a second: a server may be promoted or recover at any time, and one
+ * attempt in each second is cheap.
  */
 const backoff = { baseMs: 50, maxMs: 1_000 } as const;
 
-/** The parts of a database connection that a link needs. */
+/** The members of a database connection that a link needs. */
 export interface LinkedConnection {
   readonly isLost: boolean;
   /** Waits for pending requests, then closes the connection. */
   end(): Promise<void>;
-  /** Closes the connection at once. */
+  /** Closes the connection immediately. */
   destroy(): void;
-  /** Called when the connection ends. With this method the link reconnects at once; without it, at the next use. */
+  /**
+   * Calls `listen` when the connection ends. If the connection has this method, the link reconnects immediately;
+   * otherwise, at the next use.
+   */
   onEnd?(listen: () => void): void;
 }
 
 export interface LinkParts<Connection> {
-  /** Opens a connection and makes it ready. */
+  /** Opens a connection, and prepares it for use. */
   readonly connect: () => Promise<Connection>;
   readonly clock: Clock;
 }
 
 export interface LinkOptions {
   /**
-   * Returns true when a failed attempt is repeated; otherwise the link is broken, and all users get the error. Default:
-   * always. `wasConnected`: true when the link has had a connection before.
+   * Returns true when the link should try again after this error. Otherwise the link is broken, and all users get the
+   * error. `wasConnected` is true when the link has had a connection before. Default: always true.
    */
   readonly mayPass?: (error: StoreError, wasConnected: boolean) => boolean;
   /** Called with the first failure after a loss. */
   readonly onDown?: (error: StoreError) => void;
-  /** Called with each connection but the first. */
+  /** Called after each new connection except the first one. */
   readonly onUp?: () => void;
 }
 
@@ -53,11 +56,11 @@ type State<Connection> =
 
 type Down = State<never> & { readonly kind: 'down' };
 
-/** A connection that is opened again when it is lost, with back-off and for as long as it takes. */
+/** A connection that is opened again when it is lost. Attempts are repeated with back-off until one succeeds. */
 export class ConnectionLink<Connection extends LinkedConnection> {
   readonly #parts: LinkParts<Connection>;
   readonly #options: LinkOptions;
-  /** Users that are waiting for a connection. */
+  /** The users that are waiting for a connection. */
   readonly #users: BoundedWait;
   /** The pause between two attempts. */
   readonly #pause: BoundedWait;
@@ -74,8 +77,8 @@ export class ConnectionLink<Connection extends LinkedConnection> {
   }
 
   /**
-   * Opens the first connection. Waits for an attempt that takes long, as a migration does, but starts no further
-   * attempt after 5 s.
+   * Opens the first connection. Starts no further attempt after 5 s, but waits for a running one even if it takes
+   * longer, for example because of a migration.
    */
   async open(): Promise<Connection> {
     const { clock } = this.#parts;
@@ -85,12 +88,12 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     return this.get();
   }
 
-  /** The connection, unless there is none or it is known to be lost. */
+  /** The connection; undefined when there is none, or when it is known to be lost. */
   get current(): Connection | undefined {
     return this.#state.kind === 'up' && !this.#state.connection.isLost ? this.#state.connection : undefined;
   }
 
-  /** The connection, which may be lost at any moment. Rejects when there is none in time. */
+  /** Resolves with a connection, which may be lost at any time. Rejects when there is none in time. */
   async get(): Promise<Connection> {
     if (this.#state.kind === 'idle' || (this.#state.kind === 'up' && this.#state.connection.isLost)) this.#start();
     if (this.#state.kind === 'down') {
@@ -109,13 +112,13 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     }
   }
 
-  /** Destroys an unusable connection, and opens the next. */
+  /** Destroys an unusable connection, and opens the next one. */
   discard(connection: Connection): void {
     connection.destroy();
     if (this.#state.kind === 'up' && this.#state.connection === connection) this.#start();
   }
 
-  /** Uses another connection for later requests; the present one completes its pending requests. */
+  /** Uses another connection for later requests. The current connection completes its pending requests. */
   reset(): void {
     const state = this.#state;
     if (state.kind !== 'up') return;
@@ -123,7 +126,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     this.#ended = state.connection.end();
   }
 
-  /** Ends the connection after its pending requests, and opens no other. Waiting users get StoreError `closed`. */
+  /** Ends the connection after its pending requests, and opens no other one. Waiting users get StoreError `closed`. */
   async close(): Promise<void> {
     const before = this.#state;
     this.#become({ kind: 'broken', error: new StoreError('closed', 'the store is not open') });
@@ -158,7 +161,7 @@ export class ConnectionLink<Connection extends LinkedConnection> {
   }
 
   async #connected(connection: Connection, state: Down): Promise<void> {
-    // The link was closed meanwhile.
+    // If the state has changed, the link was closed meanwhile.
     if (this.#state !== state) return connection.end();
     if (this.#wasConnected) this.#options.onUp?.();
     this.#wasConnected = true;

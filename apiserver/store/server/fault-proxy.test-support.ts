@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * The fate of bytes that a client sends:
- * - `pass`: they go to the server
- * - `cut`: both sides are cut, and the server never sees them
- * - `cutAfterAnswer`: the server sees them and responds, but the client never gets the response
- * - `swallow`: the server never sees them, and the client gets no error
- * - `orphan`: the client is cut; the server keeps waiting, and gets them with {@link FaultProxy.release}
+ * A fault for bytes that a client sends.
+ * - `pass`: no fault; the server receives the bytes
+ * - `cut`: both connections are closed, and the server never receives the bytes
+ * - `cutAfterAnswer`: the server receives the bytes and responds, but the connections are closed before the client
+ *   receives the response
+ * - `swallow`: the server never receives the bytes, and the client gets no error
+ * - `orphan`: only the connection of the client is closed; the server receives the bytes when
+ *   {@link FaultProxy.release} is called
  */
 export type Fault = 'pass' | 'cut' | 'cutAfterAnswer' | 'swallow' | 'orphan';
 
@@ -16,9 +18,9 @@ interface Link {
   readonly server: Socket;
 }
 
-/** A TCP proxy in front of a database server, which injects faults. */
+/** A TCP proxy in front of a database server. It injects faults. */
 export class FaultProxy {
-  /** Called for all data that a client sends. */
+  /** Returns the fault for a piece of data. Called for all data that clients send. */
   faultOf: (sent: Buffer) => Fault = () => 'pass';
   /** True when new connections are refused. */
   isDown = false;
@@ -46,7 +48,7 @@ export class FaultProxy {
     return this.#links.size;
   }
 
-  /** From now on, the first bytes that contain the text have the fault, and `then` is called. All others pass. */
+  /** Sets a fault for the next bytes that contain the text; when it happens, calls `then`. All other bytes pass. */
   breakAt(text: string, fault: Fault, then?: () => void): void {
     this.faultOf = (sent) => {
       if (!sent.includes(text)) return 'pass';
@@ -63,7 +65,7 @@ export class FaultProxy {
     }
   }
 
-  /** Sends the delayed data of orphans to the server. */
+  /** Sends the delayed bytes of `orphan` faults to the server. */
   release(): void {
     for (const { server, sent } of this.#orphans.splice(0)) server.end(sent);
   }
@@ -79,7 +81,7 @@ export class FaultProxy {
     const link = { client, server };
     this.#links.add(link);
     for (const socket of [client, server]) {
-      // Errors are expected here; when one side resets the connection, the other one must learn it.
+      // Errors are expected here. When one side resets its connection, the connection of the other side must be closed.
       socket.on('error', () => this.#cut(link));
       socket.on('close', () => this.#links.delete(link));
     }

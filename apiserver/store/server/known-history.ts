@@ -1,9 +1,9 @@
 import type { OpenedStore } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The history of a database at one moment. */
+/** The state of a database's history at the time of a query. */
 export interface FoundHistory extends OpenedStore {
-  /** The id of the batch that wrote the requested revision; undefined when it is not in the log. */
+  /** The id of the batch that wrote the requested revision; undefined when this revision is not in the log. */
   readonly batch: string | undefined;
 }
 
@@ -11,23 +11,23 @@ export interface FoundHistory extends OpenedStore {
 export interface KnownRevision {
   readonly epoch: string;
   readonly revision: number;
-  /** The id of the batch that wrote it; undefined when it is unknown. */
+  /** The id of the batch that wrote the revision; undefined when it is unknown. */
   readonly batch: string | undefined;
 }
 
 /**
- * The known part of a database's history. Other writers may extend the history, but must not change this part. That
- * happens when a backup is restored, or when a server loses a commit that it had already shown (InnoDB shows
- * a commit before it is on disk).
+ * The part of a database's history that a store knows. Other writers may extend the history, but must not change this
+ * part. The part changes only when a backup is restored, or when a server loses a commit that clients have already read
+ * (InnoDB lets clients read a commit before it is on the disk).
  */
 export class KnownHistory {
   readonly #name: string;
   #last: KnownRevision = { epoch: '', revision: 0, batch: undefined };
-  /** The epoch of a history that this store is about to start, or has started. */
+  /** The epoch of a history that this store has started, or is about to start. */
   #ownEpoch: string | undefined;
   #diverged: StoreError | undefined;
 
-  /** `name`: the database's name in messages. */
+  /** `name` is the database's name in messages. */
   constructor(name: string) {
     this.#name = name;
   }
@@ -36,12 +36,12 @@ export class KnownHistory {
     return this.#last;
   }
 
-  /** Starts with a history whose past does not matter. */
+  /** Records a history as known, without the batch of its last revision. */
   start({ epoch, revision }: OpenedStore): void {
     this.#last = { epoch, revision, batch: undefined };
   }
 
-  /** Announces an epoch, so that its appearance does not count as a divergence. */
+  /** Announces an epoch that this store is about to start, so that the new epoch does not count as a divergence. */
   expect(epoch: string): void {
     this.#ownEpoch = epoch;
   }
@@ -51,8 +51,8 @@ export class KnownHistory {
   }
 
   /**
-   * `known` is the value of {@link last} at the time of the query. Throws StoreError `diverged`, and from then on
-   * always.
+   * Compares the history that was found with `known`, the value of {@link last} at the time of the query. Throws
+   * StoreError `diverged` if they differ; from then on, always throws it.
    */
   check(found: FoundHistory, known: KnownRevision): void {
     if (this.#diverged) throw this.#diverged;

@@ -8,7 +8,7 @@ const row = (key: string): Row => ({ key, revision: 1, data: new Uint8Array() })
 const change = (revision: number): Change => ({ revision, op: 'create', key: '', kind: 1, data: new Uint8Array() });
 
 describe('pages of a database', () => {
-  it('are the last when neither limit was reached', () => {
+  it('are the last page when they have reached neither limit', () => {
     const limits = { maxRows: 2, maxBytes: 10 };
     expect(pageOf([1], 9, limits)).to.deep.equal({ items: [1], isLast: true });
     expect(pageOf([1, 2], 2, limits).isLast).to.equal(false);
@@ -32,7 +32,7 @@ describe('pages of a database', () => {
     ]);
   });
 
-  it('end with an empty page, and fail only when the failed page is read', async () => {
+  it('end at an empty page, and fail only when the failed page is read', async () => {
     const empty = readAhead(async () => ({ items: [], isLast: true }));
     expect((await empty.next()).done).to.equal(true);
     const failure = new Error('lost');
@@ -44,7 +44,7 @@ describe('pages of a database', () => {
     expect(await rejectionOf(failing.next())).to.equal(failure);
   });
 
-  it('make up as many changes as are requested, and no more than there are', async () => {
+  it('are read until there are as many changes as requested, or until the last page', async () => {
     const asked: [after: number, maxRows: number][] = [];
     const read = async (after: number, { maxRows }: { readonly maxRows: number }): Promise<RowPage<Change>> => {
       asked.push([after, maxRows]);

@@ -2,11 +2,11 @@ import type { Change, Row } from '../store.ts';
 
 export interface PageLimits {
   readonly maxRows: number;
-  /** A page ends with the row that reaches this limit. */
+  /** The maximum number of bytes. A page ends with the row that reaches it. */
   readonly maxBytes: number;
 }
 
-/** A page ends at whichever limit comes first; no page is much larger than the largest object. */
+/** The limits of a page. It ends when it reaches one of them, so it is not much larger than the largest object. */
 export const pageLimits: PageLimits = { maxRows: 1_000, maxBytes: 1024 * 1024 };
 
 export interface RowPage<Item> {
@@ -15,12 +15,12 @@ export interface RowPage<Item> {
   readonly isLast: boolean;
 }
 
-/** `bytes` is the size of the items, as the server counted it to end the page. */
+/** Returns a page. `bytes` is the size of its items, as the database server has counted it. */
 export function pageOf<Item>(items: readonly Item[], bytes: number, { maxRows, maxBytes }: PageLimits): RowPage<Item> {
   return { items, isLast: items.length < maxRows && bytes < maxBytes };
 }
 
-/** The rows after a key, in pages. The next page is read while one is used. */
+/** Yields rows in pages, in the order of their keys. The next page is read while the caller uses the current one. */
 export async function* readAhead(
   read: (after: string) => Promise<RowPage<Row>>,
 ): AsyncGenerator<readonly Row[], void, undefined> {
@@ -31,8 +31,8 @@ export async function* readAhead(
     if (last === undefined) return;
     if (!isLast) {
       next = read(last.key);
-      // Keeps the process from reporting an unhandled rejection: a failure is thrown when the page is awaited, and a
-      // caller that stops before that never sees it.
+      // A failure is thrown when the page is awaited. If the caller stops before that, this prevents an unhandled
+      // rejection.
       next.catch(() => undefined);
     }
     yield items;

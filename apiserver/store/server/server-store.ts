@@ -2,20 +2,22 @@ import type { Committed, OpenedStore, Operation } from '../store.ts';
 import { StoreError } from '../store-error.ts';
 import type { ChangeSubscription } from './change-subscription.ts';
 
-/** A connected store, with its subscription to the changes of all stores of the database. */
+/**
+ * The result of connecting a store: the state of the database, and the subscription to the changes of all its stores.
+ */
 export interface Connected {
   readonly opened: OpenedStore;
   readonly subscription: ChangeSubscription;
 }
 
 /**
- * The life of a store on a database server: it opens once, notifies listeners of new revisions while it is open, and
- * closes once.
+ * The life cycle of a store on a database server: it opens once, calls listeners with new revisions while it is open,
+ * and closes once.
  */
 export abstract class ServerStore {
   readonly isShared = true;
   #subscription: ChangeSubscription | undefined;
-  /** Running reads, which `close` waits for. */
+  /** The running reads, for which `close` waits. */
   readonly #reads = new Set<Promise<unknown>>();
   #isOpened = false;
   #closing: Promise<void> | undefined;
@@ -48,7 +50,7 @@ export abstract class ServerStore {
     return opened;
   }
 
-  /** The listener must not throw. */
+  /** Calls `wake` with each new revision. `wake` must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
     return this.opened().subscribe(wake);
   }
@@ -65,7 +67,7 @@ export abstract class ServerStore {
     return this.#subscription;
   }
 
-  /** Returns the result of a read. {@link readsEnded} waits for reads that are under way. */
+  /** Runs a read, and returns its result. {@link readsEnded} waits for running reads. */
   protected async read<Result>(start: () => Promise<Result>): Promise<Result> {
     this.opened();
     const result = start();
@@ -81,10 +83,13 @@ export abstract class ServerStore {
     await Promise.allSettled(this.#reads);
   }
 
-  /** Called once, by `open`. */
+  /** Connects to the database. Called once, by `open`. */
   protected abstract connect(): Promise<Connected>;
   protected abstract commitBatch(batch: readonly Operation[]): Promise<Committed>;
   protected abstract beginHistory(revision: number): Promise<OpenedStore>;
-  /** Called once, also when `connect` has rejected. `unsubscribed` settles when the subscription has ended. */
+  /**
+   * Closes the connections. Called once, even when `connect` has rejected. `unsubscribed` settles when the subscription
+   * has ended.
+   */
   protected abstract disconnect(unsubscribed: Promise<void> | undefined): Promise<void>;
 }

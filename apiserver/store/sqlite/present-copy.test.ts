@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('compact' as const), rows: fc.integer({ min: 1, max: 6 }) }) },
 );
 
-/** A database in memory that is opened again and again. */
+/** A database in memory, on which steps are made, among them restarts. */
 class Restarts {
   readonly database: SqlDatabase;
   readonly #names = new Map<number, number>();
@@ -44,7 +44,10 @@ class Restarts {
     else this.#compact(each.rows);
   }
 
-  /** The revisions of the present objects as a restart reads them, and how many of these come from a copy. */
+  /**
+   * Returns the revisions of the present objects that a restart reads, and the revision of the copy that it uses; 0
+   * without a copy.
+   */
   restarted(): { readonly found: readonly number[][]; readonly copied: number } {
     const committer = new SqliteCommitter(this.database, [5, 6]);
     return { found: kinds.map((kind) => [...committer.revisions(kind)]), copied: committer.copied };
@@ -81,7 +84,7 @@ function kindOf(name: number): number {
 }
 
 describe('the copy of the present objects', () => {
-  it('gives a restart the same objects as reading all rows, whatever was written and compacted after it [slow]', async () => {
+  it('gives a restart the same objects as a read of all rows, whatever was written and compacted after the copy [slow]', async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const restarts = new Restarts(await connect(undefined));
       for (const each of steps) restarts.take(each);
@@ -106,7 +109,7 @@ describe('the copy of the present objects', () => {
     ['with other bytes as revisions', 'UPDATE present SET revisions = randomblob(length(revisions))'],
     ['of another revision', `UPDATE meta SET value = replace(value, '8 1 2', '7 1 2') WHERE name = 'present'`],
     ['with another secret', `UPDATE meta SET value = replace(value, '8 1 2', '8 1 3') WHERE name = 'present'`],
-    ['with a header of another form', `UPDATE meta SET value = 'one two' WHERE name = 'present'`],
+    ['with a header in another format', `UPDATE meta SET value = 'one two' WHERE name = 'present'`],
     ['of another kind', 'UPDATE present SET kind = kind + 7'],
     ['of another database', `UPDATE history SET key = key || '-of-another'`],
   ] as const) {

@@ -6,7 +6,7 @@ import type { RevisionPairs } from './revision-table.ts';
 import type { SqlDatabase } from './sqlite-binding.ts';
 import * as sql from './sqlite-statements.ts';
 
-/** The present objects of a database at a revision. */
+/** A copy of {@link PresentObjects} at a revision, which is stored in the database. */
 export interface PresentCopy {
   readonly revision: number;
   readonly secret: HashSecret;
@@ -19,10 +19,10 @@ interface StoredPairs {
   readonly revisions: Uint8Array;
 }
 
-/** About this many states of each kind are compared with the database before a copy is used. */
+/** The approximate number of states of each kind that are compared with the database before a copy is used. */
 const samplesOfKind = 64;
 
-/** Call in a transaction. */
+/** Writes a copy of the present objects into the database. Call this in a transaction. */
 export function writePresentCopy(database: SqlDatabase, { revision, secret, tables }: PresentCopy): void {
   database.exec(sql.dropPresent);
   const add = database.prepare(sql.addPresent);
@@ -37,7 +37,10 @@ export function writePresentCopy(database: SqlDatabase, { revision, secret, tabl
   database.prepare(sql.setMeta).run('present', `${numbers} ${digestOf(numbers, stored)}`);
 }
 
-/** Returns undefined when there is no copy, or one that does not fit the database: then all rows have to be read. */
+/**
+ * Reads the copy of the present objects. Returns undefined when there is no copy, or when it does not fit the database:
+ * then all rows must be read.
+ */
 export function readPresentCopy(database: SqlDatabase): PresentCopy | undefined {
   const header = database.prepare<{ readonly value: string }>(sql.getMeta).get('present')?.value;
   const [revision = '', low = '', high = '', digest] = header?.split(' ') ?? [];
@@ -68,7 +71,7 @@ function bytesOf(array: Uint32Array | Float64Array): Uint8Array {
 }
 
 function pairsOf({ hashes, revisions }: StoredPairs): RevisionPairs {
-  // Copies, because the bytes of a row may begin anywhere in a buffer.
+  // The bytes are copied, because typed arrays need alignment and a row may begin anywhere in a buffer.
   return {
     hashes: new Uint32Array(new Uint8Array(hashes).buffer),
     revisions: new Float64Array(new Uint8Array(revisions).buffer),

@@ -10,7 +10,7 @@ const secret = [1, 2] as const;
 const kind = 1;
 const data = new Uint8Array(1);
 
-/** Two keys with equal hashes. */
+/** Returns two keys with equal hashes. */
 function equalKeys(): readonly [string, string] {
   const found = new Map<number, string>();
   for (let at = 0; ; at += 1) {
@@ -23,7 +23,7 @@ function equalKeys(): readonly [string, string] {
 }
 
 describe('objects whose keys have equal hashes', () => {
-  it('are distinguished by every operation, and after a restart', async () => {
+  it('are distinguished in every operation, and after a restart', async () => {
     const [one, two] = equalKeys();
     const database = await connect(undefined);
     let committer = new SqliteCommitter(database, secret);

@@ -6,7 +6,7 @@ import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import * as sql from './sqlite-statements.ts';
 
-/** The object of a key, and the hash of the key. */
+/** The kind and the key of an object, and the hash of the key. */
 export interface ObjectKey {
   readonly kind: number;
   readonly key: string;
@@ -22,18 +22,18 @@ interface StoredState {
 }
 
 /**
- * The revisions of all present objects, by kind and key: in place of an index of the table. Keys themselves are only
- * in the database, and are read to confirm a hash.
+ * The revisions of all present objects, by kind and key. They replace an index of the table. The keys themselves are
+ * only in the database, and are read to confirm a hash.
  */
 export class PresentObjects {
   readonly #database: SqlDatabase;
   readonly #tables: Map<number, RevisionTable>;
   readonly #keyAt: SqlStatement<{ readonly key: string }>;
   readonly #secret: HashSecret;
-  /** The revision of the copy in the database; 0 when there is none. */
+  /** The revision of the copy of these objects in the database; 0 when there is no copy. */
   #copied: number;
 
-  /** Reads the copy in the database and later changes. `secret` is for the hashes when there is no copy. */
+  /** Reads the copy in the database, and the changes after it. If there is no copy, keys are hashed with `secret`. */
   constructor(database: SqlDatabase, secret: HashSecret) {
     this.#database = database;
     this.#keyAt = database.prepare(sql.getKey);
@@ -45,7 +45,7 @@ export class PresentObjects {
     for (const state of states.iterate(this.#copied)) this.#replay(state);
   }
 
-  /** The revision of the copy in the database; 0: there is none. */
+  /** The revision of the copy of these objects in the database; 0 when there is no copy. */
   get copied(): number {
     return this.#copied;
   }
@@ -64,7 +64,7 @@ export class PresentObjects {
     return this.#tables.get(kind)?.find(hash, isFound) ?? 0;
   }
 
-  /** Records that the object has the revision `to` now instead of `from`; 0 stands for an absent object. */
+  /** Records that the revision of an object has changed from `from` to `to`; 0 means that there is no object. */
   move({ kind, hash }: ObjectKey, from: number, to: number): void {
     let table = this.#tables.get(kind);
     if (table === undefined) {
@@ -75,7 +75,7 @@ export class PresentObjects {
     else if (from === 0 || !table.replace(hash, from, to)) table.add(hash, to);
   }
 
-  /** The revisions of the objects of a kind, or of all, in ascending order. */
+  /** Returns the revisions of the objects of a kind in ascending order; without a kind, those of all objects. */
   revisions(kind?: number): Float64Array<ArrayBuffer> {
     const tables = [...this.#tables].flatMap(([each, table]) => (kind === undefined || each === kind ? [table] : []));
     const found = new Float64Array(tables.reduce((sum, { size }) => sum + size, 0));
@@ -84,13 +84,15 @@ export class PresentObjects {
     return found.sort();
   }
 
-  /** Writes a copy into the database, from which the next start begins. Call it in a transaction of its own. */
+  /**
+   * Writes a copy of these objects into the database, which the next start reads. Call this in a separate transaction.
+   */
   copy(revision: number): void {
     writePresentCopy(this.#database, { revision, secret: this.#secret, tables: this.#tables });
     this.#copied = revision;
   }
 
-  // The previous state may be absent: it is deleted as soon as the change that replaced it is compacted.
+  // The previous state may be missing: it is deleted when the change that replaced it is compacted.
   #replay({ revision, op, kind, previous, key }: StoredState): void {
     this.move(this.keyOf(kind, key), previous ?? 0, op === operationCodes.delete ? 0 : revision);
   }

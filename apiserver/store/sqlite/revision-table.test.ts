@@ -3,7 +3,7 @@ import fc from 'fast-check';
 
 import { RevisionTable } from './revision-table.ts';
 
-/** Objects by revision, with the hash of each. */
+/** The hashes of the objects, by their revisions. */
 type Model = Map<number, number>;
 
 interface Step {
@@ -12,7 +12,7 @@ interface Step {
   readonly chosen: number;
 }
 
-/** Equal hashes, neighbours, and hashes that begin at the end of the table. */
+/** Hashes that are equal, hashes of neighbouring slots, and hashes of slots at the end of the table. */
 const hash = fc.oneof(fc.integer({ min: 0, max: 3 }), fc.constantFrom(14, 15, 31, 0xff_ff_ff_ff), fc.nat());
 const step: fc.Arbitrary<Step> = fc.record({
   verb: fc.constantFrom('add', 'add', 'replace', 'remove'),
@@ -39,7 +39,7 @@ function apply(table: RevisionTable, model: Model, { verb, hash: fresh, chosen }
 }
 
 describe('RevisionTable', () => {
-  it('agrees with a map after any additions, replacements and removals', () => {
+  it('has the same revisions as a map after any additions, replacements and removals', () => {
     const property = fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
       const table = new RevisionTable();
       const model: Model = new Map();
@@ -55,7 +55,7 @@ describe('RevisionTable', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  it('finds among equal hashes the one that passes the test, or none', () => {
+  it('finds the revision that passes the test among equal hashes, or none', () => {
     const table = new RevisionTable();
     for (let revision = 1; revision <= 20; revision += 1) table.add(7, revision);
     expect(table.find(7, (revision) => revision > 12)).to.be.above(12);

@@ -1,25 +1,26 @@
 const fewestSlots = 16;
 
-/** The hash of a key and the revision of its object, at equal positions. */
+/** The hashes of keys, and the revisions of their objects at the same positions. */
 export interface RevisionPairs {
   readonly hashes: Uint32Array;
   readonly revisions: Float64Array;
 }
 
 /**
- * The revisions of a kind's present objects, by the hashes of their keys: 16 to 32 bytes an object, and nothing that a
- * garbage collection has to visit. Different keys may have equal hashes; a revision is that of one object.
+ * The revisions of a kind's present objects, by the hashes of their keys. It takes 16 to 32 bytes for each object, and
+ * gives garbage collection no objects to visit. Different keys may have equal hashes, but each revision belongs to one
+ * object.
  */
 export class RevisionTable {
   #hashes = new Uint32Array(fewestSlots);
   /**
-   * 0 marks a free slot. The slot of an object follows from its hash; if that slot is taken, the object is in the first
-   * free one after it.
+   * The revision in each slot; 0 means that the slot is free. The hash of an object determines its slot. If this slot
+   * is taken, the object is in the next free slot.
    */
   #revisions = new Float64Array(fewestSlots);
   #size = 0;
 
-  /** A table of these pairs. */
+  /** Returns a table with these pairs. */
   static of({ hashes, revisions }: RevisionPairs): RevisionTable {
     const table = new RevisionTable();
     while (table.#revisions.length * 3 < revisions.length * 4 + 4) table.#grow();
@@ -27,7 +28,7 @@ export class RevisionTable {
     return table;
   }
 
-  /** The pairs of all objects, in no particular order. */
+  /** Returns the pairs of all objects, in no particular order. */
   pairs(): RevisionPairs {
     const hashes = new Uint32Array(this.#size);
     const revisions = new Float64Array(this.#size);
@@ -54,7 +55,9 @@ export class RevisionTable {
     this.#size += 1;
   }
 
-  /** Records that the object has another revision now. Returns false when it does not have the former one. */
+  /**
+   * Records that the revision of an object has changed. Returns false when the table does not have the former revision.
+   */
   replace(hash: number, from: number, to: number): boolean {
     const slot = this.#slotOf(hash, from);
     if (slot < 0) return false;
@@ -62,7 +65,7 @@ export class RevisionTable {
     return true;
   }
 
-  /** Returns false when the object is absent. */
+  /** Removes an object. Returns false when it is not in the table. */
   remove(hash: number, revision: number): boolean {
     const slot = this.#slotOf(hash, revision);
     if (slot < 0) return false;
@@ -71,7 +74,7 @@ export class RevisionTable {
     return true;
   }
 
-  /** Returns the first revision under a hash that passes the test; 0 when there is none. */
+  /** Returns the first revision with this hash for which `isFound` returns true; 0 when there is none. */
   find(hash: number, isFound: (revision: number) => boolean): number {
     const mask = this.#revisions.length - 1;
     for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
@@ -80,7 +83,7 @@ export class RevisionTable {
     }
   }
 
-  /** Adds all revisions to a list, and returns the position behind them. */
+  /** Writes all revisions into a list, from a position on. Returns the position after them. */
   copyTo(list: Float64Array, from: number): number {
     let at = from;
     for (const revision of this.#revisions) if (revision !== 0) list[at++] = revision;
@@ -96,7 +99,7 @@ export class RevisionTable {
     }
   }
 
-  /** Moves back the entries that a search would no longer reach. */
+  /** Frees a slot. Moves back the entries after it that a search would otherwise no longer reach. */
   #free(freed: number): void {
     const mask = this.#revisions.length - 1;
     let free = freed;

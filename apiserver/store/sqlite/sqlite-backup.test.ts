@@ -10,7 +10,7 @@ import { sqliteSchema } from './sqlite-schema.ts';
 import { createSqliteStore, type SqliteStore } from './sqlite-store.ts';
 import { bytes, create, key, kind, rejectionOf, scanned, text, written } from '../store-operations.fixture.ts';
 
-/** Enough bytes for some steps of the copy. */
+/** The data of an object. They are so large that the copy takes several steps. */
 const large = 'x'.repeat(20_000);
 
 describe('a backup of SQLite', () => {
@@ -30,7 +30,7 @@ describe('a backup of SQLite', () => {
     rmSync(directory, { recursive: true });
   });
 
-  /** Opens the backup in a store of its own. */
+  /** Opens the restored backup as a store, and calls `body` with it. */
   async function restored<V>(
     body: (copy: SqliteStore, opened: Awaited<ReturnType<SqliteStore['open']>>) => Promise<V>,
   ): Promise<V> {
@@ -42,7 +42,7 @@ describe('a backup of SQLite', () => {
     }
   }
 
-  it('has every write that was acknowledged before it began, and has a later write only with all writes before that one', async () => {
+  it('has every write that was acknowledged before it began; it has a later write only if it has all writes before that one', async () => {
     for (let at = 0; at < 500; at += 1) await written(store, create(`before-${at}`, large));
     let isOver = false;
     let acknowledged = 0;
@@ -67,7 +67,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('continues under a new history, so that no revision is assigned twice', async () => {
+  it('continues with a new history when it is restored, so that no revision is assigned twice', async () => {
     const seen = await store.currentRevision();
     const [revision = 0] = await restored(async (copy, opened) => {
       expect(opened.epoch).to.not.equal(epoch);
@@ -96,7 +96,7 @@ describe('a backup of SQLite', () => {
     });
   });
 
-  it('replaces no file, and is removed at the next start when its process was killed', async () => {
+  it('does not replace a file, and is removed by the next start when its process was killed', async () => {
     writeFileSync(`${path}-backup`, 'half');
     expect(await rejectionOf(store.backUp?.() ?? Promise.resolve())).to.include({ code: 'locked' });
     expect(existsSync(`${path}-backup`), 'the file of another backup').to.equal(true);
@@ -106,7 +106,7 @@ describe('a backup of SQLite', () => {
     expect(existsSync(`${path}-backup`)).to.equal(false);
   });
 
-  it('ends before its next step when the store is closed, and leaves no file behind', async () => {
+  it('is aborted before its next step when the store is closed, and leaves no file behind', async () => {
     const ending = rejectionOf(store.backUp?.() ?? Promise.resolve());
     await store.close();
     expect(await ending).to.include({ name: 'StoreError', code: 'closed' });
@@ -132,7 +132,7 @@ describe('a backup of SQLite', () => {
     expect(statSync(copyPath).mode & 0o777).to.equal(0o600);
   });
 
-  it('is not made of a database in memory', () => {
+  it('is not offered for a database in memory', () => {
     expect(createSqliteStore({ memory: true }).backUp).to.equal(undefined);
   });
 });

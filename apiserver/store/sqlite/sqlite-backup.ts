@@ -5,14 +5,14 @@ import * as sql from './sqlite-statements.ts';
 import { setEpoch } from './sqlite-tables.ts';
 
 /**
- * The number of revisions that a restored database skips, because clients may have seen them before it was restored.
+ * The number of revisions that a restored database skips, because clients may have seen these revisions before the
+ * restore.
  */
 const revisionGap = 1_000_000;
 
 /**
- * The number of pages that are copied at once: together they have a megabyte. A backup of 105 MB took 0.6 s. Meanwhile
- * commits waited for 10 ms (p99), instead of 5 ms without a backup, and one of them waited 100 ms for the sync at the
- * end.
+ * The number of pages that one step of the copy copies: about a megabyte. A backup of 105 MB took 0.6 s. During a
+ * backup, commits took up to 10 ms (p99) instead of 5 ms, and one of them waited 100 ms for the sync at the end.
  */
 const pagesPerStep = 256;
 
@@ -26,8 +26,8 @@ interface NodeSqlite {
 
 export interface BackupOptions {
   /**
-   * Ends the backup before its next step, with the reason of the signal. The database must stay open until the call has rejected: the
-   * promise of Node never settles when the database is closed meanwhile.
+   * Aborts the backup before its next step; the call rejects with the reason of the signal. The database must stay open
+   * until then: if it is closed during a backup, the promise of Node never settles.
    */
   readonly signal: AbortSignal;
   /** The backup function of node:sqlite. Default: the function of the running Node, if it has one. */
@@ -35,9 +35,9 @@ export interface BackupOptions {
 }
 
 /**
- * Copies a database that is in use into a new file, which only its owner can read, and marks the copy as a backup. The copy has every
- * write that was committed before the call, and maybe later ones. When it fails, it leaves no file behind. @throws StoreError
- * `locked` while the file is there
+ * Copies a database that is in use into a new file that only its owner can read, and marks the copy as a backup. The
+ * copy has every write that was committed before the call, and may have later ones. After a failure, there is no file.
+ * @throws StoreError `locked` when the file already exists
  */
 export async function backUpDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
   createFile(path);
@@ -60,7 +60,7 @@ function createFile(path: string): void {
   }
 }
 
-/** Writes of the same connection continue meanwhile, and the copy gets them too. */
+/** Copies the database. Writes of the same connection can continue meanwhile; the copy has them as well. */
 async function copyDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
   const { signal, byNode = nodeSqlite()?.backup } = options;
   const progress = (): number => {
@@ -73,19 +73,19 @@ async function copyDatabase(database: SqlDatabase, path: string, options: Backup
   }
   if (byNode !== undefined && (await isCopied(() => byNode(database, path, { rate: pagesPerStep, progress })))) return;
   signal.throwIfAborted();
-  // Copies in one step, during which writes wait. SQLite writes only into an empty file, so a part of the first attempt
-  // is removed.
+  // This copies in a single step, during which writes wait. SQLite writes only into an empty file, so the data of the
+  // first attempt are removed.
   truncateSync(path);
   database.prepare('VACUUM INTO ?').run(path);
 }
 
-/** Node before 22.16 has no backup. */
+/** Returns node:sqlite; before Node 22.16, it has no function for backups. */
 function nodeSqlite(): NodeSqlite | undefined {
   return process.getBuiltinModule('node:sqlite');
 }
 
 /**
- * Returns false when the copy fails. The copy of Node 22 sometimes fails ("not an error") when a write begins
+ * Runs a copy. Returns false when it fails: the copy of Node 22 sometimes fails ("not an error") when a write begins
  * meanwhile.
  */
 async function isCopied(copy: () => Promise<unknown>): Promise<boolean> {
@@ -97,11 +97,11 @@ async function isCopied(copy: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Makes the copy a single file, without a log beside it. */
+/** Marks a copy as a backup, and makes it a single file, without a write-ahead log beside it. */
 async function markBackup(path: string): Promise<void> {
   const copy = await openDatabase(path);
   try {
-    // The file is sent at once and deleted, so it need not survive a power cut.
+    // The file is sent immediately and then deleted, so it need not survive a power cut.
     copy.exec('PRAGMA synchronous = OFF; PRAGMA journal_mode = DELETE');
     copy.prepare(sql.setMeta).run('backup', 1);
   } finally {
@@ -110,8 +110,9 @@ async function markBackup(path: string): Promise<void> {
 }
 
 /**
- * Gives a restored backup a history of its own; does not change other databases. Clients have seen revisions that the
- * backup does not have. If they were assigned again, a client that follows changes would miss some. Call in a transaction.
+ * Starts a new history if the database is a restored backup. Clients may have seen revisions that the backup does not
+ * have. If these revisions were assigned again, a client that follows changes would miss some. Call this in a
+ * transaction.
  */
 export function continueBackup(database: SqlDatabase): void {
   const getMeta = database.prepare<{ readonly value: number }>(sql.getMeta);

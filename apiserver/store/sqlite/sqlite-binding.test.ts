@@ -19,14 +19,14 @@ function thrownBy(body: () => unknown): unknown {
 }
 
 describe('SQLite bindings', () => {
-  it('takes the first that the runtime has', async () => {
+  it('are tried in order, and the first one that the runtime has is used', async () => {
     const absent = { name: 'absent', load: async () => undefined };
     const database = await openDatabase(':memory:', [absent, nodeSqlite, betterSqlite3]);
     expect(database.prepare('SELECT 1 AS one').get()).to.include({ one: 1 });
     database.close();
   });
 
-  it('explains what to do when there is none', async () => {
+  it('reject with a message that says what to do when the runtime has none', async () => {
     const broken = { name: 'broken', load: () => Promise.reject(new Error('no binary')) };
     const absent = { name: 'absent', load: async () => undefined };
     const error = await openDatabase(':memory:', [absent, broken]).catch((reason: unknown) => reason);
@@ -36,7 +36,7 @@ describe('SQLite bindings', () => {
 });
 
 describe('a failing medium', () => {
-  it('rejects the batch as full, writes nothing of it, and continues when there is room', async () => {
+  it('rejects a batch with full when there is no space, writes nothing of it, and continues when there is space again', async () => {
     const database = await connect(undefined);
     const committer = new SqliteCommitter(database, [1, 2]);
     committer.commit(packBatch([create('a')]));
@@ -50,7 +50,7 @@ describe('a failing medium', () => {
     database.close();
   });
 
-  it('distinguishes read-only media, constraints and other errors', async () => {
+  it('reports different codes for read-only media, constraints and other errors', async () => {
     const database = await connect(undefined);
     const insert = database.prepare('INSERT INTO number (id, name) VALUES (?, ?)');
     expect(storeErrorFrom(thrownBy(() => insert.run(2, null)))).to.include({ code: 'refused' });

@@ -2,7 +2,7 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
 type SqlValue = string | number | Uint8Array | null;
 
-/** A prepared statement. `Row` is the type of its rows, which only the author of its text knows. */
+/** A prepared statement. `Row` is the type of its rows, which the text of the statement determines. */
 export interface SqlStatement<Row = unknown> {
   run(...values: SqlValue[]): { readonly changes: number | bigint };
   get(...values: SqlValue[]): Row | undefined;
@@ -10,18 +10,24 @@ export interface SqlStatement<Row = unknown> {
   iterate(...values: SqlValue[]): Iterable<Row>;
 }
 
-/** The common part of node:sqlite and better-sqlite3 that the store needs. All calls are synchronous. */
+/** The common methods of node:sqlite and better-sqlite3 that the store needs. They are synchronous, except `backup`. */
 export interface SqlDatabase {
   exec(sql: string): unknown;
   prepare<Row>(sql: string): SqlStatement<Row>;
-  /** Only better-sqlite3 has this method. `progress` returns the number of pages that are copied next. */
+  /**
+   * Copies the database. Only better-sqlite3 has this method. `progress` returns the number of pages that the next step
+   * copies.
+   */
   backup?(path: string, options: { readonly progress: () => number }): Promise<unknown>;
   close(): unknown;
 }
 
 export interface SqliteBinding {
   readonly name: string;
-  /** Undefined when this runtime lacks the binding; rejects when the binding is present but fails to load. */
+  /**
+   * Loads the binding. Resolves with undefined when this runtime does not have it; rejects when it has it, but cannot
+   * load it.
+   */
   load(): Promise<((path: string) => SqlDatabase) | undefined>;
 }
 
@@ -29,7 +35,7 @@ interface NodeSqlite {
   readonly DatabaseSync: new (path: string) => SqlDatabase;
 }
 
-/** Part of Node from 22.13 without a flag. */
+/** The binding that is a part of Node; from 22.13 on, it needs no flag. */
 export const nodeSqlite: SqliteBinding = {
   name: 'node:sqlite',
   load: async () => {
@@ -42,12 +48,13 @@ export const betterSqlite3: SqliteBinding = {
   name: 'better-sqlite3',
   load: async () => {
     const { default: Database } = await import('better-sqlite3');
-    // Waiting for a lock would block the worker, and a holder keeps the file for its whole life.
+    // The timeout for locks is 0: a wait would block the worker, and a process that has the file locks it until it
+    // ends.
     return (path) => new Database(path, { timeout: 0 });
   },
 };
 
-/** Returns the only row of a statement that always has one. Throws StoreError `corrupt` if there is none. */
+/** Returns the row of a statement that must have exactly one row. Throws StoreError `corrupt` if it has none. */
 export function rowOf<Row>(statement: SqlStatement<Row>, ...values: SqlValue[]): Row {
   const row = statement.get(...values);
   if (row === undefined) throw new StoreError('corrupt', `SQLite: the database lacks ${values.join() || 'a row'}`);
@@ -55,8 +62,8 @@ export function rowOf<Row>(statement: SqlStatement<Row>, ...values: SqlValue[]):
 }
 
 /**
- * Opens a database with the first binding that this runtime has. All bindings were equally fast when measured, so the
- * one without a native build comes first.
+ * Opens a database with the first binding that this runtime has. In measurements, the bindings were equally fast, so
+ * the binding without a native build comes first.
  */
 export async function openDatabase(
   path: string,
@@ -75,7 +82,7 @@ export async function openDatabase(
   );
 }
 
-// SQLite's primary result codes, https://www.sqlite.org/rescode.html
+// The primary result codes of SQLite: https://www.sqlite.org/rescode.html
 const codes: Readonly<Record<number, StoreErrorCode>> = {
   5: 'locked',
   6: 'locked',
@@ -98,7 +105,10 @@ const codesByName: readonly (readonly [prefix: string, code: StoreErrorCode])[] 
   ['SQLITE_NOTADB', 'corrupt'],
 ];
 
-/** The store's error for any error of a binding; errors that are not the medium's fault are `refused`. */
+/**
+ * Returns the StoreError for an error of a binding. Its code is `refused` for an error that the storage medium has not
+ * caused.
+ */
 export function storeErrorFrom(error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   const { message } = error instanceof Error ? error : new Error(String(error));
@@ -106,8 +116,8 @@ export function storeErrorFrom(error: unknown): StoreError {
 }
 
 function codeOf(error: unknown): StoreErrorCode {
-  // node:sqlite has a numeric, extended `errcode` (the primary code is its low byte); better-sqlite3 has a name in
-  // `code`.
+  // An error of node:sqlite has a numeric, extended `errcode`, whose low byte is the primary code. An error of
+  // better-sqlite3 has the name of the code in `code`.
   const errcode = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (typeof errcode === 'number') return codes[errcode & 0xff] ?? 'refused';

@@ -24,39 +24,45 @@ interface PackedOperation {
   readonly generation: number;
 }
 
-/** After fewer changes than this, a start reads them in a few milliseconds, so no copy is needed. */
+/**
+ * The minimum number of changes for a new copy of the present objects. A start reads fewer changes in a few
+ * milliseconds, so it needs no copy.
+ */
 const fewestChanges = 10_000;
 
-/** The writing side of a database: all transactions run here, one after the other. */
+/** Writes to a database: all transactions run here, one after the other. */
 export class SqliteCommitter {
   readonly #statements: Statements;
-  /** The generations of the kinds that were written to. */
+  /** The generations of the kinds that this instance has written to. */
   readonly #generations = new Map<number, number>();
   readonly #objects: PresentObjects;
-  /** The changes of {@link PresentObjects} in the present transaction, in order. */
+  /** The changes that the current transaction has made in {@link PresentObjects}, in order. */
   #moves: { readonly object: ObjectKey; readonly from: number; readonly to: number }[] = [];
   #revision: number;
 
   readonly #copyAfter: number;
 
-  /** `copyAfter` is the fewest changes after which {@link copyObjects} writes. */
+  /** `copyAfter` is the minimum number of changes after which {@link copyObjects} writes a copy. */
   constructor(database: SqlDatabase, secret: HashSecret, copyAfter: number = fewestChanges) {
     this.#copyAfter = copyAfter;
     this.#statements = prepareStatements(database);
     this.#objects = new PresentObjects(database, secret);
     const { revision } = rowOf(database.prepare<{ readonly revision: number }>(sql.lastRevision));
-    // When all changes are compacted, the last one may be a deletion, whose row no longer exists: then the last
-    // revision is the compacted one.
+    // If all changes are compacted, the last change may be a deletion, whose row no longer exists. Then compactRevision
+    // is the last revision.
     const compacted = rowOf(database.prepare<{ readonly value: number }>(sql.getMeta), 'compactRevision');
     this.#revision = Math.max(revision, compacted.value);
   }
 
-  /** The revision of the last commit; durable. */
+  /** The revision of the last commit, which is durable. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Writes the whole batch, or nothing and throws; each operation sees those before it. */
+  /**
+   * Writes a batch in one transaction; each operation sees the effects of those before it. If it throws, nothing is
+   * written.
+   */
   commit(batch: PackedBatch): PackedOutcomes {
     const codes = new Float64Array(batch.keys.length);
     const lost: UniqueConflict[] = [];
@@ -88,7 +94,7 @@ export class SqliteCommitter {
     return { ...this.uniqueIndexes(kind), claims: this.#claimsOf(kind), revision: this.#revision };
   }
 
-  /** Sets a kind's unique indexes and claims. */
+  /** Sets the unique indexes and the claims of a kind. */
   setClaims({ kind, wanted }: ClaimsOfKind, compactRevision: number): ClaimsOutcome {
     const { dropClaim, setClaim, changedAfter } = this.#statements;
     return this.transaction((): ClaimsOutcome => {
@@ -110,7 +116,7 @@ export class SqliteCommitter {
     return this.#statements.claimsOfKind.all(kind);
   }
 
-  /** Returns the new generation. */
+  /** Stores the unique indexes of a kind, and returns their new generation. */
   #setIndexes(kind: number, indexes: readonly number[]): number {
     const generation = this.#indexesOf(kind).generation + 1;
     this.#statements.setMeta.run(`indexes:${kind}`, `${generation} ${indexes.join()}`);
@@ -118,7 +124,10 @@ export class SqliteCommitter {
     return generation;
   }
 
-  /** Returns the indexes of a kind; for a kind that was never opened, no indexes and generation 0. */
+  /**
+   * Returns the unique indexes of a kind, and their generation. A kind that was never opened has none, and the
+   * generation 0.
+   */
   #indexesOf(kind: number): { generation: number; indexes: string } {
     const row = this.#statements.getMeta.get(`indexes:${kind}`);
     const [generation = '0', indexes = ''] = row?.value.split(' ') ?? [];
@@ -153,8 +162,8 @@ export class SqliteCommitter {
 
   /**
    * Writes a copy of the present objects. Does nothing when a start from the existing copy would still be fast, or when
-   * the changes since that copy are fewer than `share` of the objects. So each change pays for only a few bytes of
-   * copies.
+   * the changes since that copy are fewer than `share` of the objects. So the copies cost only a few bytes for each
+   * change.
    */
   copyObjects(share: number): void {
     const changes = this.#revision - this.#objects.copied;
@@ -175,12 +184,14 @@ export class SqliteCommitter {
     }
   }
 
-  /** The revisions of the objects of a kind, or of all, in ascending order. */
+  /** Returns the revisions of the objects of a kind in ascending order; without a kind, those of all objects. */
   revisions(kind?: number): Float64Array<ArrayBuffer> {
     return this.#objects.revisions(kind);
   }
 
-  /** Returns the written revision, or a conflict's code with nothing written. */
+  /**
+   * Executes an operation. Returns its revision; for a conflict, writes nothing and returns the code of the conflict.
+   */
   #apply(operation: PackedOperation, revision: number, onLost: (holder: string, claim: Claim) => void): number {
     const { object, unique } = operation;
     const { kind, key } = object;
@@ -204,8 +215,8 @@ export class SqliteCommitter {
   }
 
   /**
-   * Returns the positions of the operations that require a claim that has no holder. No operation of a batch changes
-   * a claim that another one requires.
+   * Returns the positions of those operations that require a claim without a holder. This can be checked once for a
+   * batch, because no operation of a batch changes a claim that another one requires.
    */
   #lackingRequired({ required }: PackedBatch): ReadonlySet<number> | undefined {
     const lacking = required?.filter(([{ kind, claim }]) => this.#holderOf(kind, claim) === undefined);
@@ -259,7 +270,8 @@ export class SqliteCommitter {
     try {
       this.#statements.rollback.run();
     } catch {
-      // On a full disk or an I/O error SQLite has already rolled back, and reports here that there is no transaction.
+      // After an error such as a full disk, SQLite has already rolled back, and ROLLBACK fails because there is no
+      // transaction.
     }
   }
 }
@@ -296,7 +308,10 @@ function prepareStatements(database: SqlDatabase): Statements {
   return Object.fromEntries(entries) as Statements;
 }
 
-/** `present` is the object's revision, or 0 when it is absent. */
+/**
+ * Returns the code of the conflict between an operation and the current state; undefined when there is none. `present`
+ * is the object's revision, or 0 when there is no object.
+ */
 function stateConflict({ op, expect }: PackedOperation, present: number): number | undefined {
   if (op === 'create') return present > 0 ? conflictCodes.exists : undefined;
   if (present === 0) return conflictCodes.notFound;

@@ -7,42 +7,41 @@ import { countTables, createMeta, migrations } from './sqlite-tables.ts';
 import * as sql from './sqlite-statements.ts';
 import { StoreError } from '../store-error.ts';
 
-/** The settings that decide durability and exclusiveness, read back from the connection. */
+/** The settings of a connection on which durability and exclusiveness depend, as SQLite reports them. */
 export interface SqlitePragmas {
   readonly journalMode: string;
-  /** 2 is FULL. */
+  /** The number of the mode; 2 is FULL. */
   readonly synchronous: number;
   readonly lockingMode: string;
   readonly pageBytes: number;
-  /** The size of the log at which it is written back, in pages. */
+  /** The size of the write-ahead log, in pages, at which SQLite writes it back into the database. */
   readonly walAutocheckpoint: number;
 }
 
 /**
- * The size of a page in a new file; an existing file keeps its own. The processor time of a create of 1.4 KB:
+ * The size of a page in a new file; an existing file keeps its page size. Measured processor time of a creation of 1.4
+ * KB:
  *
- * | page | in commits of 128 creates | in commits of 20 creates |
- * |---|---|---|
- * | 4 KB (SQLite's default) | 8.8 µs | 10.2 µs |
- * | 8 KB | 5.6 µs | 8.8 µs |
- * | 16 KB | 4.6 µs | 8.9 µs, and a third more is written to disk |
+ * | page | in commits of 128 creates | in commits of 20 creates | |---|---|---| | 4 KB (SQLite's default) | 8.8 µs |
+ * 10.2 µs | | 8 KB | 5.6 µs | 8.8 µs | | 16 KB | 4.6 µs | 8.9 µs, and a third more is written to disk |
  */
 const pageBytes = 8192;
 
 /**
- * The size at which SQLite writes the log back into the database. Commits wait meanwhile: with 256 writers, p99 of a create was 29 ms
- * with 4 MB, 59 ms with 12 MB, and 25 ms with 1 MB, which writes 6% more to disk.
+ * The size at which SQLite writes the write-ahead log back into the database. Commits wait meanwhile: with 256 writers,
+ * the p99 of a creation was 29 ms with 4 MB, 59 ms with 12 MB, and 25 ms with 1 MB, which writes 6% more to the disk.
  */
 const walAutocheckpointBytes = 4 * 1024 * 1024;
 
 /**
- * SQLite's own cache of pages, in KiB. Objects are in the memory of the server, so SQLite reads little: creates and updates took as
- * much processor time with 4 MiB as with 64.
+ * The size of SQLite's own cache of pages, in KiB. SQLite reads little, because the objects are in the memory of the
+ * server: creations and updates took the same processor time with 4 MiB as with 64 MiB.
  */
 const cacheKib = 8192;
 
 /**
- * Opens a database that is durable, exclusive and of this program's schema. With a path of undefined, it is in memory.
+ * Opens a database so that it is durable and exclusive, and migrates its tables. If `path` is undefined, the database
+ * is in memory.
  */
 export async function connect(path: string | undefined): Promise<SqlDatabase> {
   if (path === undefined) return prepared(await openDatabase(':memory:'), 'memory:');
@@ -71,8 +70,8 @@ export function readPragmas(database: SqlDatabase): SqlitePragmas {
 function createFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // Creates the file exclusively, so that an existing one is not opened: closing it would drop the POSIX locks that
-    // another store of this process has on it. SQLite gives the WAL file the same mode.
+    // `wx` does not open an existing file: when it is closed again, the process would lose the POSIX locks that another
+    // store has on it. SQLite gives the WAL file the same mode.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
@@ -81,7 +80,7 @@ function createFile(path: string): void {
   }
 }
 
-/** Lets only its owner access a database that others could write to. */
+/** Removes the access of other users to a database that they could write to. */
 function tighten(path: string): void {
   // Windows does not have these modes.
   if (process.platform === 'win32') return;
@@ -91,7 +90,9 @@ function tighten(path: string): void {
   }
 }
 
-/** Returns 0 for a file that cannot be inspected: opening it reports the reason. */
+/**
+ * Returns the mode of a file; 0 when it cannot be read, because the attempt to open the file then reports the reason.
+ */
 function modeOf(file: string): number {
   try {
     return statSync(file).mode;
@@ -111,8 +112,8 @@ function takeRights(file: string, mode: number): void {
 }
 
 function prepared(database: SqlDatabase, path: string): SqlDatabase {
-  // The page size comes before the first write, and the locking mode before WAL, which then keeps its index in memory and the
-  // lock for good.
+  // The page size must be set before the first write. The locking mode must be set before WAL, so that SQLite keeps the
+  // index of the WAL in memory and never releases the lock.
   database.exec(`PRAGMA page_size = ${pageBytes};
     PRAGMA locking_mode = EXCLUSIVE; PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL; PRAGMA cache_size = -${cacheKib}; PRAGMA temp_store = MEMORY`);
@@ -143,7 +144,7 @@ function migrate(database: SqlDatabase, path: string): void {
   database.prepare(sql.setMeta).run('schema', migrations.length);
 }
 
-/** Returns an error of opening a file in words that name the file. */
+/** Returns an error of opening a database with a message that names the file. */
 export function explained(error: StoreError, path: string): StoreError {
   if (error.code === 'locked') {
     return new StoreError('locked', `${path} is in use by another process or store; only one may have it`, {

@@ -2,7 +2,10 @@ import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import type { StoredPart } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
 
-/** The table `kept`. Each statement is a transaction of its own: every part is correct without the others. */
+/**
+ * Reads and writes the table `kept`. Each statement is a separate transaction, because each part is valid without the
+ * others.
+ */
 export class SqliteKept {
   readonly #find: SqlStatement<StoredPart>;
   readonly #set: SqlStatement;

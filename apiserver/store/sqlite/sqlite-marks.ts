@@ -3,7 +3,10 @@ import { rowOf } from './sqlite-binding.ts';
 import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import * as sql from './sqlite-statements.ts';
 
-/** The marks of snapshots, in `meta`: the nonce, the revision, and the epoch in which it was written. */
+/**
+ * Reads and writes the marks of snapshots in the table `meta`: the nonce, the revision, and the epoch in which the mark
+ * was written.
+ */
 export class SqliteMarks {
   readonly #get: SqlStatement<{ readonly value: string }>;
   readonly #set: SqlStatement;
@@ -13,7 +16,7 @@ export class SqliteMarks {
     this.#set = database.prepare(sql.setMeta);
   }
 
-  /** A mark of another epoch counts as none. */
+  /** Returns the mark of a kind; undefined when there is none, or when it is from another epoch. */
   read(kind: number): SnapshotMark | undefined {
     const [nonce = '', revision, epoch] = this.#get.get(nameOf(kind))?.value.split(' ') ?? [];
     return epoch === this.#epoch ? { nonce, revision: Number(revision) } : undefined;

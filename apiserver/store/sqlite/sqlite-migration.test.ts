@@ -33,7 +33,7 @@ async function withStore(path: string, body: (store: Store) => Promise<void>): P
   }
 }
 
-/** A database of version 1 with many objects; half of them have changed after the compacted history. */
+/** Writes a database of version 1 with many objects, half of which have changed after compactRevision. */
 async function writeVersionOne(path: string, objects: number): Promise<void> {
   const database = await openDatabase(path);
   database.exec(`${createMeta};${migrations[0] ?? ''}; INSERT INTO meta (name, value) VALUES ('schema', 1);
@@ -50,8 +50,8 @@ async function writeVersionOne(path: string, objects: number): Promise<void> {
 }
 
 /**
- * Returns all objects and changes of a database that was written in version 1, before or after its migration to version
- * 2.
+ * Returns all objects and changes of a database that was written in version 1. `version` says whether it has already
+ * been migrated to version 2.
  */
 async function contentOf(path: string, version: 1 | 2, after: number): Promise<unknown> {
   const database = await openDatabase(path);
@@ -72,7 +72,7 @@ async function contentOf(path: string, version: 1 | 2, after: number): Promise<u
   return JSON.stringify(content);
 }
 
-/** Opens a database in a process that is killed once its write-ahead log has this number of bytes. */
+/** Opens a database in another process, which is killed once the write-ahead log has this number of bytes. */
 async function killMigration(path: string, bytes: number): Promise<void> {
   const script = `import { createSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.js', import.meta.url))};
     await createSqliteStore({ path: ${JSON.stringify(path)} }).open();
@@ -129,7 +129,7 @@ describe('migration of a database of version 1', () => {
     await store.close();
   });
 
-  it('continues after a migration as with any other database', async () => {
+  it('writes, compacts and restarts after a migration as with any other database', async () => {
     const path = join(directory, 'continued.db');
     writeFileSync(path, versionOneFile());
     await withStore(path, async (store) => {
@@ -157,7 +157,7 @@ describe('migration of a database of version 1', () => {
     database.close();
   });
 
-  it('loses nothing when the process is killed, early or late in the migration [slow]', async () => {
+  it('loses nothing when the process is killed early or late in the migration [slow]', async () => {
     const path = join(directory, 'killed.db');
     const objects = 30_000;
     await writeVersionOne(path, objects);

@@ -15,7 +15,7 @@ import type { StoreErrorCode } from '../store-error.ts';
 
 /**
  * The messages between the store and its worker. The bytes of a whole batch or page are one transferred buffer, and all
- * its numbers are one array: a message per object, or an array of typed arrays, costs more than the commit.
+ * its numbers are one array. A message for each object, or an array of typed arrays, would cost more than the commit.
  */
 export interface SqliteCalls {
   open: { request: { readonly path?: string }; answer: OpenedStore };
@@ -45,7 +45,10 @@ export interface SqliteCalls {
 /** A row of `kept`. */
 export type StoredPart = Pick<KeptData, 'last' | 'data'>;
 
-/** The states of the objects at one revision, by their revisions in ascending order. They can be read until `endScan`. */
+/**
+ * The result of beginning a scan: the revisions of all objects at this time, in ascending order. The states with these
+ * revisions can be read until `endScan`.
+ */
 export interface BegunScan {
   readonly scan: number;
   readonly revisions: Float64Array<ArrayBuffer>;
@@ -56,7 +59,7 @@ export interface ClaimsOfKind {
   readonly wanted: Omit<KindClaims, 'claims'> & { readonly claims: PackedItems };
 }
 
-/** A posted request; the response has the same id. */
+/** A request to the worker. The response has the same id. */
 export interface CallMessage<Type extends keyof SqliteCalls = keyof SqliteCalls> {
   readonly id: number;
   readonly type: Type;

@@ -5,18 +5,18 @@ import * as sql from './sqlite-statements.ts';
 import { CompactedError } from '../store.ts';
 
 /**
- * A page ends at this number of bytes, or at its number of rows. It is so small that a commit behind it waits about a
- * millisecond.
+ * The number of bytes at which a page ends, if it does not end earlier because of its rows. A page is so small that a
+ * commit waits only about a millisecond for it.
  */
 const maxPageBytes = 1024 * 1024;
 
 /**
- * The maximum number of changes that a scan protects from compaction, so that a reader that never ends does not let the
- * file grow for ever.
+ * The maximum number of changes that a scan protects from compaction. Without this limit, a scan that never ends would
+ * let the file grow forever.
  */
 const maxHeldChanges = 1_000_000;
 
-/** The reading side of a database, and its compaction. */
+/** Reads a database, and compacts its history. */
 export class SqliteReader {
   readonly #key: SqlStatement<{ readonly key: string }>;
   readonly #row: SqlStatement<StoredRow>;
@@ -27,7 +27,7 @@ export class SqliteReader {
   readonly #dropReplaced: SqlStatement;
   readonly #dropDeletes: SqlStatement;
   readonly #setMeta: SqlStatement;
-  /** The revisions at which states are being read, by the reads' numbers. */
+  /** The revisions of the running scans, by the numbers of the scans. */
   readonly #held = new Map<number, number>();
   #reads = 0;
   #compactRevision: number;
@@ -50,8 +50,8 @@ export class SqliteReader {
   }
 
   /**
-   * Keeps the states that are present at a revision, also when they are replaced, until {@link release} or very many
-   * changes later.
+   * Protects the states that are present at a revision from compaction until {@link release} is called, or until there
+   * are {@link maxHeldChanges} later changes. Returns a number for `release`.
    */
   hold(revision: number): number {
     this.#reads += 1;
@@ -68,8 +68,8 @@ export class SqliteReader {
   }
 
   /**
-   * The states with these revisions, in their order; fewer when they have many bytes. Throws CompactedError when the
-   * read takes too long, and the states are compacted.
+   * Returns the states with these revisions, in the order of the revisions; fewer of them when they have many bytes.
+   * Throws CompactedError when the scan has taken too long, so that the states are compacted.
    */
   rows(revisions: Float64Array): PackedPage {
     return page(this.#rowsAt(revisions), revisions.length);
@@ -82,8 +82,8 @@ export class SqliteReader {
   }
 
   /**
-   * Call in a transaction. `copied` is the revision of the copy of the present objects. Returns the number of dropped
-   * changes, and the new compactRevision.
+   * Drops changes up to a revision, at most `maxRows`. `copied` is the revision of the copy of the present objects.
+   * Returns the number of dropped changes, and the new compactRevision. Call this in a transaction.
    */
   compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
     readonly dropped: number;
@@ -111,7 +111,10 @@ export class SqliteReader {
     else for (const revision of revisions) yield this.#uncompacted(this.#row.get(revision));
   }
 
-  /** Reading rows one after the other takes half as long as looking up each of them. */
+  /**
+   * Reads all rows between the first and the last revision, and skips the others. This takes half as long as a look-up
+   * of each row.
+   */
   *#rowsAmong(revisions: Float64Array): Generator<StoredRow, void, undefined> {
     let next = 0;
     for (const row of this.#rows.iterate(revisions[0] ?? 0, revisions.at(-1) ?? 0)) {
@@ -128,7 +131,10 @@ export class SqliteReader {
   }
 }
 
-/** True when the revisions ascend, and at most half of the rows between the first and the last are not among them. */
+/**
+ * Returns true when the revisions are in ascending order, and there are at most as many other rows between the first
+ * and the last of them.
+ */
 function isDense(revisions: Float64Array): boolean {
   const [first = 0, last = 0] = [revisions[0], revisions.at(-1)];
   if (last - first >= 2 * revisions.length) return false;

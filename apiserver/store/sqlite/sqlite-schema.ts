@@ -8,8 +8,8 @@ import { StoreError } from '../store-error.ts';
 import type { SchemaVersions } from '../schema-version.ts';
 
 /**
- * Returns the schema version of a file, and creates and changes nothing. Rejects with StoreError: `locked` while a store has the
- * file, `corrupt` when SQLite finds damage, or tables of another program.
+ * Returns the schema version of a file, without creating or changing it. Rejects with StoreError: `locked` while a
+ * store has the file open, `corrupt` when SQLite finds damage or the file has tables of another program.
  */
 export async function sqliteSchema(path: string): Promise<SchemaVersions> {
   const known = migrations.length;

@@ -28,10 +28,15 @@ type Handlers = {
   ) => SqliteCalls[Type]['answer'] | Promise<SqliteCalls[Type]['answer']>;
 };
 
-/** The share of the objects that must have changed before a running store copies them again. */
+/**
+ * The fraction of the objects that must have changed before a running store writes a new copy of the present objects.
+ */
 const copiedShare = 1 / 2;
 
-/** One database and its requests: in the store's worker, or in the store's thread for a database in memory. */
+/**
+ * Handles the requests to one database: in the store's worker, or, for a database in memory, in the thread of the
+ * store.
+ */
 export class SqliteSession {
   #opened: Opened | undefined;
   readonly #backups = new Set<Promise<void>>();
@@ -40,7 +45,7 @@ export class SqliteSession {
   readonly #handlers: Handlers = {
     open: async ({ path }) => {
       const database = await connect(path);
-      // A process that was killed while it made a backup has left one behind.
+      // If a process was killed during a backup, the file of this backup is still there.
       if (path !== undefined) rmSync(`${path}-backup`, { force: true });
       const committer = new SqliteCommitter(database, hashSecret());
       const reader = new SqliteReader(database);
@@ -86,7 +91,7 @@ export class SqliteSession {
     },
   };
 
-  /** Handles a call. Rejects with CompactedError or StoreError, whatever error the binding throws. */
+  /** Handles a call. Rejects with CompactedError or StoreError; errors of the binding become StoreErrors. */
   async answer<Type extends keyof SqliteCalls>(
     type: Type,
     request: SqliteCalls[Type]['request'],
@@ -156,7 +161,7 @@ interface NumberRow {
   readonly id: number;
 }
 
-/** The numbers that stand for the names of kinds and indexes. A server asks for those of all its kinds when it starts. */
+/** The numbers of the names of kinds and indexes. When a server starts, it requests the numbers of all its kinds. */
 class SqliteNumbers {
   readonly #find: SqlStatement<NumberRow>;
   readonly #add: SqlStatement;
@@ -166,7 +171,7 @@ class SqliteNumbers {
     this.#add = database.prepare(sql.addNumber);
   }
 
-  /** Returns the number of a name, which gets one if it has none. `transaction` runs the writes. */
+  /** Returns the number of a name; assigns one if it has none. `transaction` runs the write. */
   numberOf(name: string, transaction: <Result>(work: () => Result) => Result): number {
     const known = this.#find.get(name);
     if (known !== undefined) return known.id;

@@ -3,7 +3,7 @@ export const setMeta = 'INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT
 
 export const dropMeta = 'DELETE FROM meta WHERE name = ?';
 
-/** Returns the first damage that SQLite finds in the file as `quick_check`; `ok` when there is none. */
+/** Returns the column `quick_check`: the first damage that SQLite finds in the file, or `ok`. */
 export const findDamage = 'PRAGMA quick_check(1)';
 
 export const lastRevision = 'SELECT coalesce(max(revision), 0) AS revision FROM history';
@@ -13,11 +13,11 @@ export const getOwner = 'SELECT kind, key FROM history WHERE revision = ?';
 export const getRow = 'SELECT key, revision, data FROM history WHERE revision = ?';
 export const listRows =
   'SELECT key, revision, data FROM history WHERE revision >= ? AND revision <= ? ORDER BY revision';
-/** Returns the columns that show which states are present, without their data. */
+/** Returns the changes after a revision, without their data: these columns show which states are present. */
 export const listStates = 'SELECT revision, op, kind, previous, key FROM history WHERE revision > ? ORDER BY revision';
 /**
- * Drops the history. {@link dropAllKept} has to follow: kept data refers to revisions, which the next history assigns
- * again.
+ * Drops the history. {@link dropAllKept} must follow, because kept data refers to revisions, and the next history
+ * assigns the same revisions again.
  */
 export const dropHistory = 'DELETE FROM history';
 export const dropAllKept = 'DELETE FROM kept';
@@ -25,29 +25,35 @@ export const dropAllKept = 'DELETE FROM kept';
 export const listPresent = 'SELECT kind, hashes, revisions FROM present ORDER BY kind';
 export const addPresent = 'INSERT INTO present (kind, hashes, revisions) VALUES (?, ?, ?)';
 export const listGone = 'SELECT revision FROM gone';
-/** Drops the copy of the present objects, after which the next start reads all rows. */
+/** Drops the copy of the present objects, so that the next start reads all rows. */
 export const dropPresent = `DELETE FROM present; DELETE FROM gone; DELETE FROM meta WHERE name = 'present'`;
 
 export const findClaim = 'SELECT key FROM uniq WHERE kind = ? AND idx = ? AND value = ?';
 export const setClaim = `INSERT INTO uniq (kind, idx, value, key) VALUES (?, ?, ?, ?)
   ON CONFLICT DO UPDATE SET key = excluded.key`;
-/** Deletes a claim only for its holder. */
+/** Deletes a claim if this object holds it. */
 export const dropClaim = 'DELETE FROM uniq WHERE kind = ? AND idx = ? AND value = ? AND key = ?';
 export const claimsOfKind = 'SELECT idx AS "index", value, key FROM uniq WHERE kind = ?';
 export const changedAfter = 'SELECT revision FROM history WHERE revision > ? AND kind = ? LIMIT 1';
 
-/** Returns the changes after the compacted revision, all of which are there, with the states that they replaced. */
+/**
+ * Returns changes with the states that they replaced. It is only used for revisions after compactRevision, whose
+ * changes and previous states all exist.
+ */
 export const listChanges = `SELECT change.revision, change.op, change.kind, change.key,
     coalesce(change.data, before.data) AS data, before.data AS previous, change.previous AS previousRevision
   FROM history AS change LEFT JOIN history AS before ON before.revision = change.previous
   WHERE change.revision > ? ORDER BY change.revision LIMIT ?`;
 
-/** Returns how many changes there are after a revision and up to another one, up to a maximum, and the last of them. */
+/**
+ * Counts the changes after one revision and up to another one, up to a maximum. Returns their number, and the last of
+ * their revisions.
+ */
 export const compactBound = `SELECT count(*) AS changes, max(revision) AS last
   FROM (SELECT revision FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?)`;
 export const dropReplaced = `DELETE FROM history WHERE revision IN
   (SELECT previous FROM history WHERE revision > ? AND revision <= ? AND previous IS NOT NULL)`;
-/** The states of the copy in `present` that {@link dropReplaced} drops. */
+/** Records in `gone` those states of the copy in `present` that {@link dropReplaced} drops. */
 export const addGone = `INSERT OR IGNORE INTO gone SELECT previous FROM history
   WHERE revision > ? AND revision <= ? AND previous <= ?`;
 export const dropDeletes = 'DELETE FROM history WHERE revision > ? AND revision <= ? AND op = 2';

@@ -39,7 +39,7 @@ async function failureToOpen(path: string): Promise<unknown> {
   );
 }
 
-/** Returns the error when another process opens the file. */
+/** Opens the file in another process, and returns the code of the error. */
 async function openElsewhere(path: string): Promise<string> {
   const script = `import { createSqliteStore } from ${JSON.stringify(new URL('./sqlite-store.js', import.meta.url))};
     createSqliteStore({ path: ${JSON.stringify(path)} }).open().catch((error) => process.stdout.write(error.code));`;
@@ -50,7 +50,7 @@ async function openElsewhere(path: string): Promise<string> {
 }
 
 after(async () => {
-  // A failed test leaves its store open, whose worker would keep the process.
+  // A failed test may have left its store open, whose worker would keep the process alive.
   await Promise.allSettled(stores.map((store) => store.close()));
   rmSync(directory, { recursive: true, force: true });
 });
@@ -63,7 +63,7 @@ describeStoreContract('SQLite in memory', async () => {
 });
 
 describe('SqliteStore', () => {
-  it('is durable and exclusive, as the connection itself reports', async () => {
+  it('is durable and exclusive according to the settings that the connection reports', async () => {
     const { store } = await openFile(freshPath());
     const pragmas = await (store as ReturnType<typeof createSqliteStore>).pragmas();
     await store.close();
@@ -71,7 +71,7 @@ describe('SqliteStore', () => {
     expect(pragmas.walAutocheckpoint * pragmas.pageBytes).to.be.within(2_000_000, 6_000_000);
   });
 
-  it('makes the directory and the files readable to its user only', async () => {
+  it('creates a directory and files that only its user can read', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     await store.numberOf('something in the WAL');
@@ -80,7 +80,7 @@ describe('SqliteStore', () => {
     expect(modes).to.deep.equal([0o700, 0o600, 0o600]);
   });
 
-  it('lets only its user access a file that others could write to, and leaves any other file as it is [slow]', async () => {
+  it('removes the access of other users to a file that they could write to, and leaves any other file as it is [slow]', async () => {
     const path = freshPath();
     for (const [before, later] of [
       [0o666, 0o600],
@@ -97,20 +97,20 @@ describe('SqliteStore', () => {
     }
   });
 
-  it('refuses a second store on its file, naming the file, and accepts the next one after it has closed [slow]', async () => {
+  it('refuses a second store on its file, with the path in the message, until it is closed [slow]', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const error = await failureToOpen(path);
     expect(error).to.include({ name: 'StoreError', code: 'locked' });
     expect(String(error)).to.include(path).and.to.include('in use');
-    // The refusal did not drop the POSIX locks of the first store, which belong to the process: another process sees
-    // them.
+    // POSIX locks belong to a process. The refused open has not dropped the locks of the first store: another process
+    // still finds them.
     expect(await openElsewhere(path)).to.equal('locked');
     await store.close();
     expect(await failureToOpen(path)).to.equal(undefined);
   });
 
-  it('refuses a database that a newer program wrote', async () => {
+  it('refuses a database that a newer program has upgraded', async () => {
     const path = freshPath();
     await (await openFile(path)).store.close();
     const database = await openDatabase(path);
@@ -157,13 +157,13 @@ describe('SqliteStore', () => {
         for (const row of page) seen.push(`${row.key} ${Buffer.from(row.data).toString()}`);
       }
       expect(seen).to.deep.equal(names.map((each) => `${key(each)} before`));
-      // The compaction continues once the scan is over.
+      // The compaction continues once the scan has ended.
       expect(await store.compact(await store.currentRevision(), 10_000)).to.equal(changes.length);
       await store.close();
     });
   }
 
-  it('keeps parts of a kind, in the order of their last revisions, until history starts again', async () => {
+  it('keeps the parts of a kind, in the order of their last revisions, until a new history starts', async () => {
     const path = freshPath();
     const { store } = await openFile(path);
     const kept = store.kept!;
@@ -187,7 +187,7 @@ describe('SqliteStore', () => {
     await reopened.store.close();
   });
 
-  it('scans objects that are far apart, close together and out of order alike', async () => {
+  it('scans objects whether their revisions are far apart, close together or out of order', async () => {
     const { store } = await openFile(freshPath());
     const names = Array.from({ length: 60 }, (_, at) => `n-${(at * 37) % 60}`);
     const revisions = new Map<string, number>();
@@ -211,7 +211,7 @@ describe('SqliteStore', () => {
     await store.close();
   });
 
-  it('opens once, and closes without having been opened', async () => {
+  it('opens only once, and can be closed without having been opened', async () => {
     const { store } = await openFile(freshPath());
     const error = await store.open().catch((reason: unknown) => reason);
     expect(error).to.include({ code: 'closed' });

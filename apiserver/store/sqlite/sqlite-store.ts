@@ -31,21 +31,21 @@ import { StoreError } from '../store-error.ts';
 import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
-/** The place of the database: a file (if missing, it is created with mode 0600, and its folder too), or only memory. */
+/** The database: a file, which is created with mode 0600 if it is missing, as is its folder; or only memory. */
 export type SqliteStoreOptions = { readonly path: string } | { readonly memory: true };
 
-/** A store on SQLite; files are touched in `open`. */
+/** Creates a store on SQLite. Only `open` accesses files. */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   return new SqliteStore('path' in options ? options.path : undefined);
 }
 
-/** The requests of a store to its database. */
+/** The way in which a store sends requests to its database. */
 type Channel = Pick<WorkerChannel, 'call' | 'exited' | 'terminate'>;
 
 /**
- * Handles calls in this thread, for a database in memory: nothing is synced to disk, so another thread would gain
- * nothing and make the order of events vary. Results still come in a later turn: otherwise a caller that makes the
- * next call at each result would block everything else.
+ * Returns a channel that handles calls in this thread, for a database in memory. Nothing is synced to the disk, so
+ * another thread would have no advantage, and would make the order of events vary. Results are delivered in a later
+ * turn of the event loop: otherwise a caller that makes the next call after each result would block all other work.
  */
 function channelInPlace(): Channel {
   const session = new SqliteSession();
@@ -60,17 +60,17 @@ function channelInPlace(): Channel {
 }
 
 /**
- * SQLite in a worker thread, so that an fsync never blocks the main one; a database in memory runs in this thread.
- * The store has its file alone: a second store, of this or another process, is refused. Failures are {@link
- * StoreError}s.
+ * A store on SQLite. SQLite runs in a worker thread, so that an fsync never blocks the main thread; a database in
+ * memory runs in the thread of the store. The store has its file exclusively: a second store, in this or another
+ * process, is refused. Methods fail with {@link StoreError}.
  */
 class SqliteStore implements PagedStore {
   readonly isShared = false;
-  /** Absent for a database in memory. */
+  /** Makes a backup; absent for a database in memory. */
   readonly backUp?: () => Promise<string>;
-  /** Absent for a database in memory. */
+  /** The kept data about objects; absent for a database in memory. */
   readonly kept?: KeptStore;
-  /** Absent for a database in memory. */
+  /** The files of snapshots; absent for a database in memory. */
   readonly snapshots?: SnapshotStore;
   readonly #path: string | undefined;
   readonly #listeners = new Set<(revision: number) => void>();
@@ -112,15 +112,15 @@ class SqliteStore implements PagedStore {
   }
 
   /**
-   * Returns all objects as they are when the scan begins; those of one kind in the order of their revisions. History is
-   * not compacted meanwhile, until a million changes have been made: then the scan rejects with CompactedError.
+   * Yields all objects as they are when the scan begins; those of one kind in the order of their revisions. During the
+   * scan, history is not compacted, unless a million changes are made: then the scan may reject with CompactedError.
    */
   async *scan(kind?: number): AsyncGenerator<readonly Row[], void, undefined> {
     const { scan, revisions } = await this.#opened().call('beginScan', { kind });
     try {
       yield* this.#readPages(kind === undefined ? await this.#orderedByKey(revisions) : revisions);
     } finally {
-      // The worker's scans end with the worker.
+      // An error is ignored: when the worker ends, its scans end as well.
       await this.#channel?.call('endScan', { scan }).catch(() => undefined);
     }
   }
@@ -129,7 +129,7 @@ class SqliteStore implements PagedStore {
     return (await this.changePages(after, limit)).flatMap(unpackChanges);
   }
 
-  /** Returns the {@link changes} in packed pages. */
+  /** Returns the result of {@link changes} as packed pages. */
   async changePages(after: number, limit: number): Promise<readonly PackedPage[]> {
     const pages: PackedPage[] = [];
     let from = after;
@@ -143,18 +143,18 @@ class SqliteStore implements PagedStore {
     return pages;
   }
 
-  // This store is the only writer of its database, so it has acknowledged everything that is stored.
+  // This store is the only writer of its database, so it knows the latest revision without a read.
   async currentRevision(): Promise<number> {
     this.#opened();
     return this.#revision;
   }
 
-  // No other program can open the file meanwhile.
+  // No other program can open the file while this store is open, so there is nothing to check.
   async checkSchema(): Promise<void> {
     this.#opened();
   }
 
-  /** The listener must not throw. */
+  /** Calls `wake` with the revision of each commit. `wake` must not throw. */
   subscribe(wake: (revision: number) => void): () => void {
     this.#listeners.add(wake);
     return () => this.#listeners.delete(wake);
@@ -193,7 +193,7 @@ class SqliteStore implements PagedStore {
     return opened;
   }
 
-  /** The connection's own report of its durability. */
+  /** Returns the settings of the connection on which durability depends, as SQLite reports them. */
   async pragmas(): Promise<SqlitePragmas> {
     return this.#opened().call('pragmas', {});
   }
@@ -235,7 +235,7 @@ class SqliteStore implements PagedStore {
       await channel.exited();
     } catch (error) {
       await channel.terminate();
-      // A worker that is gone has already rejected all pending calls.
+      // If the worker has already ended, all pending calls were rejected, so this error is ignored.
       if (!(error instanceof StoreError && error.code === 'crashed')) throw error;
     }
   }
@@ -245,7 +245,7 @@ class SqliteStore implements PagedStore {
     return this.#channel;
   }
 
-  /** The states with these revisions, in their order. */
+  /** Yields the states with these revisions in pages, in the order of the revisions. */
   async *#readPages(revisions: Float64Array): AsyncGenerator<readonly Row[], void, undefined> {
     const read = (from: number): Promise<PackedPage> =>
       this.#opened().call('rows', { revisions: revisions.slice(from, from + maxPageRows) });
@@ -254,9 +254,9 @@ class SqliteStore implements PagedStore {
       const page = await (next ?? read(from));
       from += page.keys.length;
       if (from < revisions.length) {
-        // The worker reads the next page while this one is used.
+        // The worker reads the next page while the caller uses this one.
         next = read(from);
-        // A failure is thrown when the page is awaited; a caller that stops before that never sees it.
+        // A failure is thrown when the page is awaited. If the caller stops before that, the failure is ignored.
         next.catch(() => undefined);
       }
       yield unpackRows(page);

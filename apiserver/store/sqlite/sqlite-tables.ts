@@ -1,26 +1,31 @@
-/** A UUID of version 4 (RFC 9562): the identity of a database is created with it, in one transaction. */
+/**
+ * An expression for a UUID of version 4 (RFC 9562). SQLite computes it, so that a database and its epoch are created in
+ * one transaction.
+ */
 const randomUuid = `lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-'
   || substr('89AB', 1 + (random() & 3), 1) || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))`;
 
 /**
- * One entry per schema version, applied in order; `meta` holds the number of applied entries. An entry never changes
- * once released.
+ * One entry for each schema version, in order. `meta` has the number of applied entries. A released entry must not
+ * change.
  *
- * Rowid tables: `WITHOUT ROWID` with 1 KB blobs had half the speed and 3.3 times the file size. A delete's data is null
- * when it equals the state before. `uniq.value` is `=` and the value, or `#` and its hash.
+ * The tables have rowids: with blobs of 1 KB, `WITHOUT ROWID` was half as fast, and the file had 3.3 times the size.
+ * For a deletion, the data are null when they equal the previous state. `uniq.value` is `=` and the value, or `#` and
+ * its hash.
  *
- * `history` has one row for each write, and is both the objects and their changes: a write appends one row, and data
- * are stored once. It has no index of keys, which would cost as much as the row itself: the memory of the only process
- * that has the file knows the present row of each object. `previous` is the revision of the state that a write
- * replaced. That row is deleted when the write is compacted, together with the row of a delete.
+ * `history` has both the objects and their changes: a write appends one row, so data are stored only once. The table
+ * has no index of keys, which would cost as much as the rows themselves. Only one process has the file open, and it
+ * knows the present row of each object. `previous` is the revision of the state that a write replaced. The compaction
+ * of a write deletes the row of this state; the compaction of a deletion also deletes the row of the deletion.
  *
- * `present` is a copy of that memory, so that a start does not read all rows: for each kind, the hashes of the keys of its
- * objects and their revisions. The row `present` of `meta` has the copy's revision, and the secret of the hashes. Later
- * rows of `history` have the changes since then; `gone` has the states of the copy whose changes are compacted.
+ * `present` is a copy of what this process knows, so that a start need not read all rows. For each kind, it has the
+ * hashes of the keys of its objects, and the revisions of the objects. The row `present` of `meta` has the revision of
+ * the copy, and the secret of the hashes. Later rows of `history` have the changes since then; `gone` has those states
+ * of the copy that were deleted by compaction.
  *
- * `kept` has data that a start would otherwise compute from rows of `history`, in parts of a kind, each with the last
- * revision in it. A part stays valid whatever happens to other rows: a revision never gets other data, unless history
- * starts again.
+ * `kept` has data that a start would otherwise compute from rows of `history`. The data of a kind are in parts, each
+ * with its last revision. A part always stays valid, because a revision never gets other data, unless a new history
+ * starts.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE kv (
@@ -51,8 +56,8 @@ export const migrations: readonly string[] = [
    CREATE TABLE counter (id INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
    INSERT INTO counter (id, revision) VALUES (1, 0);
    INSERT INTO meta (name, value) VALUES ('compactRevision', 0), ('epoch', ${randomUuid});`,
-  // Objects come in the order of their revisions, so that rows are appended; only revisions are sorted. Then come the
-  // changes whose object has a different state now, and the states before the first change.
+  // The migration writes objects in the order of their revisions, so that rows are appended; it sorts only revisions.
+  // Then it writes the changes whose objects have another state now, and the states before the first change.
   `CREATE TABLE history (
      revision INTEGER PRIMARY KEY,
      op INTEGER NOT NULL,
@@ -79,10 +84,10 @@ export const migrations: readonly string[] = [
   `CREATE TABLE kept (kind INTEGER NOT NULL, last INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (kind, last));`,
 ];
 
-/** Runs before the first migration: `meta` holds the schema version. */
+/** Creates the table `meta`, before the first migration, because it has the schema version. */
 export const createMeta = 'CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID';
 
-/** The number of tables, and whether `meta` is among them. */
+/** Returns the number of tables, and 1 if `meta` is among them. */
 export const countTables = `SELECT count(*) AS tables, coalesce(sum(name = 'meta'), 0) AS meta
   FROM sqlite_master WHERE type = 'table'`;
 

@@ -8,7 +8,7 @@ import { CompactedError } from '../store.ts';
 const session = new SqliteSession();
 const answering = new Set<Promise<void>>();
 
-/** The port is closed once the calls before `close` have their responses, too. */
+/** Handles a message. After `close`, the port is closed once all earlier calls have their responses. */
 function receive(port: MessagePort, message: CallMessage): void {
   const answered = respond(port, message).finally(() => answering.delete(answered));
   answering.add(answered);

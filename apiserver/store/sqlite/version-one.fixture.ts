@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 
 /**
- * A database of schema version 1, written by a program of that version: the file, compressed. Its history is compacted up
- * to revision 26; it has objects from before that and from after it, unique values, and objects that were deleted and
- * created again.
+ * The compressed file of a database of schema version 1, which a program of that version has written. Its history is
+ * compacted up to revision 26. It has objects from before and after this revision, unique values, and objects that were
+ * deleted and created again.
  */
 const compressed = `
 H4sIAAAAAAACA+3dW2wT2RkH8DN24utcEpJgQrgMk2UblARf4zgpLJcQSEQK3WC03TasO9gnwYrtMfY4JKV+yNKXlXikLwVV6gWpVdWutE+Vyk
@@ -38,7 +38,7 @@ s5ejyt5YMFTaflYIYuqpWcHqT5or725JziM4LWH4xYDMuppSWKAzMAAMAWdhTmZ4+ww7A3dYKQnQ+nRV
 C7278B7OwR5gBQAQA=
 `;
 
-/** The bytes of the file. */
+/** Returns the bytes of the file. */
 export function versionOneFile(): Uint8Array {
   return gunzipSync(Buffer.from(compressed, 'base64'));
 }

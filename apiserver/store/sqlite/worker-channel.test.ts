@@ -11,7 +11,7 @@ function worker(body: string): URL {
 const reason = (error: unknown): unknown => error;
 
 describe('WorkerChannel', () => {
-  it('rejects all pending calls, and all later ones, when the worker exits', async () => {
+  it('rejects all pending and later calls when the worker exits', async () => {
     const channel = new WorkerChannel(worker(`parentPort.on('message', ({ id }) => id === 2 && process.exit(3))`));
     const calls = [channel.call('pragmas', {}), channel.call('pragmas', {}), channel.call('pragmas', {})];
     for (const error of await Promise.all(calls.map((call) => call.catch(reason)))) {

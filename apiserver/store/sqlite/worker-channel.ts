@@ -9,7 +9,7 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
-/** Calls to a worker thread. When the worker ends, all pending and later calls reject. */
+/** Sends calls to a worker thread. When the worker ends, all pending and later calls reject. */
 export class WorkerChannel {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiter>();
@@ -18,9 +18,9 @@ export class WorkerChannel {
   #ended: StoreError | undefined;
 
   constructor(entry: URL) {
-    // On Node 22 node:sqlite warns that it is experimental; the contract suite runs against it, so the warning is
-    // suppressed. The process's own flags are not repeated: a worker refuses V8's (--max-old-space-size), which apply
-    // to it anyway.
+    // On Node 22, node:sqlite warns that it is experimental. The warning is suppressed, because the contract suite
+    // tests node:sqlite. The flags of the process are not passed on: a worker refuses flags of V8, such as
+    // --max-old-space-size, and they apply to it anyway.
     this.#worker = new Worker(entry, { execArgv: ['--disable-warning=ExperimentalWarning'] });
     this.#worker.on('message', this.#settle);
     this.#worker.on('messageerror', (error) => this.#end(crashed(error)));
@@ -46,12 +46,12 @@ export class WorkerChannel {
     });
   }
 
-  /** Resolves when the worker has ended by itself; call it after `close`. */
+  /** Resolves when the worker has ended by itself. Call this after the call `close`. */
   async exited(): Promise<void> {
     await this.#exited;
   }
 
-  /** Ends the worker whatever it is doing. */
+  /** Ends the worker immediately, even during a call. */
   async terminate(): Promise<void> {
     await this.#worker.terminate();
   }

@@ -12,17 +12,17 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 const command = `${root}plugins/host/bin/homeostat.js`;
 const scaffoldTest = 'test/dist/scaffold/scaffold.test.js';
 
-/** A time that a person does not notice. */
+/** The maximum time of a command; a person hardly notices such a time. */
 const mostMs = 150;
 const mostCreateMs = 60_000;
 
 /**
- * The number of processes per contestant in place of each round of other cases: a single run is short, and its time
- * varies.
+ * The number of processes of each contestant in each round. A single process is short, and its time varies, so one is
+ * not enough.
  */
 const runsEach = 3;
 
-/** How long does the command line take where it needs no server? */
+/** Measures the time of commands that need no server. */
 export async function commandLine({ settings }: CaseContext): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const args of [['--help'], ['--version'], ['completion', 'bash'], ['get', '--help']]) {
@@ -36,8 +36,8 @@ export async function commandLine({ settings }: CaseContext): Promise<readonly R
 }
 
 /**
- * How long does it take from `npm create homeostat` to the first reconciled object, with a registry on this machine?
- * The test of the scaffold takes these steps, and prints the time.
+ * Measures the time from `npm create homeostat` to the first reconciled object, with a registry on this machine. The
+ * test of the scaffold runs these steps, and prints the time.
  */
 export async function create(): Promise<readonly Row[]> {
   const title = 'makes a plugin that passes lint, types and tests';
@@ -59,7 +59,7 @@ function figuresOf(ms: number): Figures {
   return { opsPerSecond: 1000 / ms, p50Ms: ms };
 }
 
-/** Runs Node in the folder of the repository, and returns what it prints. @throws Error when it fails */
+/** Runs Node in the folder of the repository, and returns its output. @throws Error when it fails */
 async function outputOf(args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);

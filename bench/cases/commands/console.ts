@@ -15,12 +15,15 @@ const mostOpenMs = 1000;
 const mostFrameMs = 100;
 const mostBytes = 150 * 1024 * 1024;
 const changesPerSecond = 1000;
-/** The changes to each object: for 100,000 objects, they are the changes of an hour at 100 a second. */
+/**
+ * The number of changes to each object. With 100,000 objects, the total is as many changes as an hour has at 100 a
+ * second.
+ */
 const hourlyPerObject = 3.6;
 const mostGrowthBytes = 4 * 1024 * 1024;
 const kind = personModel(['spec.name']);
 
-/** How fast does the console show a long list, and does it stay smooth and small while objects change? */
+/** Measures the time until the console shows a long list, and its frames and memory while objects change. */
 export async function consolePages({ settings }: CaseContext): Promise<readonly Row[]> {
   const { objects, seconds, rounds } = settings;
   const server = await startTestServer({ plugins: [consoleFolder], models: [kind] });
@@ -76,7 +79,10 @@ async function fill({ client }: TestServer, count: number): Promise<void> {
   }
 }
 
-/** Milliseconds from a click on the kind, on another page, to the frame that shows its rows. */
+/**
+ * Opens the list of the kind with a click on another page. Resolves with the milliseconds from the click to the frame
+ * that shows the rows.
+ */
 async function open(page: Page): Promise<number> {
   await page.getByRole('link', { name: 'Plugins', exact: true }).click();
   await page.getByRole('heading', { name: 'Plugins', level: 1 }).waitFor();
@@ -107,8 +113,7 @@ interface BrowserElement {
 }
 
 /**
- * Changes objects, visible ones and others, at the requested rate, and measures the longest time between two frames of
- * the page.
+ * Changes visible and other objects at the given rate, and measures the longest time between two frames of the page.
  */
 async function follow(
   { client }: TestServer,
@@ -155,12 +160,12 @@ const megabytes = (bytes: number): string => (bytes / 1024 / 1024).toFixed(0);
 interface Hour {
   readonly changes: number;
   readonly seconds: number;
-  /** The heap at the end, and how much larger it is than after a tenth of the changes. */
+  /** The size of the heap at the end, and its growth since a tenth of the changes were made. */
   readonly bytes: number;
   readonly growth: number;
 }
 
-/** Changes all objects as fast as the page follows. */
+/** Makes the changes of an hour, as fast as the page can follow them. */
 async function hourOf(
   { client }: TestServer,
   page: Page,
@@ -191,7 +196,7 @@ async function hourOf(
   return { changes: done, seconds: (performance.now() - start) / 1000, bytes, growth: bytes - first };
 }
 
-/** The processes of pages, by their ids. */
+/** Returns the ids of the processes that show pages. */
 async function renderersOf(browser: Browser): Promise<readonly number[]> {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
@@ -199,8 +204,8 @@ async function renderersOf(browser: Browser): Promise<readonly number[]> {
 }
 
 /**
- * The private memory of the largest process, which is that of the page: the browser also keeps an empty process in
- * reserve.
+ * Returns the private memory of the largest process, which is the process of the page. The browser also keeps an empty
+ * process in reserve.
  */
 function memoryOf(ids: readonly number[]): number {
   const sizes = ids.map((id) => {

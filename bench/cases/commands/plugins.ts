@@ -13,15 +13,15 @@ const kindsEach = 4;
 const mostMs = 3_000;
 
 /**
- * The maximum resident memory of a server without plugins. The next constant is the time for which the server is idle
- * before that is measured.
+ * The maximum resident memory of a server without plugins, and the time for which it is idle before its memory is
+ * measured.
  */
 const mostMb = 90;
 const idleMs = 10_000;
 const mostStarts = 3;
 const paths = ['/version', '/api', '/apis', '/openapi/v3', '/api/v1/namespaces', '/readyz'];
 
-/** How long does `homeostat serve` take until all plugins have started, from the start of the process? */
+/** Measures the time from the start of `homeostat serve` until all plugins have started. */
 export async function pluginStart({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   const folders = await Promise.all(Array.from({ length: plugins }, (_, number) => createPlugin(folder, number)));
@@ -42,7 +42,10 @@ export async function pluginStart({ settings, folder }: CaseContext): Promise<re
   ];
 }
 
-/** Resident memory of `homeostat serve` without plugins, on a new database, after a few requests. */
+/**
+ * Returns the row for the resident memory of `homeostat serve` without plugins, on a new database, after a few
+ * requests.
+ */
 async function memoryRow(auth: 'open' | 'required', rounds: number, folder: string): Promise<Row> {
   const measured: number[] = [];
   const headers = { Authorization: 'Bearer a-token-of-the-administrator' };
@@ -67,7 +70,7 @@ async function memoryRow(auth: 'open' | 'required', rounds: number, folder: stri
   };
 }
 
-/** A plugin with indexes, and a controller for each of its kinds. */
+/** Creates a plugin whose kinds each have indexes and a controller. Returns its folder. */
 async function createPlugin(parent: string, number: number): Promise<string> {
   const name = `plugin-${number}`;
   const folder = join(parent, name);

@@ -10,11 +10,12 @@ import { alternate } from '../../measure/rounds.ts';
 
 const mostObjects = 10_000;
 const mostMs = 1_000;
-/** The allowed memory, in bytes for each byte of JSON. */
+/** The maximum memory, in bytes for each byte of the objects' JSON. */
 const mostFactor = 2;
 
 /**
- * How long does an informer over HTTP take until its handler has every object, and how much memory does its cache take?
+ * Measures the time until the handler of an informer over HTTP has received every object, and the memory of the
+ * informer's cache.
  */
 export async function informer({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const count = Math.min(settings.objects, mostObjects);
@@ -53,7 +54,8 @@ export async function informer({ settings, folder }: CaseContext): Promise<reado
 }
 
 /**
- * In a separate process, because the leftovers of an earlier round, such as compiled code, would count for this one.
+ * Runs the informer in a new process. Otherwise the results of earlier rounds, such as compiled code, would change the
+ * figures.
  */
 async function synchroniseOnce(url: string): Promise<Synchronisation> {
   await using child = new Child('informer', ['--expose-gc']);

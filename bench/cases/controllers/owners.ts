@@ -14,7 +14,7 @@ const childrenOfMany = 3;
 const mostSeconds = 60;
 const mostGrowth = 1.2;
 
-/** Measures a run whose ten dependents need no change, and a start with 100,000 owners. */
+/** Measures a controller's run with ten dependents that need no change, and a start with 100,000 owners. */
 export async function owners({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   return [await unchanged(settings.rounds), ...(await manyOwners(folder))];
 }
@@ -34,7 +34,10 @@ async function unchanged(rounds: number): Promise<Row> {
   };
 }
 
-/** The first start creates the dependents; the second one finds them. */
+/**
+ * Measures two starts with many owners. In the first one, the controller creates the dependents; in the second one,
+ * they are already there.
+ */
 async function manyOwners(folder: string): Promise<readonly Row[]> {
   await using child = new Child('owners', ['--expose-gc', '--max-old-space-size=8192']);
   await child.call('serve', `sqlite:${join(folder, 'owners.db')}`);
@@ -68,7 +71,7 @@ async function manyOwners(folder: string): Promise<readonly Row[]> {
   ];
 }
 
-/** The same objects, created by a program with 256 sites at a time. */
+/** Creates the same objects without a controller, for 256 owners at a time. */
 async function leastCost(folder: string): Promise<Omit<Reconciled, 'heldBytes'>> {
   await using child = new Child('owners', ['--max-old-space-size=8192']);
   await child.call('serve', `sqlite:${join(folder, 'least.db')}`);

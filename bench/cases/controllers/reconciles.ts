@@ -7,13 +7,13 @@ import { opsAtLeast, p99AtMost } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** A number so small that writes do not overlap. */
+/** The number of writes per second, so small that writes do not overlap. */
 const perSecond = 50;
 
-/** Keys that reconcile in turn. */
+/** The number of keys that are reconciled one after the other. */
 const keys = 1_000;
 
-/** The number of objects created while the initial ones are being reconciled. */
+/** The number of objects that are created while the initial ones are being reconciled. */
 const writesDuringStart = 20;
 
 interface WrittenFigures {
@@ -22,7 +22,7 @@ interface WrittenFigures {
   readonly beyond: Figures;
 }
 
-/** Measures the cost of a controller, and the time from a write to its run. */
+/** Measures the cost of a controller's run, and the time from a write to the run for the written object. */
 export async function reconciles({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, seconds, writes, objects } = settings;
   const count = Math.ceil(perSecond * seconds);
@@ -70,7 +70,10 @@ interface Waiting extends Rounds {
   readonly mostMs: number;
 }
 
-/** The limit is the time of the write alone, until its response; the target is for the additional time. */
+/**
+ * Returns the row for the time from a write to its run. The limit is the time until the response to the write; the
+ * target applies to the time after that.
+ */
 async function writeAndWait(child: Child, { rounds, count, where, mostMs }: Waiting): Promise<Row> {
   let round: WrittenFigures | undefined;
   const { ours, limit, beyond } = await alternate(rounds, {
@@ -82,9 +85,9 @@ async function writeAndWait(child: Child, { rounds, count, where, mostMs }: Wait
     beyond: async () => (round as WrittenFigures).beyond,
   });
   const { text, isMet } = p99AtMost(mostMs, beyond);
-  const note = `from the answer to the run: p50 ${beyond.p50Ms.toFixed(2)} ms, p99 ${beyond.p99Ms?.toFixed(2)} ms`;
+  const note = `from the response to the start of the run: p50 ${beyond.p50Ms.toFixed(2)} ms, p99 ${beyond.p99Ms?.toFixed(2)} ms`;
   const name = `write to reconcile ${where}, ${perSecond}/s`;
-  return { name, ours, limit, target: { text: `${text} after the answer`, isMet }, note };
+  return { name, ours, limit, target: { text: `${text} after the response`, isMet }, note };
 }
 
 async function duringStart(file: string, { rounds, objects }: { rounds: number; objects: number }): Promise<Row> {
@@ -102,7 +105,7 @@ async function duringStart(file: string, { rounds, objects }: { rounds: number; 
     },
     limit: () => Promise.resolve(limit as Figures),
   });
-  const note = `${left.toLocaleString('en-US')} or more objects of the start were still waiting at the end`;
+  const note = `at least ${left.toLocaleString('en-US')} objects that existed at the start were still waiting at the end`;
   const name = `write to reconcile, ${objects.toLocaleString('en-US')} objects at the start`;
   return { name, ...found, target: p99AtMost(50, found.ours), note };
 }

@@ -6,14 +6,16 @@ import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 import type { Contestant } from '../../measure/rounds.ts';
 
-/** Objects that reconcile once a second. */
+/** The number of objects. Each one is reconciled once per second. */
 const keys = 1_000;
 
-/** The maximum processor time of recording a thousand runs: 30 ms in a second, which is 3% of a core. */
+/** The maximum processor time for the recording of a thousand runs: 30 ms in a second, which is 3% of a core. */
 const mostMs = 30;
 const mostPercent = 3;
 
-/** Measures the cost of recording runs: processor time of all threads, by turns. */
+/**
+ * Measures the cost of recording runs, as processor time of all threads. Rounds with and without recording alternate.
+ */
 export async function runs({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('reconciler');
   await child.call('serve', `sqlite:${join(folder, 'runs.db')}`);

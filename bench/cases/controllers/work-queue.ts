@@ -5,7 +5,7 @@ import { opsAtLeast } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** How many keys a second can one core add to a work queue, take from it and give back? */
+/** Measures the number of keys per second that one core can add to a work queue, take from it and mark as done. */
 export async function workQueue({ settings }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('work-queue');
   const count = settings.writes * 100;

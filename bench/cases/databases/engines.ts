@@ -12,13 +12,13 @@ interface Measured {
   readonly engine: string;
   /** 64 at a time. */
   readonly many: Figures;
-  /** Creates one after the other. */
+  /** The figures of creates that are sent one after the other. */
   readonly one: Figures;
 }
 
 /**
- * How do the engines compare? Creates of 1 KB through the store of one process, durable: 64 at a time, and one at a
- * time. docs/choosing-a-database.md has the text below the table.
+ * Compares the database engines by durable creates of 1 KB through the store of one process: 64 at a time, and one at a
+ * time. The text that it prints below the table is for docs/choosing-a-database.md.
  */
 export async function engines({ settings, folder, addPage }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
@@ -63,7 +63,7 @@ function formatPage(conditions: string, measured: readonly Measured[]): string {
   return [text, '', ...lines].join('\n');
 }
 
-/** Two significant digits: the rest differs from run to run. */
+/** Returns the cells of the figures. Rates have two significant digits, because the others differ from run to run. */
 function cellsOf({ opsPerSecond, p50Ms }: Figures): readonly string[] {
   return [Number(opsPerSecond.toPrecision(2)).toLocaleString('en-US'), `${p50Ms.toFixed(1)} ms`];
 }

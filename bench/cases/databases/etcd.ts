@@ -13,12 +13,12 @@ import { startOn } from './start-up-on-servers.ts';
 
 const width = 64;
 
-/** The writes in flight of each of three replicas. */
+/** The number of writes that each of three replicas has in flight. */
 const shareOfThree = 21;
 
 /**
- * How fast is the store on etcd? Its limits are the same transactions by hand, with the same library: one transaction
- * at a time with as many writes as ours has on average, and one transaction for each write.
+ * Measures the store on etcd. The limits are the same transactions by hand, with the same library: first, one
+ * transaction at a time, with as many writes as ours has on average; second, one transaction for each write.
  */
 export async function etcd({ settings, only }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
@@ -46,7 +46,7 @@ async function compareWrites(url: string, { rounds, writes: count }: Settings): 
   await using thirdBare = new Child('bare-etcd');
   const replicas = [first, second, third];
   const bares = [bare, secondBare, thirdBare];
-  // This store has a database of its own, because no replica should follow it.
+  // This store has its own database, so that no replica follows its changes.
   await single.call('open', `${url}-alone`);
   for (const child of [...replicas, ...bares]) await child.call('open', url);
   let size = 0;
@@ -108,7 +108,7 @@ function rowsOf(
   ];
 }
 
-/** Each process makes a third of the writes. */
+/** Divides the writes equally among the processes, and returns the figures of all together. */
 async function together(
   children: readonly Child[],
   count: number,

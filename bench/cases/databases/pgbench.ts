@@ -11,17 +11,20 @@ const run = promisify(execFile);
 export interface PgbenchOptions {
   readonly url: string;
   readonly clients: number;
-  /** The length of a run. It is at least 1 s, because pgbench takes whole seconds. */
+  /** The length of a run. It is rounded up to whole seconds, because pgbench accepts no others. */
   readonly seconds: number;
   readonly objects: number;
-  /** The folder for the files of pgbench. */
+  /** The folder for the files that pgbench reads and writes. */
   readonly folder: string;
 }
 
-/** Share of the transactions whose latency is noted: noting all of them costs throughput. */
+/** The share of the transactions whose latency is logged. To log all of them would reduce the throughput. */
 const sample = 0.1;
 
-/** The table of {@link runPgbench}; as in the store's table, each page has free room for another version of a row. */
+/**
+ * Returns the statements that create the table for {@link runPgbench}. As in the store's table, each page has free
+ * space for another version of a row.
+ */
 export function pgbenchTable(objects: number): string {
   return `CREATE TABLE bench_single (id integer PRIMARY KEY, data text NOT NULL) WITH (fillfactor = 70);
     INSERT INTO bench_single SELECT id, repeat('x', ${storedPerson().length}) FROM generate_series(1, ${objects}) id`;
@@ -38,7 +41,7 @@ export async function hasPgbench(): Promise<boolean> {
   );
 }
 
-/** Updates single rows with a prepared statement, each in its own transaction. */
+/** Measures updates of single rows with a prepared statement, each in its own transaction. */
 export async function runPgbench(options: PgbenchOptions): Promise<Figures> {
   const folder = await mkdtemp(join(options.folder, 'pgbench-'));
   const file = join(folder, 'update.sql');
@@ -70,7 +73,10 @@ function argumentsOf({ clients, seconds, objects }: PgbenchOptions, file: string
   ];
 }
 
-/** Returns the connection as environment variables: if it were an argument, other users could see the password. */
+/**
+ * Returns the connection as environment variables. If it were an argument, other users of the machine could see the
+ * password.
+ */
 function connectionOf(url: string): Record<string, string> {
   const { hostname, port, username, password, pathname } = new URL(url);
   return {

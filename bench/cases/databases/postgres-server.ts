@@ -7,7 +7,7 @@ import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** How fast are creates of a server on PostgreSQL, over HTTP and in process? */
+/** Measures creates at a server on PostgreSQL, over HTTP and in the same process. */
 export async function postgresServer({ settings }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
   const database = await databases.call<string | undefined>('create', 'postgres');

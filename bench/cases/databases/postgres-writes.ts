@@ -12,32 +12,32 @@ import type { Contestant } from '../../measure/rounds.ts';
 
 type Verb = StoreWrites['verb'];
 
-/** Writers at the same time. */
+/** The number of writers at the same time. */
 const width = 64;
 
 /** The number of writers at each of three replicas. */
 const widthOfThree = [22, 21, 21] as const;
 
-/** The numbers of operations per transaction that are tried; the best counts. */
+/** The numbers of operations per transaction that the limit tries. Its best result counts. */
 const batches = [width, 256, 1000] as const;
 
-/** The number of writers at one of three replicas, which bounds the operations in one of its transactions. */
+/** The number of writers at one of three replicas. A transaction of that replica has at most as many operations. */
 const shareOfThree = widthOfThree[1];
 
 interface Contest {
   readonly verb: Verb;
   readonly context: CaseContext;
-  /** The process that runs the statements without a store. It also empties tables. */
+  /** The process that runs the statements without a store. It also empties the tables. */
   readonly bare: Child;
-  /** The first replica is measured alone as well. */
+  /** The replicas. The first one is also measured alone. */
   readonly replicas: readonly Child[];
   /** Called with the average number of operations in a transaction of one replica. */
   readonly onSize: (operations: number) => void;
 }
 
 /**
- * How many writes do the stores of one and of three replicas reach on PostgreSQL? They are compared with the same
- * statements without a queue, with the same statements without batches, and with PostgreSQL's own benchmark.
+ * Measures the writes per second of the stores of one and of three replicas on PostgreSQL. The limits are the same
+ * statements without a queue, the same statements without batches, and PostgreSQL's own benchmark.
  */
 export async function postgresWrites(context: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
@@ -56,7 +56,8 @@ async function compare(verb: Verb, url: string, context: CaseContext): Promise<r
   await using third = new Child('store-writer');
   await using bare = new Child('bare-postgres');
   const replicas = [first, second, third];
-  // No transaction changes an object twice, and two writers of pgbench rarely update the same row.
+  // With this number of objects, no transaction changes an object twice, and two writers of pgbench rarely update the
+  // same row.
   const objects = Math.max(context.settings.objects / 10, ...batches);
   for (const child of [...replicas, bare]) {
     await child.call('open', url);
@@ -86,7 +87,7 @@ function contestantsOf({ verb, context, bare, replicas, onSize }: Contest): Reco
   const emptied =
     (run: Contestant): Contestant =>
     async () => {
-      // History would fill the disk, and creates must start with an empty table each time.
+      // The history would fill the disk, and each round of creates must start with an empty table.
       await bare.call('execute', `TRUNCATE homeostat_log${verb === 'create' ? ', homeostat_kv' : ''}`);
       return run();
     };
@@ -111,7 +112,7 @@ function handName(batch: number): string {
   return `by hand, ${batch}`;
 }
 
-/** The latencies are those of the slowest replica. */
+/** Writes at all replicas at the same time. The latencies are those of the slowest replica. */
 async function writeTogether(replicas: readonly Child[], verb: Verb, count: number): Promise<Figures> {
   const startMs = performance.now();
   const shares = widthOfThree.map((share) => ({ verb, count: Math.round((count * share) / width), width: share }));
@@ -140,7 +141,7 @@ function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>, size: numb
   return [
     {
       ...row('by hand', 0.6, found[handName(best)]!),
-      note: `${size.toFixed(0)} a transaction; by hand ${best}, the best of ${batches.join(', ')}`,
+      note: `${size.toFixed(0)} writes per transaction; by hand ${best}, the best of ${batches.join(', ')}`,
     },
     { name: name(`by hand, ${width} a transaction`), ours, limit: found[handName(width)]! },
     row('one a transaction', 5, singly),
@@ -150,7 +151,7 @@ function rowsOf(verb: Verb, found: Readonly<Record<string, Figures>>, size: numb
       ours: three,
       limit: ours,
       target: ratioAtLeast(0.85, { ours: three, limit: ours }),
-      note: `by hand, ${shareOfThree} a transaction are ${(speedOf(shareOfThree) / speedOf(width)).toFixed(2)} of ${width}`,
+      note: `by hand, the rate with ${shareOfThree} writes per transaction is ${(speedOf(shareOfThree) / speedOf(width)).toFixed(2)} of the rate with ${width}`,
     },
   ];
 }

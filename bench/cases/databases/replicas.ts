@@ -15,8 +15,8 @@ import { Watchers, watchFromNow } from '../../load/watchers.ts';
 const writesPerSecond = 20;
 
 /**
- * How long after a write at one replica does a watcher at another have it? Measured from the response, when the write
- * is durable, and from its sending, which is the total that a client sees.
+ * Measures the time until a watcher at another replica has received a write. The time is measured in two ways: from the
+ * response, when the write is durable, and from the sending of the write, for the total time of a client.
  */
 export async function replicas({ settings }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
@@ -33,7 +33,7 @@ interface Rounds {
   readonly seconds: number;
 }
 
-/** The rows of one engine. */
+/** Returns the rows of one database engine. */
 export async function deliveriesOn(
   engine: Engine,
   database: string,
@@ -51,7 +51,8 @@ export async function deliveriesOn(
   const count = Math.ceil(writesPerSecond * seconds);
   let number = 0;
   const nextNumber = (): number => (number += 1);
-  // Warms up at full speed: with the few writes per second of the run, V8 would optimise the code only near the end.
+  // The warm-up runs at full speed: with only a few writes per second, V8 would optimise the code only near the end of
+  // the run.
   await loadHttp({ url, connections: 1, seconds, request: () => creation(nextNumber()) });
   const contestant = (watchers: Watchers, since: Since) => () =>
     deliver(watchers, { connection, count, nextNumber, since });
@@ -86,22 +87,19 @@ interface Writing {
   readonly since: Since;
 }
 
-/**
- * Sends one write after the other. Each is sent at its time, but not before the previous write has arrived at the
- * watcher.
- */
+/** Sends one write after the other at a fixed rate, but none before the previous write has arrived at the watcher. */
 async function deliver(watchers: Watchers, { connection, count, nextNumber, since }: Writing): Promise<Figures> {
   const latencies = new Float64Array(count);
   const startMs = performance.now();
   for (const position of latencies.keys()) {
-    // The first one waits as well, because earlier writes may still be on their way to this watcher.
+    // The first write waits as well, because earlier writes may still be on their way to this watcher.
     await sleep(startMs + ((position + 1) * 1000) / writesPerSecond - performance.now());
     const request = creation(nextNumber());
     const arrived = watchers.collect(1);
     const sentMs = performance.now();
     const answered = connection.send(request).then(() => performance.now());
     const [arrivalsMs, answeredMs] = await Promise.all([arrived, answered]);
-    // A watcher may receive the change before the writer has the response.
+    // The watcher may receive the change before the writer receives the response.
     latencies[position] = Math.max(0, (arrivalsMs[0]?.[0] ?? Number.NaN) - (since === 'sent' ? sentMs : answeredMs));
   }
   return figuresOf(latencies, performance.now() - startMs);

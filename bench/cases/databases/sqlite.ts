@@ -13,18 +13,18 @@ const width = 256;
 
 /**
  * The number of writes after which the write-ahead log is measured. It is so small that SQLite does not move the log
- * into the database before that, even at 12 KB of log for each write.
+ * into the database before the measurement, even if each write adds 12 KB to the log.
  */
 const loggedWrites = 1_000;
 
 const most = { threadUs: 7, logKb: 3, diskKb: 5 } as const;
 
-/** One store in a process of its own, of this checkout or of another. */
+/** A store in its own process, from this checkout or from the other one. */
 interface Writer {
   readonly child: Child;
-  /** The id of SQLite's thread. */
+  /** The id of the thread that runs SQLite. */
   readonly thread: string;
-  /** Kilobytes of the write-ahead log for a create. */
+  /** The size of the write-ahead log for one create, in kilobytes. */
   readonly logKb: number;
   readonly costs: Cost[];
 }
@@ -36,8 +36,8 @@ interface Cost {
 }
 
 /**
- * Measures a create of 1 KB in SQLite: the processor time of SQLite's thread, the bytes of the write-ahead log, and the
- * bytes written to disk, which include those that move from the log into the database. Also measures the time of a
+ * Measures a create of 1 KB in SQLite: the processor time of SQLite's thread, the bytes in the write-ahead log, and the
+ * bytes written to disk, including those that move from the log into the database. It also measures the time of a
  * start.
  */
 export async function sqlite({ settings, folder }: CaseContext): Promise<readonly Row[]> {
@@ -68,7 +68,10 @@ async function writes({ settings, folder }: Pick<CaseContext, 'settings' | 'fold
   return rowsOf(writers, median(leastUs));
 }
 
-/** Microseconds of processor time of a create by better-sqlite3 alone, with the same table, bytes and rows a commit. */
+/**
+ * Returns the processor time of a create in microseconds when better-sqlite3 is used alone, with the same table and
+ * bytes, and as many rows per commit.
+ */
 async function bareCost(bare: Child, creates: BareWrites): Promise<number> {
   const beforeMs = bare.mainCpuMs();
   await bare.call('create', creates);
@@ -108,7 +111,7 @@ function rowsOf(writers: readonly Writer[], leastUs: number): Row[] {
     {
       name: 'sqlite: processor time of its thread, one create',
       ...judged(each(medianOf('threadUs')), most.threadUs, 'us'),
-      note: `${withOther(each(medianOf('threadUs')), 'us')}; ${commits.join(' and ')} creates a commit; the least, better-sqlite3 alone with as many: ${leastUs.toFixed(2)} us`,
+      note: `${withOther(each(medianOf('threadUs')), 'us')}; ${commits.join(' and ')} creates per commit; better-sqlite3 alone with as many per commit: ${leastUs.toFixed(2)} us`,
     },
     {
       name: 'sqlite: write-ahead log, one create',

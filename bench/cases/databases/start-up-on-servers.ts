@@ -15,7 +15,9 @@ const most: Readonly<Record<Engine, number>> = {
   'etcd-three': 5_000,
 };
 
-/** How long does a replica take to serve objects of 1 KB with five indexes that a database server has? */
+/**
+ * Measures the time until a replica serves objects of 1 KB with five indexes, which are stored on a database server.
+ */
 export async function startUpOnServers({ settings }: CaseContext): Promise<readonly Row[]> {
   await using databases = new Child('databases');
   const rows: Row[] = [];
@@ -26,7 +28,7 @@ export async function startUpOnServers({ settings }: CaseContext): Promise<reado
   return rows;
 }
 
-/** The row of one engine. */
+/** Returns the row of one database engine. */
 export async function startOn(engine: Engine, database: string, { rounds, objects }: Settings): Promise<Row> {
   const mostMs = most[engine];
   await fill(database, objects);
@@ -47,7 +49,7 @@ export async function startOn(engine: Engine, database: string, { rounds, object
     ours,
     limit,
     target: { text: `<= ${mostMs} ms`, isMet: ours.p50Ms <= mostMs },
-    note: `p50 is the time from the start to ready; the first ${median(openMs).toFixed(0)} ms opened the database and read history`,
+    note: `p50 is the time from the start until it is ready; in the first ${median(openMs).toFixed(0)} ms, the server opened the database and read the history`,
   };
 }
 
@@ -66,7 +68,7 @@ interface Start {
 
 async function start(database: string): Promise<Start> {
   await using server = new Child('api-server');
-  // The process is running, and its code is loaded.
+  // After this call, the process is running, and its code is loaded.
   await server.call('heldBytes');
   const startMs = performance.now();
   await server.call('start', database);

@@ -1,5 +1,5 @@
-// Measures what rules in CEL cost: one rule, the writes of a kind with ten rules, and the longest turn of the event
-// loop with a hostile rule.
+// Measures the cost of rules in CEL: of one rule, of the writes of a kind with ten rules, and the longest turn of the
+// event loop with a hostile rule.
 import { join } from 'node:path';
 import { HostileProcess } from '@homeostat/test';
 import { besideOther } from '../../load/beside.ts';
@@ -15,18 +15,19 @@ const group = 'rules.example.com';
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const pathOf = (kind: string): string => `/apis/${group}/v1/${kind.toLowerCase()}s`;
 
-/** The maximum time of a typical rule. */
+/** The maximum time of a typical rule, in microseconds. */
 const maxRuleUs = 10;
 
 /**
- * The number of rules of a kind that is compared with a kind without rules; the difference gives the time of one rule.
+ * The number of rules of a kind that is compared with a kind without rules. The difference, divided by this number, is
+ * the time of one rule.
  */
 const manyRules = 100;
 
 /** The run fails if a definition takes longer than this to be served. */
 const servedWithinMs = 30_000;
 
-/** Two comparisons, and a condition for ten items. */
+/** Returns a rule with two comparisons, and a condition for ten items. */
 function typicalRule(number: number): object {
   const most = (number + 10).toString();
   return { rule: `self.least <= self.size && self.name != "" && self.items.all(item, item.size < ${most})` };
@@ -135,7 +136,7 @@ async function until(isServed: () => Promise<boolean>, kind: string): Promise<vo
   }
 }
 
-/** Rules that the estimate accepts, and that are stopped when they run. */
+/** Expensive rules that pass the estimate of their costs, but are stopped while they run. */
 const hostileRules: readonly (readonly [name: string, rule: string])[] = [
   ['each item with each', 'self.items.all(a, self.items.all(b, a.size + b.size >= 0))'],
   ['each list made again', 'self.items.all(a, self.items.map(b, b.size).size() > 0)'],
@@ -143,7 +144,7 @@ const hostileRules: readonly (readonly [name: string, rule: string])[] = [
   ['texts of all items', 'self.items.all(a, a.pad.matches("(x|xx)*y") || true)'],
 ];
 
-/** Items of the list that the rules go through, with texts that make the object 1 MB large. */
+/** The number of items in the list that the rules go through. The text of each item gives the object a size of 1 MB. */
 const hostileItems = 600;
 const pad = 'x'.repeat(1650);
 

@@ -7,12 +7,14 @@ import type { Certificate, Reviewed } from '../../load/webhook-server.ts';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const definitionPath = `${definitions}/widgets.shop.example.com`;
 
-/** The minimum of the average number of objects per call of the webhook; the server sends at most a hundred. */
+/**
+ * The target: the average call of the webhook has at least this number of objects. The server sends at most a hundred.
+ */
 const leastPerCall = 50;
 
 const mostSeconds = 60;
 
-/** How long does a change of the storage version take, and a list in the other version, when a webhook converts the objects? */
+/** Measures a change of the storage version, and a list in the other version, when a webhook converts the objects. */
 export async function conversionRows(
   certificate: Certificate,
   { objects }: Pick<Settings, 'objects'>,
@@ -44,7 +46,7 @@ export async function conversionRows(
       },
       {
         name: `${name}, listed in the other version`,
-        note: `${first.toFixed(0)} ms, and ${second.toFixed(0)} ms when they were converted before`,
+        note: `${first.toFixed(0)} ms, and ${second.toFixed(0)} ms when the objects have already been converted`,
       },
     ];
   } finally {
@@ -79,7 +81,7 @@ function pathOf(url: string, version: string): string {
   return `${url}/apis/shop.example.com/${version}/widgets`;
 }
 
-/** Creates objects of 1 KB. */
+/** Creates `count` objects of 1 KB. */
 async function createAll(url: string, count: number): Promise<void> {
   const spec = { text: 'x'.repeat(700) };
   let next = 0;

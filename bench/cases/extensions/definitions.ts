@@ -2,7 +2,7 @@ import { applyDefinition, HostileProcess, listOfKind } from '@homeostat/test';
 import type { CaseContext } from '../../measure/case.ts';
 import type { Row } from '../../measure/result-table.ts';
 
-/** Definitions of usual size that clients create at the same time. */
+/** The number of definitions that are created at the same time, and their number in a quick run. */
 const usual = 300;
 const quick = 20;
 
@@ -14,8 +14,8 @@ const mostStallMs = 50;
 const mostBytes = 1.5 * 1024 * 1024;
 
 /**
- * Measures many definitions that are created at once: the time until they are served, their memory, and the longest
- * pause that one causes.
+ * Measures many definitions that are created at the same time: the time until all are served, their memory, and the
+ * longest pause that a single one causes.
  */
 export async function definitions({ settings }: CaseContext): Promise<readonly Row[]> {
   const count = settings.definitions < usual / 2 ? quick : usual;

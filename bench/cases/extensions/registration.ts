@@ -10,8 +10,8 @@ import { alternate } from '../../measure/rounds.ts';
 const mostMs = 2_500;
 
 /**
- * Measures the time from the registration of a model at a running server to the first response, with many objects
- * stored.
+ * Measures the time from the registration of a model at a running server until its objects are served. The database has
+ * many of them.
  */
 export async function registration({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, objects } = settings;
@@ -36,7 +36,7 @@ export async function registration({ settings, folder }: CaseContext): Promise<r
       ours,
       limit,
       target: { text: `<= ${mostMs.toString()} ms`, isMet: ours.p50Ms <= mostMs },
-      note: 'p50 is the time from register to served, again and again in one running server',
+      note: 'p50 is the time from the call of register until the objects are served; all rounds use one running server',
     },
   ];
 }

@@ -12,14 +12,17 @@ import { creations, startedServer } from '../../load/person-server.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { certificateIn, WebhookServer } from '../../load/webhook-server.ts';
 
-/** The processor time that a validating webhook may add to a create besides its round trip, in milliseconds. */
+/**
+ * The maximum processor time that a validating webhook may add to a create, in milliseconds, without the time of its
+ * request.
+ */
 const mostCpuMs = 0.3;
 
 const connections = 8;
 
 /**
- * What does a validating webhook add to a create, beyond its own round trip? And how long do conversions take? The webhooks run in
- * this process.
+ * Measures the processor time that a validating webhook adds to a create, in addition to the time of its request, and
+ * the time of conversions. The webhooks run in this process.
  */
 export async function webhooks({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const certificate = await certificateIn(join(folder, 'tls'));
@@ -50,7 +53,7 @@ export async function webhooks({ settings, folder }: CaseContext): Promise<reado
       {
         name: 'webhook: processor time that it adds to a create, besides a POST',
         target: { text: `<= ${mostCpuMs.toString()} ms`, isMet: beyond <= mostCpuMs },
-        note: `${ms(beyond)}: ${ms(cost.plain)} without it, ${ms(cost.hooked)} with it, so ${ms(added)} in all`,
+        note: `${ms(beyond)}: ${ms(cost.plain)} without it, ${ms(cost.hooked)} with it, so it adds ${ms(added)} together with the POST`,
       },
       {
         name: 'webhook: processor time of the same POST by hand',
@@ -71,7 +74,10 @@ interface Creating {
   readonly seconds: number;
 }
 
-/** Returns a function that sends a round of creations and returns the processor time of each, in milliseconds. */
+/**
+ * Returns a function that sends the creates of one round, and resolves with the processor time of one create in
+ * milliseconds.
+ */
 function creator(server: Child, { url, prefix, connections: many, seconds }: Creating): () => Promise<number> {
   const create = creations(prefix);
   return async () => {
@@ -86,7 +92,9 @@ function creator(server: Child, { url, prefix, connections: many, seconds }: Cre
   };
 }
 
-/** The median of each contestant's rounds. They take turns, and their first round does not count. */
+/**
+ * Runs the rounds of the contestants alternately, and returns the median of each one. The first round does not count.
+ */
 async function inTurns<Name extends string>(
   rounds: number,
   contestants: Readonly<Record<Name, () => Promise<number>>>,
@@ -125,7 +133,7 @@ async function configure(url: string, hook: WebhookServer): Promise<void> {
   );
 }
 
-/** The median of calls on one connection, in milliseconds. */
+/** Returns the median time of a call on a single connection, in milliseconds. */
 async function roundTrip({ url, ca }: WebhookServer): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
   const timesMs: number[] = [];

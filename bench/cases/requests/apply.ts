@@ -7,16 +7,17 @@ import { ratioAtLeast } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** More than there are connections, so that no two change one object at the same time. */
+/** There are more objects than connections, so that two requests never change the same object at the same time. */
 const objects = 1_000;
 
-/** Labels that make a person 10 KB large. Each label is a field with an owner. */
+/** Labels that give a person a size of 10 KB. Server-side apply records an owner for each label. */
 const labels = Object.fromEntries(
   Array.from({ length: 120 }, (_, index) => [`example.com/label-${index.toString()}`, 'x'.repeat(50)]),
 );
 
 /**
- * How does a server-side apply compare with a PUT of the same 10 KB? Each request changes its object, and is durable.
+ * Compares a server-side apply with a PUT of the same 10 KB. Each request changes its object, and the change is
+ * durable.
  */
 export async function apply({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
@@ -30,7 +31,7 @@ export async function apply({ settings, folder }: CaseContext): Promise<readonly
     const { metadata, ...person } = newPerson({ name, number });
     return { name, text: JSON.stringify({ metadata: { ...metadata, labels }, ...person }) };
   };
-  // Applies and PUTs use different objects, so that no object has fields of both managers.
+  // The applies and the PUTs change different objects, so that no object has fields of both field managers.
   const applied = (): string => {
     const { name, text } = body('a');
     return formatRequest('PATCH', `${personsPath}/${name}?fieldManager=bench`, text);

@@ -5,7 +5,7 @@ import { p50AtMost } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** How much processor time does it take to decide whether a user may do something, with a thousand bindings? */
+/** Measures the processor time of a decision whether a user may do something, with a thousand bindings. */
 export async function authorization({ settings }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('authorization');
   const count = settings.writes * 50;

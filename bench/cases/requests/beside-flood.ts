@@ -11,24 +11,27 @@ import type { Row } from '../../measure/result-table.ts';
 const floodConnections = 2000;
 const [floodToken, userToken] = ['token-of-a-user-who-floods', 'token-of-another-user'];
 
-/** The interval of a lease's renewals. */
+/** The interval between two renewals of the lease. */
 const renewalMs = 100;
 
-/** The interval at which clients connect. */
+/** The interval between two new connections. */
 const arrivalMs = 100;
 
 /**
- * The requests in progress during the flood: 4 of the measured user, and 4 that the flooding user may have in progress
- * while others send requests.
+ * The number of requests that the server runs at the same time during the flood: 4 of the measured user, and 4 of the
+ * flooding user, who may have no more while other users send requests.
  */
 const inProgress = 4 + 4;
 
-/** A controller that renews its lease later than this may lose it: the default renewal deadline is 10 s. */
+/**
+ * The target for the slowest renewal. It is well below 10 s, the default deadline after which a controller gives up its
+ * lease.
+ */
 const mostRenewalMs = 2000;
 
 /**
- * Measures a user with 4 requests in flight: alone, and while another user floods the server with 2,000. A lease is
- * renewed all the time.
+ * Measures a user with 4 requests in flight: alone, and while another user floods the server with 2,000. Meanwhile, a
+ * lease is renewed again and again.
  */
 export async function besideFlood({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
@@ -38,7 +41,7 @@ export async function besideFlood({ settings, folder }: CaseContext): Promise<re
     { token: floodToken, user: 'user-0' },
     { token: userToken, user: 'user-1' },
   ]);
-  // The server must accept all connections, which come from one address at the same time.
+  // All connections come from one address at the same time, and the server must accept them all.
   const maxUnknownConnectionsPerAddress = 2 * floodConnections;
   const database = `sqlite:${join(folder, 'fairness.db')}`;
   const url = await startedServer(server, { database, tokenFile, maxUnknownConnectionsPerAddress });
@@ -75,7 +78,7 @@ export async function besideFlood({ settings, folder }: CaseContext): Promise<re
 /** The figures of each round. */
 interface Found {
   readonly alone: Figures[];
-  /** The user alone, with as many requests in flight as all users together have in progress during the flood. */
+  /** The user alone, with as many requests in flight as the server runs at the same time during the flood. */
   readonly least: Figures[];
   readonly flooded: Figures[];
   readonly floodRates: number[];
@@ -98,8 +101,8 @@ function rowOf({ alone, flooded, floodRates, renewalsMs }: Found): Row {
 }
 
 /**
- * The least that a flood can cost: the same user alone, with as many requests in flight as are in progress during the
- * flood.
+ * Returns the row for the least possible cost of a flood: the same user alone, with as many requests in flight as the
+ * server runs at the same time during the flood.
  */
 function leastRow({ alone, least }: Found): Row {
   const [ours, limit] = [medianFigures(least), medianFigures(alone)];
@@ -116,7 +119,7 @@ function tailFactor(ours: Figures, limit: Figures): number {
   return (ours.p99Ms ?? Number.NaN) / (limit.p99Ms ?? Number.NaN);
 }
 
-/** Opens one connection after the other until the flood is over, each for one health check. */
+/** Opens one connection after the other, each for one health check, until the flood is over. */
 async function connectAgainAndAgain(url: string, flooding: Promise<unknown>): Promise<Figures> {
   let isOver = false;
   const over = flooding.finally(() => (isOver = true)).catch(() => undefined);
@@ -132,7 +135,10 @@ async function connectAgainAndAgain(url: string, flooding: Promise<unknown>): Pr
   return figuresOf(Float64Array.from(latencies), performance.now() - begunMs);
 }
 
-/** Renews a lease until the flood is over; resolves with the milliseconds of the slowest renewal. */
+/**
+ * Renews a lease again and again until the flood is over. Resolves with the time of the slowest renewal, in
+ * milliseconds.
+ */
 async function renewLease(url: string, flooding: Promise<unknown>): Promise<number> {
   using connection = await HttpConnection.connect(url);
   let isOver = false;
@@ -155,7 +161,7 @@ function renewal(leaseTransitions: number): string {
   return formatRequest('PATCH', path, { body, token: userToken });
 }
 
-/** The time that the flood needs to open its connections. */
+/** Waits for as long as the flood needs to open its connections. */
 function untilBegun(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 2000));
 }

@@ -10,13 +10,15 @@ import type { Settings } from '../../measure/settings.ts';
 
 const connections = 64;
 
-/** The objects that updates and reads use in turn. */
+/** The number of objects. The updates and reads use one after the other. */
 const objects = 1_000;
 
-/** The largest allowed cost of each operation, as a multiple of a request to koa that sends the body back. */
+/**
+ * The maximum cost of each operation, as a multiple of the cost of a request to bare koa, which sends the body back.
+ */
 const goals = { create: 1.9, update: 2, get: 1 } as const;
 
-/** The largest allowed cost with checks of credentials and permissions, as a share of the goal. */
+/** The maximum cost with checks of credentials and permissions, as a multiple of the goal. */
 const shareOfRequired = 1.05;
 
 interface Contestant {
@@ -24,13 +26,13 @@ interface Contestant {
   readonly child: Child;
   readonly url: string;
   readonly request: () => string;
-  /** The largest allowed cost in units of koa; absent for a row without a goal. */
+  /** The maximum cost, as a multiple of the cost of koa; absent for a row without a goal. */
   readonly most?: number;
 }
 
 /**
- * The processor time of the main thread for one operation, in units of a creation by bare koa that sends the body back. All
- * operations take turns with koa.
+ * Measures the processor time of the main thread for one operation, as a multiple of the time of a POST to bare koa,
+ * which sends the body back. The operations and the requests to koa run alternately.
  */
 export async function besideKoa({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   await using koa = new Child('koa-echo');
@@ -81,7 +83,7 @@ function contestantsOf(auth: 'open' | 'required', { child, url, token }: Target)
 }
 
 /**
- * Returns the microseconds of one operation, by contestant. In every other round the contestants take their turns in
+ * Returns the cost of one operation for each contestant, in microseconds. In every second round, the contestants run in
  * reverse order.
  */
 async function takeTurns(

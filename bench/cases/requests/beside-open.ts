@@ -8,10 +8,10 @@ import { personsPath } from '../../load/person.ts';
 import { protectedServer, creations, startedServer, userToken } from '../../load/person-server.ts';
 import type { Row } from '../../measure/result-table.ts';
 
-/** A server counts as shared for 10 s after the last request of another user. */
+/** A bit more than the 10 s for which the server still counts as shared after the last request of another user. */
 const untilAloneMs = 11_000;
 
-/** Creates and gets of a user with a token and a role, beside those of an open server. */
+/** Compares creates and gets of a user with a token and a role with those at a server with `--auth open`. */
 export async function besideOpen({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   await using required = new Child('api-server');
   await using open = new Child('api-server');
@@ -21,8 +21,8 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
     using connection = await HttpConnection.connect(server);
     await connection.send(creations('read', token)());
   }
-  // The administrator has just written roles. Until that was long enough ago, the server counts as shared, and commits
-  // only a few writes of the user at a time.
+  // The administrator has just written roles. For some time after that, the server counts as shared, and commits only a
+  // few writes of the user at a time.
   await new Promise((resolve) => setTimeout(resolve, untilAloneMs));
   const asking = (request: () => string): Served => ({ child: required, url, request });
   const asked = (request: () => string): Served => ({ child: open, url: openUrl, request });
@@ -31,7 +31,7 @@ export async function besideOpen({ settings, folder, only }: CaseContext): Promi
   const rows = [
     { name: 'http-create, required beside open', ours: asking(creations('r', token)), limit: asked(creations('r')) },
     { name: 'http-get, required beside open', ours: asking(get({ token })), limit: asked(get()) },
-    // The least that a token can cost: the open server receives the token, but does not read it.
+    // The least possible cost of a token: the open server receives the token, but does not read it.
     {
       name: 'http-create, a token that is not read beside none',
       ours: asked(creations('s', token)),

@@ -9,28 +9,28 @@ import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
 import type { Row } from '../../measure/result-table.ts';
 import type { Settings } from '../../measure/settings.ts';
 
-/** The objects that updates, reads and lists use in turn. */
+/** The number of objects. The updates, reads and lists use one after the other. */
 const objects = 1_000;
 
 const connections = 64;
 
 /**
- * How often the servers are started. One start would not do: the figures of two processes of the same checkout differ
- * by up to a third for as long as they run.
+ * The number of times that the servers are started. One start is not enough: the figures of two processes of the same
+ * checkout may differ by up to a third, for their whole run.
  */
 const starts = 3;
 
-/** The maximum ratio to the cost of the other checkout. */
+/** The maximum cost, as a multiple of the cost of the other checkout. */
 const mostRatio = 1.03;
 
-/** Resolves with the number of operations done. */
+/** Runs the operations of one round. Resolves with their number. */
 type Operation = (server: Server, settings: Settings) => Promise<number>;
 
-/** One server, of this checkout or of another. */
+/** A server of this checkout or of the other one. */
 interface Server {
   readonly child: Child;
   readonly url: string;
-  /** The number of requests sent, for names and values that are new each time. */
+  /** The number of requests that were sent. From it, each request gets a new name and new values. */
   sent: number;
 }
 
@@ -57,8 +57,8 @@ function overHttp(format: (number: number) => string): Operation {
 }
 
 /**
- * Returns an operation that is done `writes` * `share` times in a round. A short operation has a larger share, because
- * a round needs more of them.
+ * Returns an operation that runs `writes` * `share` times in a round. A short operation has a larger share, because a
+ * round needs more of them to be long enough.
  */
 function inProcess(verb: string, share: number): Operation {
   return async ({ child }, { writes }) => {
@@ -79,15 +79,15 @@ function bodyOf(name: string, number: number): string {
   return JSON.stringify(newPerson({ name, number }));
 }
 
-/** Measures the processor time of operations, compared with another checkout and with bare koa. */
+/** Measures the processor time of operations, and compares it with another checkout and with bare koa. */
 export async function cpu(context: CaseContext): Promise<readonly Row[]> {
   return [...(await besideCheckout(context)), ...(await besideKoa(context))];
 }
 
 /**
- * The processor time of an operation, all threads of the server together, compared with another built checkout of this
- * repository in HOMEOSTAT_BENCH_AGAINST. Each figure is the median of all rounds of all starts; the ratio is the median
- * of the ratios of the rounds.
+ * Measures the processor time of an operation in all threads of the server together. It is compared with another
+ * checkout of this repository, which HOMEOSTAT_BENCH_AGAINST names and which must be built. Each figure is the median
+ * of all rounds of all starts; the ratio is the median of the ratios of all rounds.
  */
 async function besideCheckout({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   const rounds = new Map<string, (readonly number[])[]>();
@@ -99,7 +99,10 @@ async function besideCheckout({ settings, folder, only }: CaseContext): Promise<
   return Array.from(rounds, ([name, measured]) => rowOf(name, measured));
 }
 
-/** The costs of each operation, by round and server. The first round of an operation warms up, and does not count. */
+/**
+ * Returns the costs of each operation, by round and server. The first round of each operation is only a warm-up, and is
+ * left out.
+ */
 async function roundsOfServers(
   settings: Settings,
   folder: string,
@@ -122,7 +125,10 @@ async function roundsOfServers(
   return measured;
 }
 
-/** The costs in the order of the servers. Each server is the first one in every other round. */
+/**
+ * Returns the cost for each server, in the order of the servers. In every second round, the servers run in reverse
+ * order.
+ */
 async function takeTurns(
   servers: readonly Server[],
   round: number,
@@ -140,14 +146,17 @@ async function start(child: Child, file: string): Promise<Server> {
   return { child, url, sent: objects };
 }
 
-/** Microseconds of one operation. */
+/** Resolves with the processor time of one operation, in microseconds. */
 async function costOf(server: Server, operation: Operation, settings: Settings): Promise<number> {
   const beforeMs = server.child.cpuMs();
   const count = await operation(server, settings);
   return ((server.child.cpuMs() - beforeMs) / count) * 1000;
 }
 
-/** The costs of each round: those of this checkout, and those of the other checkout if there is one. */
+/**
+ * Returns the row for the costs of all rounds. A round has the cost of this checkout, and that of the other checkout if
+ * there is one.
+ */
 function rowOf(name: string, rounds: readonly (readonly number[])[]): Row {
   const costOfContestant = (index: number): number => median(rounds.map((costs) => costs[index] ?? Number.NaN));
   const text = `${costOfContestant(0).toFixed(1)} us`;

@@ -7,7 +7,10 @@ import { ratioAtLeast } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** Compares a plugin's endpoint with a route of koa, and a list through the endpoint with the generated list. */
+/**
+ * Compares a plugin's endpoint with a route of bare koa, and a list from the endpoint with the same list from the
+ * generated API.
+ */
 export async function endpoints({ settings }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-router');

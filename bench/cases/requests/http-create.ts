@@ -8,7 +8,9 @@ import { p50AtMost, ratioAtLeast } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** How does a durable create compare with sending the same body back, and what would the least server reach? */
+/**
+ * Compares a durable create with koa that sends the same body back, and with the least server that could do the same.
+ */
 export async function httpCreate({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-echo');

@@ -7,7 +7,7 @@ import { ratioAtLeast } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** How does reading one object compare with koa sending the same bytes? */
+/** Compares a GET of one object with koa that sends the same bytes. */
 export async function httpGet({ settings }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-echo');

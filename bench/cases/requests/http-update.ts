@@ -7,10 +7,10 @@ import { ratioAtLeast } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** More than there are connections, so that no two change one object at the same time. */
+/** There are more objects than connections, so that two requests never change the same object at the same time. */
 const objects = 1_000;
 
-/** How does a durable PUT, which changes the object each time, compare with sending the same body back? */
+/** Compares a durable PUT, which changes the object each time, with koa that sends the same body back. */
 export async function httpUpdate({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');
   await using koa = new Child('koa-echo');

@@ -6,7 +6,8 @@ import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
 /**
- * For how many verified tokens of service accounts can one core find the user in a second of processor time? Each may take at most 5 µs.
+ * Measures how many times per second of processor time the server can find the user of a service account's token that
+ * was verified before. Each time may take at most 5 µs.
  */
 export async function identities({ settings }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('identities');

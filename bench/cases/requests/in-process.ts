@@ -13,11 +13,11 @@ interface Contest {
   readonly bare: Child;
   readonly rounds: number;
   readonly count: number;
-  /** An object as it is stored. */
+  /** The JSON of an object, as it is stored. */
   readonly data: string;
 }
 
-/** How does the client in a server's process compare with bare SQLite, which writes and reads the same rows? */
+/** Compares the client in a server's process with bare SQLite, which writes and reads the same rows. */
 export async function inProcess({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, writes } = settings;
   await using server = new Child('api-server');

@@ -8,7 +8,9 @@ import { p99AtMost, ratioAtLeast } from '../../measure/result-table.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
-/** The number of matching objects, which is the same in both kinds. In the small kind, half of the objects match. */
+/**
+ * The maximum number of objects that match. It is the same in both kinds; in the small kind, half of the objects match.
+ */
 const mostMatching = 500;
 
 const connections = 8;

@@ -10,8 +10,8 @@ import { besideFlood } from './beside-flood.ts';
 import { besideOpen } from './beside-open.ts';
 
 /**
- * How much do an audit log, and the checks of credentials and permissions, slow down a request? How much does one user slow down
- * another user by flooding the server?
+ * Measures how much a request is slowed down by an audit log, by the checks of credentials and permissions, and by
+ * another user who floods the server.
  */
 export async function security(context: CaseContext): Promise<readonly Row[]> {
   return [
@@ -24,7 +24,9 @@ export async function security(context: CaseContext): Promise<readonly Row[]> {
 const audited = 'http-create, audited at Metadata';
 const leastAudited = 'http-create, one line of the same length for each';
 
-/** Compares creates with an audit log to creates without one, and to creates with the cheapest possible log. */
+/**
+ * Compares creates with an audit log with creates without one, and with creates that write the cheapest possible log.
+ */
 async function auditedCreates({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   if (!audited.includes(only) && !leastAudited.includes(only)) return [];
   await using logging = new Child('api-server');
@@ -48,7 +50,7 @@ async function auditedCreates({ settings, folder, only }: CaseContext): Promise<
   return rows;
 }
 
-/** Returns the line that the server writes to its audit log for a creation. */
+/** Creates an object, and returns the line that the server writes to its audit log for it. */
 async function auditLine(url: string, file: string): Promise<string> {
   using connection = await HttpConnection.connect(url);
   await connection.send(creations('line')());

@@ -5,23 +5,26 @@ import { StallMeter } from '../../measure/stall-meter.ts';
 
 const kind = '/apis/hostile.example.com/v1';
 
-/** The maximum number of changes while the server is suspended. They are 5 MB, of which the servers keep 1 MB. */
+/**
+ * The maximum number of changes while the server is suspended. They have 5 MB together, and the servers keep only 1 MB
+ * of history.
+ */
 const mostChanged = 5_000;
 
-/** A time in which the other server has surely dropped the history beyond its bound from the database. */
+/** A time within which the other server has certainly removed from the database the history that is over its limit. */
 const compactedWithinMs = 5_000;
 
-/** The run fails if a server takes longer than this to read everything again. */
+/** The run fails if a server takes longer than this to read all objects again. */
 const caughtUpWithinMs = 120_000;
 
-/** A number of changes that is smaller than the history that servers always keep. */
+/** A number of changes that is smaller than the history that servers keep in any case. */
 const recentRevisions = 50;
 
 const row = 'a server that has lost its place in history';
 
 /**
- * The longest stall of a server that was suspended until changes by the other server had left the history, so that it
- * has to read all objects again. Returns no row when there is no PostgreSQL.
+ * Measures the longest stall of a server that must read all objects again: it was suspended until the history no longer
+ * had all changes of the other server. Returns no row when there is no PostgreSQL.
  */
 export async function measureLostHistory(objects: number, only: string): Promise<readonly Row[]> {
   if (!row.includes(only)) return [];
@@ -40,7 +43,7 @@ export async function measureLostHistory(objects: number, only: string): Promise
 interface Pair {
   readonly writer: HostileProcess;
   readonly database: string;
-  /** The number of objects that the writer changes. */
+  /** The number of objects that the other server changes. */
   readonly changed: number;
 }
 
@@ -61,7 +64,7 @@ async function measureFollower({ writer, database, changed }: Pair): Promise<rea
       const revision = await revisionOf(writer, last);
       const followed = await revisionOf(server, last);
       if (followed !== revision)
-        throw new Error(`a read shows revision ${followed.toString()}, after ${revision.toString()} was stored`);
+        throw new Error(`a read returned revision ${followed.toString()}, although revision ${revision.toString()} was stored before it`);
       await expectLost(server, revision);
     });
     return meter.rows.filter(({ target }) => target !== undefined);
@@ -70,19 +73,22 @@ async function measureFollower({ writer, database, changed }: Pair): Promise<rea
   }
 }
 
-/** The resourceVersion of an object. A server that is still behind after 3 s responds with 504, and is asked again, as clients do. */
+/**
+ * Returns the resourceVersion of an object. A server that is still behind after 3 s responds with 504; the request is
+ * then sent again, as clients do.
+ */
 async function revisionOf(server: HostileProcess, path: string): Promise<number> {
   const untilMs = performance.now() + caughtUpWithinMs;
   for (;;) {
     const { status, text } = await server.send({ method: 'GET', path });
     if (status === 200) return Number(/"resourceVersion":"(\d+)"/.exec(text)?.[1]);
-    if (status !== 504 || performance.now() > untilMs) throw new Error(`a read got ${status.toString()}: ${text}`);
+    if (status !== 504 || performance.now() > untilMs) throw new Error(`a read failed with status ${status.toString()}: ${text}`);
   }
 }
 
 /**
- * Checks that the server has lost the history: a server that had applied the changes one by one would know the state
- * before the last one.
+ * Checks that the server could not apply the changes one by one. If it had, it could still show the state before the
+ * last changes.
  */
 async function expectLost(server: HostileProcess, revision: number): Promise<void> {
   const before = (revision - recentRevisions).toString();

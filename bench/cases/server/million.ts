@@ -17,13 +17,16 @@ const mostFirstAnswerMs = 2_000;
 const mostIndexesMs = 10_000;
 const mostPageRatio = 1.1;
 
-/** The number of objects of the small kind. Its pages are compared with those of the large kind. */
+/** The number of objects of the small kind, whose pages are compared with those of the large kind. */
 const fewObjects = 10_000;
 
-/** The time of requests that do not count: a new process responds more slowly until its code is compiled. */
+/** The time for which requests do not count, because a new process responds more slowly until its code is compiled. */
 const warmUpSeconds = 1;
 
-/** The objects that are updated in a second: a million objects take four minutes. */
+/**
+ * The updates last as long as updates of all objects would take at this rate per second: about four minutes for a
+ * million objects.
+ */
 const updatedInSeconds = 4_000;
 
 const connections = 64;
@@ -34,7 +37,7 @@ const pages: Readonly<Record<string, string>> = {
   'no match': '?fieldSelector=spec.city=nowhere&sort=spec.name,asc&page=1&size=20',
 };
 
-/** Queries that need each index that is built on demand. */
+/** The queries that need the indexes which are built on demand, one query for each. */
 const onDemand: readonly string[] = [
   '?sort=metadata.name,asc&page=1&size=1',
   '?labelSelector=team=none&page=1&size=1',
@@ -42,7 +45,7 @@ const onDemand: readonly string[] = [
   '?sort=metadata.deletionTimestamp,asc&page=1&size=1',
 ];
 
-/** A server with many objects of 1 KB and three indexes. */
+/** A server whose kind has many objects of 1 KB and three indexes. */
 interface Filled {
   readonly child: Child;
   readonly url: string;
@@ -77,8 +80,8 @@ async function stopRow(child: Child): Promise<Row> {
 }
 
 /**
- * Measures restarts from snapshots, without them, and without anything kept. The stop after each restart writes
- * snapshots, which are deleted before the next restart.
+ * Measures restarts with snapshots, then without them, then also without kept records. The stop after each restart
+ * writes snapshots, which are deleted before the next restart.
  */
 async function restarts(file: string): Promise<readonly Row[]> {
   const snapshots = `${file}-snapshots`;
@@ -104,7 +107,7 @@ async function restarts(file: string): Promise<readonly Row[]> {
 }
 
 interface MemoryUse {
-  /** Bytes of live objects of JavaScript. */
+  /** The bytes of all live JavaScript objects. */
   readonly heap: number;
   readonly resident: number;
 }
@@ -130,13 +133,13 @@ async function fillRows(child: Child, file: string, count: number): Promise<read
   ];
 }
 
-/** The bytes of an object as a client gets it, which is the least that memory has to hold. */
+/** Returns the size of an object in a response, the least memory that an object can need. */
 async function bytesOfOne(child: Child): Promise<number> {
   const response = await fetch(`${await child.call<string>('url')}${personsPath}/p-0`);
   return (await response.arrayBuffer()).byteLength;
 }
 
-/** Compares the processor time of a page of many objects with that of a page of few objects. */
+/** Compares the processor time of a page in a kind with many objects with that of a page in a kind with few objects. */
 async function pageRows(many: Filled, { rounds, seconds }: Settings): Promise<readonly Row[]> {
   await using child = new Child('api-server');
   const url = await child.call<string>('start', 'memory:');
@@ -158,7 +161,7 @@ async function pageRows(many: Filled, { rounds, seconds }: Settings): Promise<re
   return rows;
 }
 
-/** Microseconds of processor time. */
+/** Resolves with the processor time of one page, in microseconds. */
 async function pageCost({ child, url }: Filled, query: string, seconds: number): Promise<number> {
   let sent = 0;
   const request = (): string => {
@@ -171,8 +174,8 @@ async function pageCost({ child, url }: Filled, query: string, seconds: number):
 }
 
 /**
- * Updates all objects in turn at half of the greatest rate. Consecutive updates change objects that are far apart in
- * the order of names.
+ * Updates one object after the other at half of the maximum rate. Two consecutive updates change objects that are far
+ * apart in the order of names.
  */
 async function churnRows({ child, url, objects }: Filled, settings: Settings): Promise<readonly Row[]> {
   const request = updates(objects);
@@ -199,8 +202,8 @@ async function churnRows({ child, url, objects }: Filled, settings: Settings): P
 }
 
 /**
- * Returns a function that makes the next update. Each update changes another object, so no two updates of one object
- * are under way.
+ * Returns a function that returns the next update. Consecutive updates change different objects, so that two updates of
+ * the same object never run at the same time.
  */
 function updates(objects: number): () => string {
   let number = objects;

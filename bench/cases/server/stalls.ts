@@ -1,4 +1,4 @@
-// The longest turn of the event loop while the server does its heaviest work.
+// Measures the longest turn of the event loop while the server does its most expensive work.
 import {
   applyDefinition,
   firstRequests,
@@ -14,13 +14,16 @@ import type { Row } from '../../measure/result-table.ts';
 import { StallMeter } from '../../measure/stall-meter.ts';
 
 const largeLeaves = 8_800;
-/** The number of leaves of a usual definition: the mean over the definitions of projects that clusters usually have. */
+/**
+ * The number of fields without subfields in a usual definition: the mean of the definitions in projects that many
+ * clusters have.
+ */
 const usualLeaves = 300;
 
 /** The run fails if a definition takes longer than this to be served. */
 const servedWithinMs = 120_000;
 
-/** Measures the longest stalls, each in addition to those of an idle server. */
+/** Measures the longest stall of each kind of work, minus that of an idle server. */
 export async function stalls({ settings, only }: CaseContext): Promise<readonly Row[]> {
   const server = await HostileProcess.start();
   const meter = new StallMeter(server, only);
@@ -50,7 +53,7 @@ interface Measured {
   readonly object: string;
 }
 
-/** Each attempt has its own object. */
+/** Measures one request several times. Each attempt has its own object. */
 async function measureRequest({ server, meter, large, object }: Measured): Promise<void> {
   const { name, before = () => [], request } = large;
   const nameOf = (attempt: number): string => `${object}-${attempt.toString()}`;
@@ -65,7 +68,10 @@ async function measureRequest({ server, meter, large, object }: Measured): Promi
 
 const roles = '/apis/rbac.authorization.k8s.io/v1/clusterroles';
 
-/** An informer of all objects in the server's process, which gets an index, and loses its permission for a moment. */
+/**
+ * Measures an informer of all objects in the server's process: its start, a new index, and a permission that it loses
+ * for a moment.
+ */
 async function measureInformer(server: HostileProcess, meter: StallMeter): Promise<void> {
   await meter.measureOnce('an informer of all objects', () => server.call('follow'));
   await meter.measure('an index for an informer of all objects', () => server.call('indexFollowed'));
@@ -78,7 +84,7 @@ async function measureInformer(server: HostileProcess, meter: StallMeter): Promi
     const headers = { 'content-type': 'application/json' };
     await server.send({ method: 'POST', path: roles, headers, body: JSON.stringify(role) });
   };
-  await meter.measure('a permission withdrawn from an informer, and given again', async () => {
+  await meter.measure('a permission that is taken from an informer, and given back', async () => {
     await permit(false);
     await permit(true);
     await server.call('whenFollowed');

@@ -12,8 +12,8 @@ const mostMs = 2_000;
 const mostBytesEach = 2.5 * 1024;
 
 /**
- * How long do objects of 1 KB with five indexes take until they are served, and how much memory do they take beyond
- * their bytes?
+ * Measures the time until objects of 1 KB with five indexes are served, and the memory that they take in addition to
+ * their bytes.
  */
 export async function startUp({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, objects } = settings;
@@ -24,7 +24,7 @@ export async function startUp({ settings, folder }: CaseContext): Promise<readon
   const restored = new Starts(file, objects);
   const kept = new Starts(file, objects);
   const computed = new Starts(file, objects);
-  // The stop after each start writes a snapshot, which has to be deleted for a start without one.
+  // The stop after each start writes a snapshot. It is deleted before a start without one.
   const measureKept = async (): Promise<Figures> => {
     await rm(`${file}-snapshots`, { recursive: true });
     return kept.measure();
@@ -51,7 +51,7 @@ export async function startUp({ settings, folder }: CaseContext): Promise<readon
       ours,
       limit,
       target: { text: `<= ${mostMs.toString()} ms`, isMet: ours.p50Ms <= mostMs },
-      note: `p50 is the time from register to ready; opening the database before it took ${restored.openMs.toFixed(0)} ms; ${restored.cost}`,
+      note: `p50 is the time from the call of register until the objects are served; before that, it took ${restored.openMs.toFixed(0)} ms to open the database; ${restored.cost}`,
     },
     {
       name: `start-up, ${count} objects, without a snapshot`,
@@ -73,7 +73,7 @@ export async function startUp({ settings, folder }: CaseContext): Promise<readon
   ];
 }
 
-/** Makes the database; returns the size of a stored object in bytes. */
+/** Fills the database. Returns the size of a stored object, in bytes. */
 async function prepare(file: string, count: number): Promise<number> {
   await using server = new Child('api-server');
   const url = await server.call<string>('start', `sqlite:${file}`);
@@ -89,12 +89,15 @@ interface Start {
   readonly openMs: number;
   readonly readyMs: number;
   readonly heldBytes: number;
-  /** Processor time from register to ready. */
+  /**
+   * The processor time from the call of `register` until the objects are served: of the main thread, and of all
+   * threads.
+   */
   readonly mainMs: number;
   readonly allMs: number;
 }
 
-/** Starts of one database, and the medians of what they took. */
+/** Several starts with one database, and the medians of their figures. */
 class Starts {
   readonly #file: string;
   readonly #objects: number;
@@ -119,7 +122,7 @@ class Starts {
     return this.#median(({ heldBytes }) => heldBytes / this.#objects);
   }
 
-  /** Processor time of an object. */
+  /** Returns a text with the processor time for an object. */
   get cost(): string {
     const each = (ms: number): string => ((ms / this.#objects) * 1000).toFixed(1);
     const [main, all] = [this.#median(({ mainMs }) => mainMs), this.#median(({ allMs }) => allMs)];

@@ -18,10 +18,10 @@ interface Writing {
   readonly nextNumber: () => number;
 }
 
-/** A selector that every person meets, and that has to be evaluated for each person. */
+/** Selectors that every person matches, but that must be evaluated for each person. */
 const selective = '&labelSelector=team!%3Dnone&fieldSelector=spec.name!%3Dnobody';
 
-/** How long after a write is sent does each of many watchers have it? */
+/** Measures the time from the sending of a write until each of many watchers has received it. */
 export async function watchFanOut({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   const { watchers, watchedWritesPerSecond, manyWatchers, writesToMany } = settings;
   const few: FanOut = { count: watchers, perSecond: watchedWritesPerSecond, mostP99Ms: 50 };
@@ -74,8 +74,8 @@ async function besideOthers(fanOut: FanOut, settings: Settings, folder: string):
 }
 
 /**
- * The figures with as many watchers as a server allows, of one server only: the process that reads does not have enough
- * file descriptors for the watchers of two servers.
+ * Measures the maximum number of watchers that a server allows. There is no second server as a limit, because the
+ * process that reads does not have enough file descriptors for the watchers of two servers.
  */
 async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promise<readonly Row[]> {
   const { count, perSecond, mostP99Ms } = fanOut;
@@ -97,7 +97,7 @@ async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promi
     busy.push(performance.eventLoopUtilization(before).utilization);
   }
   const ours = medianFigures(rounds.slice(1));
-  const note = `${median(costsUs.slice(1)).toFixed(2)} us of the main thread for a delivery; reading them kept the watching process ${(median(busy.slice(1)) * 100).toFixed(0)} % busy`;
+  const note = `${median(costsUs.slice(1)).toFixed(2)} us of the main thread for each delivery; the process that reads the deliveries was busy for ${(median(busy.slice(1)) * 100).toFixed(0)} % of the time`;
   return [{ name: nameOf(fanOut), ours, target: p99AtMost(mostP99Ms, ours), note }];
 }
 
@@ -114,7 +114,7 @@ interface Watched {
 
 interface Delivered {
   readonly figures: { readonly ours: Figures; readonly limit: Figures };
-  /** Processor time of the servers, in all rounds. */
+  /** The processor time of the two servers, in all rounds together. */
   readonly cpuMs: { readonly ours: number; readonly limit: number };
   readonly note: string;
 }
@@ -142,11 +142,14 @@ async function deliverByTurns(
     return figures;
   };
   const figures = await alternate(rounds, { ours: () => round('ours', ours), limit: () => round('limit', limit) });
-  const note = `ops are deliveries; reading them kept the watching process ${(median(busy) * 100).toFixed(0)} % busy`;
+  const note = `each operation is a delivery; the process that reads the deliveries was busy for ${(median(busy) * 100).toFixed(0)} % of the time`;
   return { figures, cpuMs, note };
 }
 
-/** Sends writes at a steady rate, whether or not the earlier ones have responses, and waits until every watcher has all. */
+/**
+ * Sends writes at a fixed rate, without waiting for the responses to earlier ones, until every watcher has received all
+ * of them.
+ */
 async function deliver(watchers: Watchers, writing: Writing): Promise<Figures> {
   const startMs = performance.now();
   const [arrivalsMs, sentMs] = await Promise.all([watchers.collect(writing.count), writeAll(writing)]);
@@ -157,8 +160,8 @@ async function deliver(watchers: Watchers, writing: Writing): Promise<Figures> {
 }
 
 /**
- * Returns the time at which each write was sent. The times are in the order of revisions, because watchers receive the
- * changes in this order.
+ * Returns the time at which each write was sent. The times are in the order of the revisions, in which watchers receive
+ * the changes.
  */
 async function writeAll({ url, perSecond, count, nextNumber }: Writing): Promise<readonly number[]> {
   const startMs = performance.now();
@@ -167,7 +170,8 @@ async function writeAll({ url, perSecond, count, nextNumber }: Writing): Promise
     const dueMs = startMs + (position * 1000) / perSecond;
     if (performance.now() < dueMs) await sleep(dueMs - performance.now());
     const written = write(url, nextNumber());
-    // A failure is also reported where all writes are awaited, so it must not count as unhandled here.
+    // A failure is reported below, where all writes are awaited. Until then, it must not count as an unhandled
+    // rejection.
     written.catch(() => undefined);
     writes.push(written);
   }

@@ -12,54 +12,58 @@ import type { Row } from '../../measure/result-table.ts';
 import { loadModule } from '../../processes/server-modules.ts';
 import type { Settings } from '../../measure/settings.ts';
 
-/** The connections to all workers together. */
+/** The number of connections to all workers together. */
 const connections = 64;
 
-/** The objects that reads use in turn. */
+/** The number of objects. The reads use one after the other. */
 const objects = 1_000;
 
-/** Empty calls, one after the other. */
+/** The number of empty calls, which are made one after the other. */
 const hops = 10_000;
 
 const { openStore } = await loadModule('store/open/database-url');
 
 /**
- * The processor time in microseconds that a POST to bare koa took on the quiet machine for which the goals were set.
+ * The processor time of a POST to bare koa, in microseconds, on the machine without other work for which the goals were
+ * set.
  */
 const koaOfGoals = 28;
 
-/** The goals of the process that has the database, in microseconds on the machine of `koaOfGoals`. */
+/**
+ * The goals for the process that has the database: the maximum time in microseconds, on the machine of `koaOfGoals`.
+ */
 const mostOfOwner = { create: 22, get: 4 } as const;
 
-/** The goals for eight cores, in operations a second, computed for the machine of `koaOfGoals`. */
+/** The goals for eight cores: the minimum number of operations per second, computed for the machine of `koaOfGoals`. */
 const leastOfEight = { create: 28_000, get: 150_000 } as const;
 
-/** The workers that `--workers auto` starts on eight cores. */
+/** The number of workers that `--workers auto` starts on eight cores. */
 const workersOfEight = 6;
 
 /**
- * The operations; for the last one, the first worker gets all creations, and the other worker only follows the changes.
+ * The operations. In the last one, the first worker receives all creates, and the other worker only follows the
+ * changes.
  */
 const verbs = ['create', 'get', 'create at one of them'] as const;
 type Verb = (typeof verbs)[number];
 
-/** Processor time in microseconds for one operation; all workers together count as one. */
+/** The processor time of each part for one operation, in microseconds. The times of several workers are added. */
 interface Cost {
   /** The main thread of the process that has the database. */
   readonly owner: number;
-  /** The busiest other thread of that process: SQLite's. */
+  /** The busiest other thread of that process, which is the thread of SQLite. */
   readonly sqlite: number;
-  /** The main threads of the workers that get the requests. */
+  /** The main threads of the workers that receive the requests. */
   readonly workers: number;
   /** The main threads of the other workers. */
   readonly followers: number;
-  /** Bare koa, for a POST. */
+  /** The main thread of bare koa, for a POST. */
   readonly koa: number;
 }
 
 /**
- * Measures the processor time of each process of `serve --workers` for an operation, with one worker and with two, beside that of
- * bare koa.
+ * Measures the processor time of an operation in each process of `serve --workers`, with one worker and with two, and
+ * that of bare koa for comparison.
  */
 export async function workers({ settings, folder, only }: CaseContext): Promise<readonly Row[]> {
   await using koa = new Child('koa-echo');
@@ -178,7 +182,10 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** The goal is compared in units of koa: machines differ, and so does one machine from hour to hour. */
+/**
+ * Returns the row of an operation. The goal applies to the ratio of the times of our server and of koa, because the
+ * times differ between machines, and on one machine from hour to hour.
+ */
 function rowOf({ verb, count }: { readonly verb: Verb; readonly count: number }, cost: Cost): Row {
   const us = (part: keyof Cost): string => `${cost[part].toFixed(1)} us`;
   const others = cost.followers === 0 ? '' : `, ${us('followers')} of the other worker`;
@@ -192,8 +199,8 @@ function rowOf({ verb, count }: { readonly verb: Verb; readonly count: number },
 }
 
 /**
- * Returns the operations a second of eight cores, computed for the machine of the goals from the thread that has the
- * most work.
+ * Returns the rows with the operations per second on eight cores. They are computed for the machine of the goals, from
+ * the times of the thread that has the most work.
  */
 function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
   const perWorker = (create.workers + (workersOfEight - 1) * create.followers) / workersOfEight;
@@ -210,7 +217,7 @@ function rowsOfEight(create: Cost, get: Cost): readonly Row[] {
   });
 }
 
-/** Measures a call that does no work: its time, and the processor time of both processes. */
+/** Measures a call between two processes that does no work: its time, and the processor time of both processes. */
 async function hopRow(file: string): Promise<Row> {
   await using owner = new Child('database-owner');
   const database = await owner.call<string>('start', file);

@@ -1,14 +1,17 @@
-/** A timer that a Clock made; {@link Clock.clearTimeout} cancels it. */
+/** A timer from {@link Clock.setTimeout}. {@link Clock.clearTimeout} cancels it. */
 export interface Timer {
-  /** Lets the process end although the timer is pending. Has no effect on fake clocks. */
+  /** Lets the process end although the timer is still pending. With fake clocks, it has no effect. */
   unref?(): unknown;
 }
 
-/** A source of time, which is passed in so that tests can move it. All values are in milliseconds. */
+/**
+ * A source of time. Code gets it as a parameter, so that tests can replace it and move its time. All values are in
+ * milliseconds.
+ */
 export interface Clock {
-  /** The wall clock: milliseconds since 1970 (UTC). */
+  /** Returns the time of the wall clock, in milliseconds since 1970 (UTC). */
   now(): number;
-  /** The monotonic clock, which never jumps: use it for durations. */
+  /** Returns the time of the monotonic clock, which never jumps. Use it to measure durations. */
   monotonicMs(): number;
   setTimeout(callback: () => void, delayMs: number): Timer;
   clearTimeout(timer: Timer | undefined): void;

@@ -1,6 +1,6 @@
 /**
- * Compares strings by code point, and returns a negative number, 0 or a positive number. (`<` would compare UTF-16
- * units, and put U+1F600 before U+FF5E.)
+ * Compares two strings by code points. Returns a negative number, 0 or a positive number. (`<` would compare UTF-16
+ * code units, and put U+1F600 before U+FF5E.)
  */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
@@ -12,7 +12,7 @@ export function compareCodePoints(a: string, b: string): number {
   return a.length - b.length;
 }
 
-// Surrogates (D800-DFFF) stand for code points above U+FFFF, so they have to come after E000-FFFF.
+// Surrogates (D800-DFFF) represent code points above U+FFFF, so they must come after E000-FFFF.
 function rankOf(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { freezeDeep } from './freeze-deep.ts';
 
 describe('freezeDeep', () => {
-  it('freezes objects and arrays at every depth, and returns the same value', () => {
+  it('freezes objects and arrays at every depth, and returns the value itself', () => {
     const value = { list: [{ a: 1 }], text: 'x', nothing: null };
     expect(freezeDeep(value)).to.equal(value);
     expect(() => Object.assign(value.list[0] ?? {}, { a: 2 })).to.throw(TypeError);
     expect(() => value.list.push({ a: 3 })).to.throw(TypeError);
   });
 
-  it('freezes values that nest so deeply that recursion would overflow the stack', () => {
+  it('freezes values that are nested so deeply that recursion would overflow the stack', () => {
     const depth = 100_000;
     const value: unknown = JSON.parse('['.repeat(1000) + ']'.repeat(1000));
     let nested: unknown = value;

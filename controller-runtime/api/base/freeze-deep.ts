@@ -1,9 +1,9 @@
 import { isJsonObject } from './json-object.ts';
 
 /**
- * Freezes a JSON value and everything in it, and returns it. It assumes that a value that is frozen already is frozen
- * deeply, so that parts that several values share are visited only once. Works without recursion: depth is bounded by
- * memory only.
+ * Freezes a JSON value and everything in it, and returns the value. When a part is already frozen, the function assumes
+ * that everything in it is frozen, too. So it visits a part that several values share only once. It uses no recursion,
+ * so only memory limits the depth.
  */
 export function freezeDeep<T>(value: T): T {
   const open: object[] = [];

@@ -6,7 +6,7 @@ import { deepEqual } from './json-equal.ts';
 const json = fc.jsonValue({ maxDepth: 4 }).map((value): unknown => JSON.parse(JSON.stringify(value)));
 
 describe('deepEqual', () => {
-  it('finds a copy equal whatever the order of its keys', () => {
+  it('treats a copy as equal, also when its keys are in another order', () => {
     const reversed = (value: unknown): unknown => {
       if (typeof value !== 'object' || value === null) return value;
       if (Array.isArray(value)) return value.map(reversed);
@@ -19,12 +19,12 @@ describe('deepEqual', () => {
     fc.assert(fc.property(json, (value) => deepEqual(value, reversed(value)) && deepEqual(reversed(value), value)));
   });
 
-  it('agrees with the equality of Node on any two JSON values', () => {
+  it('returns the same result as the equality of Node, for any two JSON values', () => {
     const small = fc.jsonValue({ maxDepth: 2, stringUnit: fc.constantFrom('a', 'b') });
     fc.assert(fc.property(small, small, (a, b) => deepEqual(a, b) === isDeepStrictEqual(normal(a), normal(b))));
   });
 
-  it('distinguishes an absent key from one on the prototype', () => {
+  it('distinguishes an absent key from a key on the prototype', () => {
     expect(deepEqual({ toString: 1 }, { a: 1 })).to.equal(false);
     expect(deepEqual(JSON.parse('{"__proto__": {}}'), { a: {} })).to.equal(false);
   });
@@ -38,7 +38,7 @@ describe('deepEqual', () => {
   });
 });
 
-/** JSON text can have a negative zero, which `JSON.parse` keeps. */
+/** Returns the value without a negative zero, which JSON text can contain and `JSON.parse` keeps. */
 function normal(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

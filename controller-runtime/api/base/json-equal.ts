@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from './json-object.ts';
 
 /**
- * True for JSON values that mean the same; the order of an object's keys does not count. Recursive: the stack limits
- * the depth.
+ * Returns true for equal JSON values. The order of an object's keys does not matter. The function is recursive, so the
+ * stack limits the depth.
  */
 export function deepEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -20,7 +20,7 @@ function equalArrays(a: readonly unknown[], b: readonly unknown[]): boolean {
 }
 
 function equalObjects(a: JsonObject, b: JsonObject): boolean {
-  // Counts keys instead of listing them, since lists would be allocated for each object.
+  // The keys are counted without a list of them, because a list would need memory for each object.
   let count = 0;
   for (const key in a) {
     if (!Object.hasOwn(b, key) || !deepEqual(a[key], b[key])) return false;

@@ -1,16 +1,16 @@
 const comparisons = ['==', '!=', '<', '<=', '>', '>='] as const;
 
-/** How a filter compares the value at its path with its literal. */
+/** The operator with which a filter compares the value at its path with its literal. */
 type Comparison = (typeof comparisons)[number];
 
 type Literal = string | number | boolean | null;
 
 type Step =
   | { readonly kind: 'field'; readonly name: string }
-  /** A negative index counts from the end. */
+  /** An element of a list. A negative index counts from the end. */
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
-  /** The elements that have `path`; with a comparison, only those for which it holds. */
+  /** The elements with a value at `path`. With a comparison, only the elements for which it is true. */
   | {
       readonly kind: 'filter';
       readonly path: readonly Step[];
@@ -31,14 +31,14 @@ const compared =
   /\s*(==|!=|<=|>=|<|>)\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|(-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?|true|false|null))/y;
 
 /**
- * A path into an object, in the part of JSONPath that columns need: `.spec.name`, `.metadata.labels.example\.com/team`,
- * `['a.b']`, `[0]`, `[-1]`, `[*]`, and filters such as `[?(@.type=="Ready")]`. The path in a filter has fields and
- * indexes only. At most 1,024 characters.
+ * A path into an object. It supports the part of JSONPath that columns need: `.spec.name`,
+ * `.metadata.labels.example\.com/team`, `['a.b']`, `[0]`, `[-1]`, `[*]`, and filters such as `[?(@.type=="Ready")]`.
+ * The path in a filter may have only fields and indexes. A path may have at most 1,024 characters.
  */
 export class JsonPath {
   readonly #steps: readonly Step[];
 
-  /** @throws RangeError that says what is wrong in the text, and at which character */
+  /** Parses the text. @throws RangeError with a message that says what is wrong in the text, and at which character */
   constructor(text: string) {
     if (!text.startsWith('.')) throw new RangeError('must start with a dot, such as .spec.name');
     if (text.length > maxPathLength) throw new RangeError(`must have at most ${maxPathLength} characters`);
@@ -46,7 +46,8 @@ export class JsonPath {
   }
 
   /**
-   * The names of the fields at the beginning of the path. All values of the path are below the last of these fields.
+   * Returns the names of the fields at the beginning of the path. All values of the path are inside the last of these
+   * fields.
    */
   get fields(): readonly string[] {
     const end = this.#steps.findIndex(({ kind }) => kind !== 'field');
@@ -55,7 +56,7 @@ export class JsonPath {
       .flatMap((step) => (step.kind === 'field' ? step.name : []));
   }
 
-  /** The first value that the path leads to; undefined when there is none. */
+  /** Returns the first value at the path; undefined when there is none. */
   firstIn(value: unknown): unknown {
     return firstAt(this.#steps, value);
   }
@@ -83,7 +84,7 @@ class PathReader {
     return this.#take(every) === undefined ? undefined : { kind: 'all' };
   }
 
-  /** A step that leads to one value. */
+  /** Reads a step that leads to at most one value: a field or an index. */
   #place(): Step | undefined {
     const name = this.#take(plainName) ?? this.#take(quotedName);
     if (name !== undefined) return { kind: 'field', name: unescaped(name[1] ?? name[2] ?? '') };
@@ -166,7 +167,10 @@ function passes({ path, comparison, literal }: Extract<Step, { kind: 'filter' }>
   return isOrdered(comparison, found, literal);
 }
 
-/** True when the comparison holds. Numbers are compared only with numbers, and texts only with texts. */
+/**
+ * Returns true when the comparison is true. Numbers are compared only with numbers, and texts only with texts; for
+ * other values, the result is false.
+ */
 function isOrdered(comparison: '<' | '<=' | '>' | '>=', left: unknown, right: unknown): boolean {
   const areNumbers = typeof left === 'number' && typeof right === 'number';
   const areTexts = typeof left === 'string' && typeof right === 'string';

@@ -1,29 +1,29 @@
 /**
- * The term of a leader: its Lease (`coordination.k8s.io/v1`), and the number of times that this lease has changed
- * hands. No two leaders of one lease have the same term.
+ * The term of a leader: its Lease (`coordination.k8s.io/v1`), and the number of times that this lease has got a new
+ * holder. Two leaders with the same lease never have the same term.
  */
 export interface LeaderEpoch {
   readonly namespace: string;
   /** metadata.name of the Lease. */
   readonly name: string;
-  /** metadata.uid of the Lease: a Lease that was deleted and created again has another uid. */
+  /** metadata.uid of the Lease. A Lease that was deleted and created again has a different uid. */
   readonly uid: string;
   /** spec.leaseTransitions. */
   readonly transitions: number;
 }
 
-/** The request header with the term in which a leader writes. */
+/** The name of the request header that contains the term of the leader that writes. */
 export const leaderHeader = 'homeostat-leader';
 
-// The pattern allows the longest namespace, name, UUID and safe integer; a longer text is not an epoch.
+// The pattern allows the longest namespace, name, UUID and safe integer. A longer text is not a valid term.
 const pattern = /^([a-z0-9-]{1,63})\/([a-z0-9.-]{1,253})\/([0-9a-f-]{1,36})\/(0|[1-9]\d{0,15})$/;
 
-/** Returns `<namespace>/<name>/<uid>/<transitions>`. */
+/** Returns the term as the text `<namespace>/<name>/<uid>/<transitions>`. */
 export function formatLeaderEpoch({ namespace, name, uid, transitions }: LeaderEpoch): string {
   return `${namespace}/${name}/${uid}/${transitions}`;
 }
 
-/** Returns undefined for a text in another form. */
+/** Reads the term from a text; undefined when the text has another format. */
 export function parseLeaderEpoch(text: string): LeaderEpoch | undefined {
   const [, namespace, name, uid, transitions] = pattern.exec(text) ?? [];
   if (namespace === undefined || name === undefined || uid === undefined) return undefined;

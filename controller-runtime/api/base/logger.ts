@@ -1,5 +1,5 @@
 /**
- * The logger that the service needs; a logger of pino has this type. Each method gets the fields first, then the
+ * The type of logger that this package uses. A pino logger has this type. Each method takes the fields first, then the
  * message.
  */
 export interface Logger {

@@ -5,7 +5,7 @@ import { LruCache } from './lru-cache.ts';
 const keysOf = <V>(cache: LruCache<string, V>): string[] => [...cache.entries()].map(([key]) => key).sort();
 
 describe('LruCache', () => {
-  it('drops the entry that has not been used for longest; a get counts as a use, a peek does not', () => {
+  it('drops the entry whose last use is the longest ago; a get counts as a use, a peek does not', () => {
     const cache = new LruCache<string, number>({ maxEntries: 2 });
     cache.set('a', 1);
     cache.set('b', 2);
@@ -16,7 +16,7 @@ describe('LruCache', () => {
     expect(cache.get('b')).to.equal(undefined);
   });
 
-  it('observes its maximum size; a value that is too large is not kept, and removes the earlier value of its key', () => {
+  it('keeps to its maximum size; a value that is too large is not kept, but the earlier value of its key is removed', () => {
     const cache = new LruCache<string, string>({ maxSize: 10, sizeOf: ({ length }, key) => length + key.length });
     cache.set('a', 'xxxx');
     cache.set('b', 'xxxx');
@@ -28,7 +28,7 @@ describe('LruCache', () => {
     expect(cache.totalSize).to.equal(2);
   });
 
-  it('reports each value that leaves it once: dropped, replaced, deleted, cleared or too large', () => {
+  it('reports each removed value once: dropped, replaced, deleted, cleared or too large', () => {
     const removed: string[] = [];
     const cache = new LruCache<string, string>({
       maxSize: 2,
@@ -45,7 +45,7 @@ describe('LruCache', () => {
     expect(cache).to.include({ size: 0, totalSize: 0 });
   });
 
-  it('does the same as a list in the order of use, for any operations', () => {
+  it('gives the same results as a list in the order of use, for any operations', () => {
     const step = fc.record({ verb: fc.constantFrom('get', 'set', 'delete'), key: fc.integer({ min: 0, max: 6 }) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -1,15 +1,15 @@
-/** The limits of a cache, and a function that is called for dropped entries. */
+/** The limits of a cache, and a function that is called for each removed value. */
 export interface LruCacheOptions<K, V> {
-  /** Default: unbounded. */
+  /** The maximum number of entries. Default: no limit. */
   readonly maxEntries?: number;
-  /** The maximum sum of the sizes of all entries; a single entry that is larger is not kept. Default: unbounded. */
+  /** The maximum sum of the sizes of all entries. A single entry that is larger is not kept. Default: no limit. */
   readonly maxSize?: number;
   /**
-   * The size of a value in the unit of `maxSize`, such as bytes; called once for each value that is set. Default: 1 for
-   * each entry.
+   * Returns the size of a value in the unit of `maxSize`, such as bytes. It is called once for each value that is set.
+   * Default: 1 for each entry.
    */
   readonly sizeOf?: (value: V, key: K) => number;
-  /** Called with each value that leaves the cache: dropped for space, replaced, deleted or cleared. */
+  /** Called with each value that is removed from the cache: dropped to make space, replaced, deleted or cleared. */
   readonly onRemove?: (value: V) => void;
 }
 
@@ -17,15 +17,15 @@ interface Node<K, V> {
   readonly key: K;
   value: V;
   size: number;
-  /** The entry that was used before this one, and the one that was used after it. */
+  /** The entries whose last uses are the next before and the next after the last use of this entry. */
   older: Node<K, V> | undefined;
   newer: Node<K, V> | undefined;
 }
 
 /**
- * A map with bounds: when it is full, the entries that have not been used for longest are dropped. All methods but
- * `clear` take constant time for each entry that they touch; memory is allocated for present entries, not for
- * `maxEntries`.
+ * A map with limits: when it is full, it drops the entries whose last use is the longest ago. All methods except
+ * `clear` take constant time for each entry that they read or change. Memory is needed only for the existing entries,
+ * not for `maxEntries`.
  */
 export class LruCache<K, V> {
   readonly #nodes = new Map<K, Node<K, V>>();
@@ -49,12 +49,12 @@ export class LruCache<K, V> {
     return this.#nodes.size;
   }
 
-  /** Sum of the sizes of all entries. */
+  /** Returns the sum of the sizes of all entries. */
   get totalSize(): number {
     return this.#totalSize;
   }
 
-  /** Returns the value; the call counts as a use of the entry. */
+  /** Returns the value. The call counts as a use of the entry. */
   get(key: K): V | undefined {
     const node = this.#nodes.get(key);
     if (node === undefined) return undefined;
@@ -65,12 +65,12 @@ export class LruCache<K, V> {
     return node.value;
   }
 
-  /** Returns the value; the call does not count as a use of the entry. */
+  /** Returns the value. The call does not count as a use of the entry. */
   peek(key: K): V | undefined {
     return this.#nodes.get(key)?.value;
   }
 
-  /** Sets the value as the newest entry, and drops the oldest ones beyond the bounds. */
+  /** Sets the value as the newest entry, and drops the oldest entries until the limits are met. */
   set(key: K, value: V): void {
     this.delete(key);
     const size = this.#sizeOf(value, key);
@@ -86,7 +86,7 @@ export class LruCache<K, V> {
       this.delete(this.#oldest.key);
   }
 
-  /** Deletes an entry; returns true if there was one. */
+  /** Deletes an entry. Returns true if there was one. */
   delete(key: K): boolean {
     const node = this.#nodes.get(key);
     if (node === undefined) return false;
@@ -101,7 +101,7 @@ export class LruCache<K, V> {
     for (const key of this.#nodes.keys()) this.delete(key);
   }
 
-  /** All entries, in the order in which they were set. Entries may be deleted meanwhile. */
+  /** Yields all entries, in the order in which they were set. Entries may be deleted during the iteration. */
   *entries(): IterableIterator<[key: K, value: V]> {
     for (const [key, { value }] of this.#nodes) yield [key, value];
   }

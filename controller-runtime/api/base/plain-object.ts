@@ -1,4 +1,4 @@
-/** True for objects that literals and `JSON.parse` make; false for instances of classes. */
+/** Returns true for objects that come from literals and from `JSON.parse`; false for instances of classes. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (value === null || typeof value !== 'object') return false;
   const prototype: unknown = Object.getPrototypeOf(value);

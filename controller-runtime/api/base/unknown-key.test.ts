@@ -9,13 +9,13 @@ describe('unknownKeyOf', () => {
     expect(unknownKeyOf({}, known)).to.equal(undefined);
   });
 
-  it('suggests the nearest key', () => {
+  it('suggests the most similar key', () => {
     for (const key of ['uniqe', 'Unique', 'uniuqe', 'unique_']) {
       expect(unknownKeyOf({ [key]: true }, known)).to.equal(`unknown key "${key}". Did you mean "unique"?`);
     }
   });
 
-  it('lists the keys when none is near, and cuts a long key', () => {
+  it('lists the keys when none is similar, and truncates a long key', () => {
     const list = 'The keys are name, order, unique, indexFunc.';
     expect(unknownKeyOf({ path: 'a' }, known)).to.equal(`unknown key "path". ${list}`);
     expect(unknownKeyOf({ ['a'.repeat(1000)]: 1 }, known)).to.equal(`unknown key "${'a'.repeat(64)}". ${list}`);

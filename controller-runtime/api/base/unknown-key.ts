@@ -1,17 +1,17 @@
-/** The maximum distance of a misspelt key from the suggested one, in single edits. */
+/** The maximum number of single edits between a misspelt key and the suggested one. */
 const maxDistance = 2;
 
 /**
- * Returns a message about the first key of `value` that is not in `known`: `unknown key "uniqe". Did you mean
- * "unique"?`, or the list of the known keys if none is similar. Returns undefined when all keys are known. A key counts
- * even if its value is undefined.
+ * Returns a message about the first key of `value` that is not in `known`:
+ * `unknown key "uniqe". Did you mean "unique"?`, or the list of the known keys if none is similar. Returns undefined
+ * when all keys are known. A key counts as present even if its value is undefined.
  */
 export function unknownKeyOf(value: object, known: readonly string[]): string | undefined {
   const unknown = Object.keys(value).find((key) => !known.includes(key));
   return unknown === undefined ? undefined : unknownKeyMessage(unknown, known);
 }
 
-/** The message of {@link unknownKeyOf} for one key that is not known. */
+/** Returns the message of {@link unknownKeyOf} for one key that is not known. */
 export function unknownKeyMessage(key: string, known: readonly string[]): string {
   const near = nearestKey(key, known);
   const hint = near === undefined ? `The keys are ${known.join(', ')}.` : `Did you mean "${near}"?`;
@@ -26,7 +26,7 @@ export function nearestKey(key: string, known: readonly string[]): string | unde
   return best !== undefined && best.distance <= Math.min(maxDistance, best.each.length / 2) ? best.each : undefined;
 }
 
-/** Levenshtein's distance: insertions, deletions and replacements of one character. */
+/** Returns the Levenshtein distance: the number of insertions, deletions and replacements of one character. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let index = 0; index < a.length; index += 1) {
