@@ -1,6 +1,7 @@
 // Makes the hashes of passwords cheap in tests: a hash of the product takes a quarter of a second of CPU time, which
-// protects stored hashes from guesses, but is of no use in a test. Calls with another cost than the product's keep it:
-// password-hash.test.ts passes one, and shows that the check of a password uses the cost that is stored in the hash.
+// protects stored hashes from guesses, but is of no use in a test. A call with a cost other than the product's keeps
+// its cost: password-hash.test.ts makes such a call, to show that the check of a password uses the cost that is stored
+// in the hash.
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 

@@ -12,7 +12,7 @@ const maxFiles = 25;
 const isSource = (path) => /(?<!\.d)\.tsx?$/.test(path);
 const isCode = (path) => isSource(path) || /\.[cm]?jsx?$/.test(path);
 
-/** Folders without rows in the table: they are scripts, or each of them is an example of its own. */
+/** Folders without rows in the table: folders of scripts, and the examples, each of which is independent. */
 const withoutRows = /^(?:\.ci|examples|site)\//;
 
 /** Returns whether a file is for tests. Such a file may import any folder of its package. */

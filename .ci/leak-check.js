@@ -104,7 +104,7 @@ async function expectNothingLeft() {
     await delay(pollMs, undefined, { ref: false });
     left = surplus(census(), before);
   }
-  // Counts again, because a suite that closes a resource of an earlier suite must not hide a leak of its own.
+  // Counts again, because a suite that closes a resource of an earlier suite must not hide its own leak.
   before = census();
   const problems = [...takeRejections(), ...(left.length > 0 ? [leakMessage(left)] : [])];
   if (problems.length > 0) throw new Error(problems.join('\n'));
@@ -115,7 +115,7 @@ export const mochaHooks = {
     // A worker of mocha removes all listeners after each file.
     process.off('unhandledRejection', onRejection).on('unhandledRejection', onRejection);
     await mochaTimer();
-    // Both streams are opened on first use, which would look like a leak of the suite that prints first.
+    // Node opens both streams when they are first used. That would look like a leak of the suite that prints first.
     process.stdout.ref?.();
     process.stderr.ref?.();
     before = census();

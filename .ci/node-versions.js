@@ -36,7 +36,7 @@ function download(version) {
   mkdirSync(folder, { recursive: true });
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // npm checks the archive against the digest of the registry.
+      // npm compares the archive with the digest in the registry.
       const pack = ['pack', '--silent', '--pack-destination', folder, name];
       const archive = execFileSync('npm', pack, { cwd: folder, encoding: 'utf8', timeout: 120_000 }).trim();
       execFileSync('tar', ['xzf', join(folder, archive), '-C', folder]);

@@ -1,6 +1,6 @@
 // Starts one member of etcd for a whole run, because a start takes as much CPU time as many tests. HOMEOSTAT_TEST_ETCD
-// has its address. Tests share it if they neither stop members nor compact; each uses a key prefix of its own. Without
-// this hook (--no-config), each test file starts its own etcd.
+// has its address. Tests share it if they neither stop members nor compact; each uses its own key prefix. Without this
+// hook (--no-config), each test file starts its own etcd.
 const file = new URL('../apiserver/dist/store/etcd/etcd-cluster.test-support.js', import.meta.url);
 
 let etcd;

@@ -32,7 +32,8 @@ async function run(command) {
 
 /**
  * Runs one check at a time, and returns whether all succeeded. Waits first for the check that is in progress and for
- * the build, whose output the checks read. Then it takes checks from the list that all lanes share.
+ * the build, whose output the checks read. Then it takes one check after the other from the list, which several calls
+ * of this function share.
  */
 async function lane(underWay, built) {
   const results = [await underWay];

@@ -14,54 +14,54 @@ import type { Metrics } from './telemetry/metrics.ts';
 export interface HttpClientOptions {
   /** Headers that are sent with each request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bearer token. Over plain HTTP anyone on the way can read it. Default: none. */
+  /** The bearer token. Over plain HTTP, anyone on the network path can read it. Default: none. */
   readonly token?: string;
   /**
-   * The time limit of one request, including the body of its response; for a watch, until the response headers. Default
-   * 30,000 ms.
+   * The time limit of one request, including the body of its response. For a watch, the limit ends with the headers of
+   * the response. Default 30,000 ms.
    */
   readonly requestTimeoutMs?: number;
-  /** A watch is reconnected after this time without a byte. Default 120,000 ms: twice the interval of bookmarks. */
+  /** The time without a byte after which a watch reconnects. Default 120,000 ms: twice the interval of bookmarks. */
   readonly watchSilenceMs?: number;
   /**
-   * Models whose paths update and updateStatus need not look up. The client adds the models that its other methods
-   * receive. Default: none.
+   * Models that `update` and `updateStatus` find without a request for discovery. The client adds the models that its
+   * other methods receive. Default: none.
    */
   readonly models?: readonly Model[];
   /**
-   * Certificate authorities, as PEM: a server is trusted only if one of them has issued its certificate. Default: the
-   * authorities that Node knows. Needs an `https:` URL, and cannot be combined with {@link fetch}.
+   * The certificate authorities, as PEM: a server is trusted only if one of them has issued its certificate. Default:
+   * the authorities that Node.js trusts. Needs an `https:` URL, and cannot be combined with {@link fetch}.
    */
   readonly ca?: string;
   /**
-   * PEM of the client's own certificate, by which a server may know the user. Needs {@link key} and an `https:` URL,
-   * and cannot be combined with {@link fetch}. Default: none.
+   * The client's own certificate, as PEM, by which a server may identify the user. Needs {@link key} and an `https:`
+   * URL, and cannot be combined with {@link fetch}. Default: none.
    */
   readonly cert?: string;
-  /** PEM of the private key of {@link cert}, not encrypted. */
+  /** The private key of {@link cert}, as PEM, not encrypted. */
   readonly key?: string;
   /**
-   * The function that sends the requests. Default: Node's fetch. A fetch with its own dispatcher or agent can add
-   * certificates and proxies.
+   * The function that sends the requests. Default: the fetch of Node.js. A fetch with its own dispatcher or agent can
+   * add certificates and proxies.
    */
   readonly fetch?: typeof fetch;
-  /** The clock of timeouts and retries. Default: the real time. */
+  /** The clock of timeouts and retries. Default: the system clock. */
   readonly clock?: Clock;
-  /** Logs the server's warnings and interrupted watches. Default: nothing is logged. */
+  /** The logger for warnings of the server and interrupted watches. Default: nothing is logged. */
   readonly logger?: Logger;
   /** The metrics in which requests are counted, as `rest_client_requests_total`. Default: they are not counted. */
   readonly metrics?: Metrics;
-  /** Returns numbers in [0, 1) for the jitter of retries. Default: Math.random. */
+  /** Returns a random number in [0, 1) for the jitter of retries. Default: Math.random. */
   readonly random?: () => number;
 }
 
 /**
- * A client of the server at `url` (`https://host:port`, a path in front of `/apis` is kept); without a URL, of the
- * server that {@link findServer} returns, with its credential. It opens nothing before it is used, and needs no close:
- * watches and informers end with their signals. No write is sent twice, with two exceptions: after a 429 or a 503 with
- * Retry-After, any request is repeated, at most 10 times and each time after at most 60 s; and `ensure` repeats its
- * writes as described there. Throws TypeError for an invalid URL, or when `ca`, `cert` or `key` cannot be used;
- * RangeError when a time is not above 0.
+ * Makes a client of the server at `url` (`https://host:port`; it may have a path, which precedes `/apis`). Without a
+ * URL, it is a client of the server that {@link findServer} returns, with the credential found there. The client opens
+ * no connection before it is used, and need not be closed: watches and informers end with their signals. No write is
+ * sent twice, with two exceptions: after a 429 or a 503 with Retry-After, any request is repeated, at most 10 times and
+ * each time after at most 60 s; and `ensure` repeats its writes as its documentation describes. Throws TypeError for an
+ * invalid URL, or when `ca`, `cert` or `key` cannot be used; RangeError when a time is not above 0.
  */
 export function createClient(url?: string, options?: HttpClientOptions): Client {
   if (url !== undefined) return clientOf(url, options ?? {});
@@ -94,8 +94,8 @@ function counterOf(metrics: Metrics, url: string): (method: string, code: string
 }
 
 /**
- * Refuses authorities and certificates that would not be used: otherwise users would believe that the connection is
- * verified.
+ * Returns the fetch for the options. Refuses authorities and certificates that would not be used, because users would
+ * otherwise believe that the connection is verified.
  */
 function fetchOf(url: string, { ca, cert, key, fetch }: HttpClientOptions): typeof globalThis.fetch {
   const given = Object.entries({ ca, cert, key }).find(([, value]) => value !== undefined);

@@ -1,4 +1,4 @@
-// Clients, caches, queues, controllers and managers. The wire vocabulary is `@homeostat/controller-runtime/api`.
+// Clients, caches, queues, controllers and managers. The types of the API are in `@homeostat/controller-runtime/api`.
 export type {
   AppliedObject,
   ApplyOptions,

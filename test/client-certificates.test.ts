@@ -242,7 +242,7 @@ describe('client certificates', () => {
     expect(exported.code).to.equal(1);
     expect(exported.stderr).to.include('User "ada" cannot get path "/export"');
     const other = await issue('eve');
-    expect(() => createClient(url, { ...access, key: other.key })).to.throw('key: is not the one of the certificate');
+    expect(() => createClient(url, { ...access, key: other.key })).to.throw('key: is not the key of the certificate');
     expect(() => createClient(url, { ...access, key: 'none' })).to.throw('key: holds no private key in PEM');
   });
 

@@ -1,7 +1,7 @@
 // The first part of `npm run deps:check`; it needs no network. It checks each package that users install, or get in a
-// bundle. It fails when such a package has no licence that we may ship, has several versions in package-lock.json
-// without a reason, or is required in different versions by our own packages. An argument names another folder to
-// check. The second part is knip, which reports unused and undeclared dependencies.
+// bundle. It fails for a package in any of these cases: its licence does not allow us to ship it; package-lock.json has
+// several versions of it without a reason; our own packages require different versions of it. An argument names another
+// folder to check. The second part is knip, which reports unused and undeclared dependencies.
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { load } from 'js-yaml';
@@ -38,8 +38,8 @@ function bundledPaths([folder, names]) {
 }
 
 /**
- * Returns whether we may ship a licence such as `A`, `(A OR B)` or `A AND B`. Of an OR one licence must be allowed, of
- * an AND both.
+ * Returns whether we may ship a licence such as `A`, `(A OR B)` or `A AND B`. With OR, one of the licences
+ * must be allowed; with AND, both.
  */
 function isAllowed(licence = '') {
   const alternatives = licence.replaceAll(/[()]/g, '').split(' OR ');

@@ -10,7 +10,10 @@ const place = /<!-- rooms -->[^]*?<!-- end of rooms -->/;
 /** Returns the page with the list of folders from the table, and the problems of the table. */
 export function architecture() {
   const text = readCommitted(page);
-  if (!place.test(text)) return { problems: [`${page} has no place for the rooms (<!-- rooms -->)`] };
+  if (!place.test(text))
+    return {
+      problems: [`${page} has no comments <!-- rooms --> and <!-- end of rooms --> around the list of folders`],
+    };
   return { text: text.replace(place, () => rooms()), problems: tableProblems(root) };
 }
 

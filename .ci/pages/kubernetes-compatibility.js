@@ -1,7 +1,7 @@
 // Makes the tables of docs/kubernetes-compatibility.md: each feature of docs/kubernetes-features.yaml, with the tests
 // whose titles say `[compat <id>]`. Tests in test/kubectl run kubectl, tests in test/client-node run that library, and
-// all others send HTTP requests. Reports a problem when a feature names a client without a test, when a feature has a
-// test with a client that it does not name, and when a tag names no feature.
+// all others send HTTP requests. Reports a problem in three cases: a feature names a client, but has no test with it; a
+// feature has a test with a client that it does not name; a tag names no feature.
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { escaped, proofsOf, readCommitted, root } from './test-titles.js';
@@ -26,7 +26,7 @@ const clientOf = (file) => clients.find((client) => file.startsWith(`test/${clie
 function featureProblems(feature, seen) {
   const problems = Object.keys(feature)
     .filter((field) => !fields.has(field))
-    .map((field) => `"${field}" is no field of a feature`);
+    .map((field) => `"${field}" is not a field of a feature`);
   if (!/^[a-z0-9-]+$/.test(feature.id)) problems.push('an id is like server-side-apply');
   if (seen.has(feature.id)) problems.push('is there twice');
   if (typeof feature.feature !== 'string') problems.push('needs "feature": its name');
@@ -66,7 +66,7 @@ function untagged(tests) {
 function unknownTags(proofs, known) {
   const problems = proofs
     .filter(({ id }) => !known.has(id))
-    .map(({ file, title, id }) => `${file}: "${title}" is tagged ${id}, which is no feature of ${featuresFile}`);
+    .map(({ file, title, id }) => `${file}: "${title}" is tagged ${id}, which is not a feature of ${featuresFile}`);
   return [...new Set(problems)];
 }
 
@@ -123,7 +123,8 @@ export function compatibility(tests) {
   ];
   const committed = readCommitted(page);
   const parts = committed.split(place);
-  if (parts.length !== 3) return { problems: [...problems, `${page} has no two places for tables: ${begin} … ${end}`] };
+  if (parts.length !== 3)
+    return { problems: [...problems, `${page} must have exactly two places for tables: ${begin} … ${end}`] };
   const tables = [tableOf(features, files), differencesOf(tests)];
   const text = parts.map((part, at) => part + (at < 2 ? `${begin}\n${note}\n\n${tables[at]}\n\n${end}` : '')).join('');
   return { text, problems };

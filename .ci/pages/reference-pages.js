@@ -99,7 +99,7 @@ function commandSections({ help, names, path, command }) {
   ];
 }
 
-/** The options of serve that docs/operating/serve.md does not mention. */
+/** Returns the options of `serve` that docs/operating/serve.md does not mention. */
 function unlistedOptions() {
   const text = read('docs/operating/serve.md');
   return Object.keys(serveOptions)
@@ -138,7 +138,7 @@ function errorPage() {
     '## Reasons',
     tableOf(['`reason`', '`code`', 'Cause', 'Cure'], rows.filter(({ status }) => status !== undefined).map(cells)),
     '## Causes',
-    '`details.causes` of a Status has one entry for each field that is wrong, with a `reason` of its own, a `message` and mostly a `field`.',
+    '`details.causes` of a Status has one entry for each field that is wrong, with its own `reason`, a `message`, and usually a `field`.',
     tableOf(['`reason` of a cause', 'Cause', 'Cure'], rows.filter(({ status }) => status === undefined).map(cells)),
   );
   return { text, problems };

@@ -47,7 +47,7 @@ function decisionProblem(decision) {
 function ruleProblems(part, rule, seen) {
   const problems = Object.keys(rule)
     .filter((field) => !ruleFields.has(field))
-    .map((field) => `"${field}" is no field of a rule`);
+    .map((field) => `"${field}" is not a field of a rule`);
   if (!idForm.test(rule.id) || !rule.id.startsWith(`${part}-`)) problems.push(`an id here is like ${part}-what`);
   if (seen.has(rule.id)) problems.push('is there twice');
   if (typeof rule.rule !== 'string') problems.push('needs a rule, one sentence');
@@ -68,7 +68,7 @@ function proofProblem({ id, rule, untested }, proofs) {
 function unknownTags(proofs, known) {
   const problems = proofs
     .filter(({ id }) => !known.has(id))
-    .map(({ file, title, id }) => `${file}: "${title}" is tagged ${id}, which is no rule of ${rulesFile}`);
+    .map(({ file, title, id }) => `${file}: "${title}" is tagged ${id}, which is not a rule of ${rulesFile}`);
   return [...new Set(problems)];
 }
 

@@ -64,7 +64,7 @@ interface Mounted extends MountedHooks {
  * plugin, then in the order in which the plugin added them.
  */
 export class AdmissionTable implements Admissions {
-  /** True while no kind has hooks; changed only here. */
+  /** True while no kind has hooks. Only this class changes it. */
   isEmpty = true;
   readonly #parts: AdmissionTableParts;
   readonly #owners = new Map<string, Owner>();
@@ -74,7 +74,7 @@ export class AdmissionTable implements Admissions {
     this.#parts = parts;
   }
 
-  /** Returns the hooks of the kind with this key prefix; undefined for the many kinds without hooks. */
+  /** Returns the hooks of the kind with this key prefix; undefined when the kind has none, which is the usual case. */
   hooksOf(keyPrefix: string): readonly MountedHooks[] | undefined {
     return this.#hooks.get(keyPrefix);
   }
@@ -92,7 +92,8 @@ export class AdmissionTable implements Admissions {
   }
 
   /**
-   * Drops the hooks of a kind that is no longer registered, so that a later kind of the same name does not get them.
+   * Removes the hooks of a kind that is no longer registered, so that they do not apply to a later kind of the same
+   * name.
    */
   forgetKind(model: ModelDescriptor): void {
     this.#hooks.delete(keyPrefixOf(model));
@@ -134,7 +135,7 @@ export class AdmissionTable implements Admissions {
   }
 }
 
-/** Checks what the compiler cannot: plugins may be plain JavaScript. */
+/** Checks the types of values at run time, because a plugin may be plain JavaScript. */
 function checkAdmission(admission: Admission): Admission {
   const { model, hooks, timeoutMs } = (admission ?? {}) as Partial<Admission>;
   if (typeof model !== 'object' || typeof hooks !== 'object' || hooks === null)

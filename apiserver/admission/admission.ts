@@ -13,7 +13,7 @@ export interface AdmissionCall {
    * the hook, until the deadline.
    */
   readonly client: Client;
-  /** Aborts at the deadline, and when the plugin stops. */
+  /** A signal that aborts at the deadline, and when the plugin stops. */
   readonly signal: AbortSignal;
   /** Adds a `Warning` header to the response. */
   warn(message: string): void;
@@ -32,14 +32,14 @@ export interface UpdateAdmission<T extends ApiObject = ApiObject> extends Admiss
    * The new object, as in {@link CreateAdmission}: with its name and the defaults of the schema, and not validated yet.
    */
   readonly object: Draft<T>;
-  /** The stored state. Frozen. */
+  /** The stored state, a frozen object. */
   readonly old: T;
   /** The path that is written. A `status` write keeps only `status` of the object that the hook returns. */
   readonly subresource?: 'status' | 'scale';
 }
 
 export interface DeleteAdmission<T extends ApiObject = ApiObject> extends AdmissionCall {
-  /** The stored object. Frozen. */
+  /** The stored object, which is frozen. */
   readonly object: T;
 }
 
@@ -48,8 +48,8 @@ export interface DeleteAdmission<T extends ApiObject = ApiObject> extends Admiss
  * place or return another one. In metadata, they may change only labels, annotations, finalizers and owner references;
  * the server restores the rest. Defaults, pruning, the schema and the model's `validate` run afterwards. A hook refuses
  * a write by throwing `invalid(…)` (422), or an ApiError BadRequest, Forbidden, Invalid, ServiceUnavailable or
- * TooManyRequests. Any other error is a bug of the hook: the client gets a 500, the log names the plugin, and nothing
- * is stored. A hook may be called more than once for one write.
+ * TooManyRequests. Any other error is a bug of the hook: the client receives a 500, the log names the plugin, and
+ * nothing is stored. A hook may be called more than once for one write.
  */
 export interface AdmissionHooks<T extends ApiObject = ApiObject> {
   onCreate?(call: CreateAdmission<T>): Draft<T> | T | void | Promise<Draft<T> | T | void>;

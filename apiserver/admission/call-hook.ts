@@ -12,21 +12,21 @@ export interface MountedHooks {
   readonly hooks: AdmissionHooks;
   readonly timeoutMs: number;
   readonly client: Client;
-  /** Aborts when the plugin stops. */
+  /** A signal that aborts when the plugin stops. */
   readonly signal: AbortSignal;
 }
 
 export type HookName = keyof AdmissionHooks;
 
-/** The object of a call, and the facts about its write. */
+/** The arguments of a call of a hook: the object, and the facts about its write. */
 export type HookSubject = Pick<UpdateAdmission, 'object' | 'dryRun' | 'warn' | 'subresource'> & {
   readonly old?: ApiObject | undefined;
 };
 
 /**
- * Reasons with which a hook may refuse a write. Any other reason (NotFound, Conflict ...) that a hook throws comes from
- * a request that the hook made itself, and clients would take it as a statement about the object that is being written.
- * So it counts as a failure of the hook.
+ * Reasons with which a hook may refuse a write. Any other reason (NotFound, Conflict ...) comes from a request that the
+ * hook made itself. Clients would misunderstand it as a statement about the object that they write. So it counts as a
+ * failure of the hook.
  */
 const refusals: ReadonlySet<StatusReason> = new Set<StatusReason>([
   'BadRequest',
@@ -36,7 +36,7 @@ const refusals: ReadonlySet<StatusReason> = new Set<StatusReason>([
   'TooManyRequests',
 ]);
 
-/** A hook threw an error that is not a refusal, or returned a value that is not an object. */
+/** The error for a hook that throws an error other than a refusal, or returns a value that is not an object. */
 export class HookFailure extends Error {
   override readonly name = 'HookFailure';
   readonly plugin: string;

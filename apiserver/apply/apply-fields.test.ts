@@ -132,7 +132,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('assigns no ownership of absent fields', () => {
+  it('makes nobody the owner of absent fields', () => {
     fc.assert(
       fc.property(steps, (history) => {
         const { content, managedFields } = stateAfter(history);
@@ -178,7 +178,7 @@ describe('server-side apply', () => {
     ]);
   });
 
-  it('shares a field with the same value until the last owner drops it', () => {
+  it('lets managers that apply the same value share a field, which remains until the last of them no longer applies it', () => {
     const shared = apply(apply(nothing, 'A', { a: '1' }), 'B', { a: '1' }, false);
     const one = apply(shared, 'A', {});
     expect(one.content).to.deep.equal({ spec: { a: '1' } });
@@ -198,7 +198,7 @@ describe('server-side apply', () => {
     expect(next.content).to.deep.equal({ spec: { lines: ['2'], one: { n: '1' } } });
   });
 
-  it('merges no more than ten updates into the oldest, and loses none of their fields', () => {
+  it('merges the oldest updates when there are more than ten, and loses none of their fields', () => {
     const base = apply(nothing, 'A', { a: '1' }).managedFields;
     const many = Array.from({ length: 15 }, (_, index) =>
       newEntry(manager(`u${index}`, 'Update'), { [`f:x${index}`]: {} }, `2030-01-01T00:00:${10 + index}Z`),

@@ -93,7 +93,10 @@ function* conflictsIn(
   return conflicts;
 }
 
-/** Returns an applied object without the fields in conflict, and without the objects that hold only such fields. */
+/**
+ * Returns an applied object without the fields in conflict, and without the objects that contain only fields in
+ * conflict.
+ */
 export function* withoutContested(applied: Fields, conflicts: readonly FieldConflict[], shape: Shape): Steps<Fields> {
   const pace = new Pace();
   const contested = conflicts.map(({ fields }) => fields);

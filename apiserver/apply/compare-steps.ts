@@ -23,7 +23,7 @@ export function* compareSteps(before: Fields, after: Fields, type: FieldShape, p
   return yield* new LargeComparison(pace).compare([before, after], shapeOf(type));
 }
 
-/** Returns every field of a new object, by its content. */
+/** Returns every field of a new object, from its content. */
 export function* newFieldsSteps(content: Fields, type: FieldShape, pace: Pace): Steps<FieldSet> {
   const { changed } = yield* compareSteps({}, content, type, pace);
   return asNewFields(changed);
@@ -100,7 +100,7 @@ function areMerged([before, after]: Pair, shape: Shape): boolean {
   return isMergedList(before, shape) && isMergedList(after, shape);
 }
 
-/** Returns the fields or items that have owners of their own, by their path elements. */
+/** Returns the fields or items that have their own owners, by their path elements. */
 function childrenOf(value: unknown, shape: Shape): ReadonlyMap<string, unknown> {
   if (isMergedList(value, shape)) return storedItemsByElement(value, shape);
   const children = new Map<string, unknown>();

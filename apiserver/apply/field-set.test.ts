@@ -31,7 +31,7 @@ describe('a set of fields', () => {
     );
   });
 
-  it('is united, subtracted and intersected path by path', () => {
+  it('has a union, a difference and an intersection with another set, path by path', () => {
     fc.assert(
       fc.property(paths, paths, (left, right) => {
         const [a, b] = [setOf(left), setOf(right)];

@@ -70,8 +70,9 @@ export function asNewFields(all: FieldSet): FieldSet {
 }
 
 /**
- * Returns the fields that an apply claims: fields with a value, items of merged lists, and entries of maps. Declared fields
- * that only hold others are not claimed, so that setting a field of `spec` does not make the manager own `spec`.
+ * Returns the fields that an apply claims: fields with a value, items of merged lists, and entries of maps. Declared
+ * fields that only contain other fields are not claimed, so that setting a field of `spec` does not make the manager
+ * own `spec`.
  */
 export function* appliedFieldsOf(object: Fields, type: FieldShape, pace: Pace): Steps<FieldSet> {
   return (yield* appliedIn(object, shapeOf(type), pace)) ?? leaf;

@@ -29,7 +29,7 @@ interface ReadFields {
 }
 
 /**
- * Reads the managed fields that a client sends into the form in which they are stored, and lists the causes of wrong
+ * Converts the managed fields that a client sends to the form in which they are stored, and lists the causes of wrong
  * entries. @throws ApiError RequestEntityTooLarge for more than 10,000 entries
  */
 export function* readManagedFields(sent: readonly unknown[], formatTime: (ms: number) => string): Steps<ReadFields> {

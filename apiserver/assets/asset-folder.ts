@@ -56,7 +56,7 @@ export class AssetFolder {
     return this.#isClosed ? stream.destroy() : stream;
   }
 
-  /** Cuts off the files that are being sent. */
+  /** Ends the responses whose files are still being sent. */
   close(): void {
     this.#isClosed = true;
     for (const stream of this.#streams) stream.destroy();

@@ -4,8 +4,8 @@ import { AssetFolder } from './asset-folder.ts';
 export interface Assets {
   /**
    * Starts to serve the files of a folder, which is given as a real path. Responses have ETag, Last-Modified and
-   * ranges. The response for a folder is its `index.html`. A file whose name begins with a dot is never served, nor is
-   * a file outside of the folder to which a link leads. Returns a function that stops the serving and cuts off the
+   * ranges. The response for a folder is its `index.html`. A file whose name begins with a dot is never served. A link
+   * to a file outside of the folder is not followed. Returns a function that stops the serving and cuts off the
    * responses that are in progress.
    * @throws Error while a folder of that name is served.
    */

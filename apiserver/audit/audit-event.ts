@@ -182,7 +182,8 @@ function decisionJson(decision: Decision): string {
  * server's clock has milliseconds.
  */
 class TimeFormat {
-  // The last time and its text. Several requests have the same millisecond, and to format a time takes a microsecond.
+  // The last time and its text. Several times are often in the same millisecond, and to format a time takes a
+  // microsecond.
   #ms = Number.NaN;
   #text = '';
 

@@ -3,7 +3,7 @@ import type { Counter, Metrics } from '@homeostat/controller-runtime/telemetry';
 import { LineBuffer } from './line-buffer.ts';
 import type { LogFile } from './log-file.ts';
 
-/** The maximum time that an entry waits for others, so that one write takes many of them. */
+/** The maximum time that an entry waits for further entries, so that they are written together. */
 const gatherMs = 50;
 
 /** When the waiting entries together reach this size, they are written immediately. */

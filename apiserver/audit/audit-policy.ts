@@ -117,8 +117,8 @@ function covers({ group, resources, resourceNames }: AuditedResources, attribute
 }
 
 /**
- * Returns whether a pattern matches a resource, as in Kubernetes. `pods`, `pods/log`, `pods/*` and `*` are patterns,
- * and so is a star with a slash and `log`, which matches the subresource `log` of every resource.
+ * Returns whether a pattern matches a resource, as in Kubernetes. Patterns are `pods`, `pods/log`, `pods/*`, `*`, and a
+ * star followed by `/log`, which matches the subresource `log` of every resource.
  */
 function matchesName(pattern: string, { resource, subresource }: ResourceAttributes): boolean {
   if (pattern === '*' || pattern === (subresource === undefined ? resource : `${resource}/${subresource}`)) return true;

@@ -13,7 +13,7 @@ import { readAuditPolicy } from './read-policy.ts';
 
 /** The options of the audit log: the requests to record, and the file for their entries. */
 export interface AuditOptions {
-  /** The file that entries are appended to, one line of JSON each. Only its owner can read it. */
+  /** The file to which entries are appended, each as one line of JSON. Only the owner of the file can read it. */
   readonly logFile: string;
   /** A file with a Policy of audit.k8s.io/v1. By default, each request is recorded without bodies. */
   readonly policyFile?: string | undefined;
@@ -75,7 +75,9 @@ export class AuditTrail {
     this.#refused = parts.metrics.counter({ name: 'apiserver_audit_requests_rejected_total', help }).of();
   }
 
-  /** Returns which entries a request gets. `user` is undefined for a request whose credential was refused. */
+  /**
+   * Returns which entries are recorded for a request. `user` is undefined for a request whose credential was refused.
+   */
   decide(user: UserInfo | undefined, attributes: Attributes): AuditDecision {
     return this.#rules.decide(user, attributes);
   }

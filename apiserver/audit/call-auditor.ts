@@ -18,7 +18,10 @@ export interface AuditedCall {
   readonly uri: string;
   /** The status code that a successful response would have over HTTP. */
   readonly code: number;
-  /** Returns the written object; undefined when it is too large for an entry. Called when the policy records bodies. */
+  /**
+   * Returns the written object; undefined when it is too large for an entry. It is called only when the policy records
+   * bodies.
+   */
   readonly body?: (() => unknown) | undefined;
 }
 

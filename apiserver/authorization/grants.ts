@@ -8,7 +8,7 @@ export interface ResourceQuestion {
   readonly group: string;
   /** The plural, or `<plural>/<subresource>` for a subresource. */
   readonly resource: string;
-  /** undefined when the request names no object. */
+  /** The name of the object; undefined when the request names none. */
   readonly name: string | undefined;
 }
 

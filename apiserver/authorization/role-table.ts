@@ -102,7 +102,7 @@ export class RoleTable {
     return [...rules.values()];
   }
 
-  /** Returns the roles with rules of their own that a role selects, in the order of their names. */
+  /** Returns the roles that a role selects and that have their own rules, in the order of their names. */
   #selected(role: Role): readonly Role[] {
     const seen = new Set<Role>([role]);
     const open = [role];

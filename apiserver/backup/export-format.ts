@@ -11,7 +11,7 @@ export interface ExportManifest {
 /** The last line of an export. */
 export interface ExportSummary {
   readonly objects: number;
-  /** A digest of the objects alone. Two databases with the same objects have the same digest. */
+  /** A digest of only the objects: two databases with the same objects have the same digest. */
   readonly sha256: string;
 }
 

@@ -57,7 +57,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('keeps no log, so watchers can resume only from the newest state [slow]', async () => {
+  it('stores no log of changes, so watchers can resume only from the newest state [slow]', async () => {
     await importOf(store, await exportOf(...many(2500)));
     const revision = await store.currentRevision();
     expect(await store.changes(revision, 10)).to.deep.equal([]);

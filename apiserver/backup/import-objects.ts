@@ -8,8 +8,8 @@ import { ObjectsDigest } from './objects-digest.ts';
 import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinished-import.ts';
 
 /**
- * The gap between the old revisions and the new ones. Clients may know revisions of the old database and of this one;
- * no such revision may identify a new state.
+ * The gap between the old revisions and the new ones. A client may have a revision of the old database, or of this one.
+ * No such revision may identify a new state.
  */
 const revisionGap = 1_000_000;
 

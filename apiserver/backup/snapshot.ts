@@ -2,16 +2,17 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import type { Row, Store } from '../store/store.ts';
 
 /**
- * The maximum number of bytes of the former states that a snapshot keeps: of objects that changed before it read them.
+ * The maximum number of bytes of former states that a snapshot keeps in memory. It keeps the former state of an object
+ * that changes before the snapshot has read it.
  */
 const maxRememberedBytes = 256 * 1024 * 1024;
 
 const changesPerPage = 1000;
 
 /**
- * All objects of a store as of one revision, while writes continue. Nothing is locked: the objects are read in pages,
- * and the log has the former state of each object that has changed since the revision. Memory holds one page, and the former
- * states of changed objects on later pages.
+ * All objects of a store at one revision, while writes continue. Nothing is locked: the objects are read in pages, and
+ * the log has the former state of each object that has changed since the revision. Memory contains one page, and the
+ * former states of changed objects on later pages.
  */
 export class Snapshot {
   readonly revision: number;

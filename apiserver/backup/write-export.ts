@@ -8,7 +8,7 @@ import type { Snapshot } from './snapshot.ts';
 /** The database and the time from which an export comes. */
 export interface ExportOrigin {
   readonly epoch: string;
-  /** Time of the export, in milliseconds since 1970. */
+  /** The time of the export, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 

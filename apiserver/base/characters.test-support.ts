@@ -17,8 +17,8 @@ function characterAt(index: number): string {
 }
 
 /**
- * Returns the index of a character. fast-check needs it to split texts such as `__proto__`, which it also draws, into
- * units.
+ * Returns the index of a character. fast-check also generates texts such as `__proto__`, and needs this function to
+ * split them into units.
  */
 function indexOf(character: unknown): number {
   const codePoint = String(character).codePointAt(0) ?? 0;

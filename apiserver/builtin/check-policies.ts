@@ -16,18 +16,18 @@ type Found = Generator<FieldViolation>;
 /** The maximum number of validations, variables and annotations of one policy. */
 const maxExpressions = 1000;
 
-/** The maximum, as in Kubernetes. */
+/** The maximum number of audit annotations of one policy, as in Kubernetes. */
 const maxAuditAnnotations = 20;
 
 const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge', 'Unauthorized'];
 const actions = ['Audit', 'Deny', 'Warn'];
 
-/** Returns the violations of Kubernetes' rules in a policy, except the rules for its expressions. */
+/** Checks a policy by Kubernetes' rules, except those for its expressions, and returns the violations. */
 export function checkPolicy(policy: AdmissionPolicy): readonly FieldViolation[] {
   return [...policyOf(policy)];
 }
 
-/** Returns the violations of Kubernetes' rules in a binding. */
+/** Checks a binding by Kubernetes' rules, and returns the violations. */
 export function checkPolicyBinding(binding: AdmissionPolicyBinding): readonly FieldViolation[] {
   return [...bindingOf(binding)];
 }

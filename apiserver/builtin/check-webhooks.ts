@@ -20,7 +20,7 @@ const maxWebhooks = 100;
 /** Kubernetes' limit. */
 const maxMatchConditions = 64;
 
-/** Returns the violations of Kubernetes' rules in a configuration of webhooks. */
+/** Checks a configuration of webhooks by Kubernetes' rules, and returns the violations. */
 export function checkWebhooks({ webhooks = [] }: WebhookConfiguration): readonly FieldViolation[] {
   if (webhooks.length > maxWebhooks) {
     const message = `Too many: ${webhooks.length}: must have at most ${maxWebhooks} items`;
@@ -72,7 +72,7 @@ export function* choiceViolations(value: string | undefined, field: string, supp
 const operations: readonly string[] = ['*', 'CONNECT', 'CREATE', 'DELETE', 'UPDATE'];
 const scopes: readonly string[] = ['*', 'Cluster', 'Namespaced'];
 
-/** Yields the violations of Kubernetes' rules for one rule of a webhook or a policy. */
+/** Checks one rule of a webhook or a policy by Kubernetes' rules, and yields the violations. */
 export function* checkRule(rule: NonNullable<Webhook['rules']>[number], field: string): Found {
   const { apiGroups, apiVersions, resources } = rule;
   if (isEmptyList(rule.operations)) yield required(`${field}.operations`);

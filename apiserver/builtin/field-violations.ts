@@ -44,7 +44,7 @@ export function duplicate(field: string, value: unknown): FieldViolation {
 
 const operators: readonly string[] = ['In', 'NotIn', 'Exists', 'DoesNotExist'];
 
-/** Yields the violations of Kubernetes' rules for label selectors. */
+/** Checks a label selector by Kubernetes' rules, and yields the violations. */
 export function* selectorViolations(
   { matchLabels, matchExpressions }: LabelSelector,
   field: string,

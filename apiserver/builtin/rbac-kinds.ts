@@ -21,7 +21,10 @@ const rules: JsonSchema = {
         description: 'Plurals, such as persons, and subresources, such as persons/status or */scale; * is everything.',
       },
       resourceNames: { ...texts, description: 'The names of the objects. Default: all.' },
-      nonResourceURLs: { ...texts, description: 'Paths that are not objects; a * at the end stands for any rest.' },
+      nonResourceURLs: {
+        ...texts,
+        description: 'Paths that are not objects; a * at the end matches any rest of a path.',
+      },
     },
   },
 };

@@ -84,7 +84,7 @@ export const resourceQuotaKind: ModelDescriptor = defineModel({
         properties: {
           hard: amounts,
           used: amounts,
-          counter: { type: 'string', description: 'The replica of the server that counts at the moment.' },
+          counter: { type: 'string', description: 'The replica of the server that currently counts the objects.' },
         },
       },
     },

@@ -50,7 +50,7 @@ export function base64Violations(field: string, values: Values | null = {}): rea
     .map(([key]) => ({ field: `${field}[${key}]`, message: 'Invalid value: must be base64' }));
 }
 
-/** Returns the number of bytes that are encoded in a text in base64. */
+/** Returns the number of bytes that a base64 text encodes. */
 export function decodedLength(base64: string): number {
   const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
   return Math.floor((base64.length * 3) / 4) - padding;

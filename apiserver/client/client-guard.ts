@@ -3,7 +3,7 @@ import type { ResourceAttributes } from '../authorization/attributes.ts';
 import type { Decision } from '../authorization/authorizer.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 
-/** Decides about each call of a client in the server's process. */
+/** Decides whether each call of a client in the server's process is allowed. */
 export interface ClientGuard {
   /** The user whose permissions the client has. */
   readonly user: UserInfo;

@@ -14,7 +14,7 @@ const selectedPerStep = 1_000;
 
 /**
  * The lists of all objects of kinds that were copied in this turn of the event loop. When many informers of a kind lose
- * their permission at once, they share one list.
+ * their permission at the same time, they share one list.
  */
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: EntryPlaces }>();
 

@@ -51,8 +51,8 @@ interface Followed extends Pick<Selection, 'selects' | 'entries'> {
 }
 
 /**
- * Backs an informer in the server's process with the server's cache, without a copy and without a delay. While a kind is not
- * served, or the informer is not allowed to follow it, the informer keeps its last objects.
+ * Connects an informer in the server's process to the server's cache, without a copy of the objects and without a
+ * delay. While a kind is not served, or the informer is not allowed to follow it, the informer keeps its last objects.
  */
 export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: LocalBackingParts<T>;
@@ -62,7 +62,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
    */
   readonly #shaped = new WeakMap<T, T>();
   #followed: Followed | undefined;
-  /** The objects that handlers knew when the kind was last no longer followed. */
+  /** The objects that handlers knew when the informer last stopped following the kind. */
   #before: Before | undefined;
   /** The resource with whose objects the sink was opened in the current run. */
   #opened: Resource | undefined;
@@ -283,7 +283,7 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 }
 
-/** The state of an entry. It is small, since a hundred thousand may be created at once. */
+/** The state of an entry. It is small, since a hundred thousand may be created in one step. */
 class EntryState<T extends ApiObject> implements KnownState<T> {
   readonly #entry: Entry;
   readonly #read: (entry: Entry) => T;

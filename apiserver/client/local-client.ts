@@ -74,7 +74,7 @@ export interface LocalClientParts {
   readonly writer?: Writer;
   /** The field manager (metadata.managedFields) of calls that name none. Default `homeostat`. */
   readonly fieldManager?: string;
-  /** Decides about each call. Default: all are allowed. */
+  /** Decides whether each call is allowed. Default: all calls are. */
   readonly guard?: ClientGuard | undefined;
   /**
    * The user that is shown as the author of the client's writes. Default: the user of the guard, or the server itself.
@@ -109,7 +109,7 @@ export class LocalClient implements PluginClient {
     this.#parts = parts;
   }
 
-  /** Returns a client that writes as another writer, with the permissions of the guard. */
+  /** Returns a client that writes under the name of another writer, with the permissions that the guard allows. */
   as(writer: Writer, fieldManager: string, user: Pick<LocalClientParts, 'guard' | 'author'> = {}): LocalClient {
     return new LocalClient({ ...this.#parts, writer, fieldManager, ...user });
   }
@@ -288,8 +288,8 @@ export class LocalClient implements PluginClient {
     const { writer = 'service', fieldManager: own = 'homeostat', guard, author } = this.#parts;
     const { fieldManager = own } = options;
     if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');
-    // The code uses Object.assign, because after a spread followed by fields, each result would have a hidden class of
-    // its own in V8.
+    // The code uses Object.assign, because after a spread followed by fields, each result would have its own hidden
+    // class in V8.
     return Object.assign({}, options, { fieldManager, writer, user: guard?.user, author });
   }
 

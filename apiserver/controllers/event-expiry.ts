@@ -105,7 +105,7 @@ export class EventExpiry {
     return [...this.#followed.keys()].some(({ cache }) => cache.size > 0);
   }
 
-  /** Deletes expired events; returns false when there may be more of them than one pass deletes. */
+  /** Deletes expired events. Returns false when it stopped at the limit of one pass, so more of them may remain. */
   async #pass(): Promise<boolean> {
     let left = deletedPerPass;
     try {
@@ -167,8 +167,8 @@ interface EventTimes {
 }
 
 /**
- * True for an expired event. Programs that report events have clocks of their own, so a time is ignored if it is
- * further in the future than an event's lifetime.
+ * True for an expired event. Programs that report events have their own clocks, so a time is ignored if it is further
+ * in the future than an event's lifetime.
  */
 function isExpired(event: ApiObject & EventTimes, nowMs: number, ttlMs: number): boolean {
   if (event.metadata.deletionTimestamp !== undefined) return false;

@@ -31,8 +31,8 @@ export interface GarbageCollectorParts {
 }
 
 /**
- * An object that cannot be decided until the kind named `kind` is served. If `kind` is undefined, it waits until any
- * further kind is served.
+ * An object for which the decision whether to delete it must wait until the kind named `kind` is served. If `kind` is
+ * undefined, the decision waits until any further kind is served.
  */
 interface Undecided {
   readonly node: Node;
@@ -67,7 +67,10 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /** The kinds whose objects are still being read. No object is decided until all are read. */
+  /**
+   * A promise for each kind whose objects are still being read. No decision about any object is made before all are
+   * read.
+   */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**
@@ -75,8 +78,8 @@ export class GarbageCollector {
    */
   readonly #behindBroken = new Map<string, Node>();
   /**
-   * A cache: the namespace of the owner to which the last wrong reference pointed. References to the same owner often
-   * follow each other.
+   * A cache of the last owner to which a reference pointed from a wrong namespace, with the owner's own namespace. Such
+   * references to the same owner often follow each other.
    */
   #elsewhere: { readonly uid: string; readonly namespace: string | undefined } | undefined;
 

@@ -51,7 +51,7 @@ export class OwnerGraph {
     return this.#dependents.size + this.#leaving.size === 0;
   }
 
-  /** Removes an object of this resource; the same kind may be registered again as another resource. */
+  /** Removes an object, if it belongs to this resource: the same kind may be registered again as another resource. */
   remove(resource: Resource, { key, uid, owners = [], deletion }: Entry): void {
     if (uid !== undefined && deletion !== undefined && this.#leaving.get(uid)?.resource === resource)
       this.#leaving.delete(uid);

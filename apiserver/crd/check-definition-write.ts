@@ -76,7 +76,10 @@ function checkStoredVersions({ spec, status }: CustomResourceDefinition, violati
     if (!present.has(name)) violations.invalid(`status.storedVersions[${index}]`, name, 'must appear in spec.versions');
 }
 
-/** Checks, as kube-apiserver does, that a certificate bundle that can be parsed is not replaced by one that cannot. */
+/**
+ * Checks that a certificate bundle is not replaced by one that cannot be parsed, unless the old one cannot be parsed
+ * either. kube-apiserver checks the same.
+ */
 function checkAuthorities(
   next: CustomResourceDefinition,
   previous: CustomResourceDefinition,

@@ -127,7 +127,7 @@ export class DefinitionController {
   }
 
   #opened(): Resource {
-    if (this.#definitions === undefined) throw new Error('the definitions are not open yet');
+    if (this.#definitions === undefined) throw new Error('the definitions are not served yet');
     return this.#definitions;
   }
 

@@ -85,7 +85,7 @@ const names = fields({
   plural: { ...text, description: 'Path segment; the name of the definition is <plural>.<group>.' },
   singular: { ...text, description: 'Default: the kind in lower case.' },
   kind: { ...text, description: 'PascalCase.' },
-  listKind: { ...text, description: 'Default the kind with List.' },
+  listKind: { ...text, description: 'Default: the kind, followed by List.' },
   shortNames: texts,
   categories: texts,
 });
@@ -97,8 +97,8 @@ const scale = fields({ specReplicasPath: text, statusReplicasPath: text, labelSe
 
 const version = {
   name: text,
-  served: { ...flag, description: 'Whether the version is offered.' },
-  storage: { ...flag, description: 'True for the version in which objects are stored; exactly one version has it.' },
+  served: { ...flag, description: 'True if clients can use the version.' },
+  storage: { ...flag, description: 'True for exactly one version: objects are stored in this version.' },
   deprecated: flag,
   deprecationWarning: text,
   schema: fields({ openAPIV3Schema: schema }),

@@ -12,7 +12,7 @@ const totalLimit = 100_000_000;
 /** The cost from which a rule is named when the total is too high. */
 const namedFrom = totalLimit / 100;
 
-/** The maximum number of rules that are named when the total is too high. */
+/** The maximum number of rules that the error names when the total is too high. */
 const maxNamed = 4;
 
 /** Adds up the estimated costs of the rules of one schema. */

@@ -34,8 +34,8 @@ const maxBranches = 2000;
 const maxPatternStates = 5000;
 
 /**
- * The maximum number of states of all different patterns of a definition. They take half a second to compile, in
- * several steps.
+ * The maximum number of states that all different patterns of a definition have together. They take half a second to
+ * compile, in several steps.
  */
 const maxStates = 100_000;
 

@@ -13,12 +13,12 @@ export interface Exchange {
 const leastCounted = 16 * 1024;
 
 /**
- * The maximum number of bytes of all bodies of current requests. The memory is up to ten times as much, because it
- * includes the text of a body, and its value until the write is done.
+ * The maximum number of bytes that the bodies of all current requests have together. The memory is up to ten times as
+ * much, because it includes the text of a body, and its value until the write is done.
  */
 const defaultMaxBytes = 64 * 1024 * 1024;
 
-const refusal = 'the bodies of requests that are under way take too much memory, please try again later';
+const refusal = 'the bodies of requests in progress take too much memory, please try again later';
 
 /**
  * Counts the memory of request bodies, from their arrival until the requests end. All bodies share one limit; the
@@ -40,8 +40,8 @@ export class BodyMemory {
   }
 
   /**
-   * Sets the number of bytes that are counted for a request's body. It replaces the former number, and counts until the
-   * request is {@link release released}. A request for which {@link counts} is false is not counted.
+   * Sets the number of bytes that are counted for a request's body. The number replaces an earlier one, and is counted
+   * until the request is {@link release released}. A request for which {@link counts} is false is not counted.
    * @throws ApiError ServiceUnavailable, with Retry-After, when all bodies together exceed the limit, or the bodies of
    * the same client exceed half of it
    */

@@ -21,7 +21,7 @@ describe('giveTogether', () => {
     for (let number = from; number < to; number += 1) giveTogether(() => given.push(number), Buffer.alloc(1));
   }
 
-  it('gives bodies to their readers at the end of each turn, at most 16 in one turn, in the order of their arrival', async () => {
+  it('gives bodies to their readers at the end of each turn of the event loop, at most 16 in one turn, in the order of arrival', async () => {
     arrive(0, 40);
     expect(given).to.deep.equal([]);
     const counts: number[] = [];
@@ -33,7 +33,7 @@ describe('giveTogether', () => {
     expect(given).to.deep.equal(Array.from({ length: 40 }, (_, number) => number));
   });
 
-  it('gives a body to its reader after all that arrived before, and waits for no later body', async () => {
+  it('gives a body to its reader after all bodies that arrived earlier, and does not wait for later ones', async () => {
     arrive(0, 20);
     await nextTurn();
     arrive(20, 22);

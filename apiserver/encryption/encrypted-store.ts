@@ -102,8 +102,8 @@ export class EncryptedStore implements Store {
 
   /**
    * Yields the rows whose encryption is outdated, in pages in the order of keys: a write would encrypt them with
-   * another key, or they are in plain text. Deletes the kept data and the snapshots of their kinds, which are outdated
-   * in the same way; those of kinds that are not served would otherwise remain for ever.
+   * another key, or they are in plain text. Also deletes the kept data and the snapshots of the kinds of these rows,
+   * which are outdated in the same way. Otherwise, if a kind is not served, they would remain for ever.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     const dropped = new Set<number>();

@@ -69,8 +69,8 @@ export class Encryption {
   }
 
   /**
-   * True when {@link seal} would now encrypt the data with another key, or would encrypt data that is in plain text, or
-   * the reverse.
+   * True when the data is not stored as {@link seal} would store it now: it is encrypted with another key, or it is in
+   * plain text and should be encrypted, or it is encrypted and should be in plain text.
    */
   isOutdated({ key }: KindEncryption, data: Uint8Array): boolean {
     return isSealed(data) ? sealingKeyOf(data) !== key?.name : key !== undefined;

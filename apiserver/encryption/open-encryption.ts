@@ -165,7 +165,7 @@ async function knownKeys(store: Names): Promise<readonly string[]> {
   return names.map((name) => name.slice(keyNamePrefix.length)).sort();
 }
 
-/** Stores the names of the keys that encrypt objects from now on in the database. */
+/** Stores in the database the names of the keys that encrypt objects from now on. */
 async function noteKeys(store: Names, names: readonly string[]): Promise<void> {
   for (const name of names) await store.numberOf(keyNamePrefix + name);
 }

@@ -33,7 +33,7 @@ export const maxCost = 4;
 /** The maximum number of objects that a list may read without being `bulk`. */
 const smallList = 500;
 
-/** The number of objects for each seat of a longer list. */
+/** The number of objects that a longer list may read for each seat that it takes. */
 const objectsOfSeat = 1000;
 
 /** The level of a request, and the number of seats that it takes. */

@@ -60,7 +60,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal('a');
   });
 
-  it('gives the next free seats to an identity with fewer seats, even after another one sent 2,000 requests', async () => {
+  it('gives the next free seats to an identity with fewer seats, even if another identity has sent 2,000 requests before', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 3 });
     await bench.send('a', 2000);
     await bench.send('b', 4);

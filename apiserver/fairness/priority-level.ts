@@ -186,7 +186,7 @@ export class PriorityLevel {
     }
   }
 
-  /** Returns the waiting flow with the fewest seats among those that may have more. */
+  /** Returns the flow with the fewest seats, among the waiting flows that may have more seats. */
   #next(): Flow | undefined {
     const { shared, alone, contention } = this.#parts;
     const { ofOne } = contention.isShared() ? shared : alone;

@@ -47,14 +47,17 @@ export class RequestObserver {
   constructor(metrics: Metrics, clock: Clock) {
     this.#clock = clock;
     const labels = ['verb', 'group', 'resource', 'subresource'];
-    const total = { name: 'apiserver_request_total', help: 'Requests with a response, and watches that began.' };
+    const total = {
+      name: 'apiserver_request_total',
+      help: 'Requests that have a response, and watches that have begun.',
+    };
     this.#total = metrics.counter({ ...total, labels: [...labels, 'code'] });
     const duration = {
       name: 'apiserver_request_duration_seconds',
-      help: 'Time to the response; for watches, to their beginning.',
+      help: 'The time until the response; for watches, until they begin.',
     };
     this.#duration = metrics.histogram({ ...duration, labels, buckets });
-    const inflight = { name: 'apiserver_current_inflight_requests', help: 'Requests under way, without watches.' };
+    const inflight = { name: 'apiserver_current_inflight_requests', help: 'Requests in progress, except watches.' };
     const kinds = metrics.gauge({ ...inflight, labels: ['request_kind'] });
     this.#inflight = { readOnly: kinds.of('readOnly'), mutating: kinds.of('mutating') };
   }

@@ -65,9 +65,9 @@ export class Administrator implements TokenAuthenticator {
   };
 
   /**
-   * Makes the token in the file the valid one. If there is no file, creates one with a new token; but not for a shared
-   * database that already has a token, since another machine then has the file. Rejects when the file has a former
-   * token.
+   * Makes the token in the file the valid one. If there is no file, creates a token and the file. But if a shared
+   * database already has a token, another machine has the file, so no token is created. Rejects when the file has a
+   * former token.
    */
   async open(): Promise<void> {
     const { file, vault, isShared, logger } = this.#parts;

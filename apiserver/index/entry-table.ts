@@ -112,7 +112,7 @@ export interface TableContent {
   readonly blocks: readonly { readonly block: Block; readonly rows: number }[];
 }
 
-/** The number that stands for no row. */
+/** The number that means that there is no row. */
 const free = -1;
 
 /**

@@ -17,8 +17,8 @@ import type { Block } from './slabs.ts';
  *   its number of items.
  *
  * A reference has the position of a text (20 bits), its length (10 bits), and one bit that says whether it is wide. If
- * the highest bit is set, the reference has the position of two words that describe a longer text, or, if the second
- * highest bit is also set, the position of a list.
+ * only the highest bit is set, the reference has the position of two words that describe a longer text. If the two
+ * highest bits are set, it has the position of a list.
  */
 export const head: Readonly<
   Record<'back' | 'size' | 'low' | 'high' | 'length' | 'key' | 'uid' | 'namespace' | 'owners' | 'counts', number>

@@ -91,7 +91,7 @@ export class MemoryLimit {
     return this.#refusals;
   }
 
-  /** The used share of a limit, from 0 to 1: of the two limits, the one of which more is used. */
+  /** The used share of a limit, from 0 to 1. It is the larger of the shares of the two limits. */
   get share(): number {
     return shareOf(this.#parts.meter.read());
   }

@@ -69,7 +69,7 @@ describe('OpenApiDocuments', () => {
     expect(new Set(hashes)).to.have.property('size', 3);
   });
 
-  it('have the former hash when the former kinds are served again', async () => {
+  it('have the same hash as before when the same kinds are served again', async () => {
     const first = await hashAt('/openapi.json');
     surface = { models: [], routes: [] };
     expect(await hashAt('/openapi.json')).not.to.equal(first);

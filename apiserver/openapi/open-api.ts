@@ -51,7 +51,7 @@ interface Tag {
   readonly description: string;
 }
 
-/** The part of a document for one part of the API. */
+/** The tags, paths and schemas that one part of the API adds to a document. */
 export interface Fragment {
   readonly tags: readonly Tag[];
   readonly paths: Readonly<Record<string, PathItem>>;

@@ -47,7 +47,7 @@ interface OwnerByIssuer {
   readonly user: string;
   /** The settings of the issuer that named the user. */
   readonly settingsId: string;
-  /** The user, as the issuer named it. */
+  /** The user whom the issuer named. */
   readonly info: UserInfo;
 }
 

@@ -1,5 +1,5 @@
-// The types and functions of the API: without I/O, timers and imports of Node. Each export is listed by name, so that
-// nothing becomes public by accident.
+// The types and functions of the API. They use no I/O, no timers and no modules of Node.js. Each export is listed by
+// name, so that nothing becomes public by accident.
 export { formatKey, keyOf, parseKey } from './object/object.ts';
 export type {
   ApiObject,

@@ -2,7 +2,10 @@ import { AbstractExtension } from './define/abstract-extension.ts';
 import { GVK } from './define/gvk.ts';
 import { Schema } from './define/schema.ts';
 
-/** The spec's example model, revision 2.15 (2.7): a field of the Person refers to the class itself. */
+/**
+ * The example model of the specification in revision 2.15 (spec 2.7): a field of the class Person refers to the class
+ * itself.
+ */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
 export class Person extends AbstractExtension {
   @Schema({ requireMode: 'REQUIRED', type: () => PersonSpec }) spec!: PersonSpec;
@@ -23,7 +26,7 @@ export class PersonStatus {
   @Schema({ type: 'string' }) greeting?: string;
 }
 
-/** Revision 2.9: the fields are on the model itself. */
+/** The example model of revision 2.9 of the specification: the fields are on the model itself, not in `spec`. */
 @GVK({ group: 'old.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons' })
 export class FlatPerson extends AbstractExtension {
   @Schema({ type: 'string', maxLength: 100 }) name?: string;

@@ -8,7 +8,7 @@ import type { KeyedObject } from './handler-event.ts';
 
 const count = 1000;
 
-/** A backing with many objects, which the test changes. */
+/** A backing with many objects. The test can change them. */
 class ManyObjects implements InformerBacking<Person> {
   readonly revision = '1';
   readonly #objects = new Map<string, Person>();
@@ -57,7 +57,7 @@ describe('an informer of many objects with an index', () => {
 
   after(() => aborting.abort());
 
-  it('indexes the objects in several turns, and has synced once the index finds all of them in their latest state', async () => {
+  it('indexes the objects in several turns of the event loop, and has synced once the index finds all objects in their latest state', async () => {
     const backing = new ManyObjects();
     const informer = createBackedInformer<Person>({
       model: Person,
@@ -94,7 +94,7 @@ describe('an informer of many objects with an index', () => {
     await running;
   });
 
-  it('fills an index that is added late in several turns, and completes it at once when it is read before', async () => {
+  it('fills an index that is added late in several turns of the event loop, and completes it at once when the index is read earlier', async () => {
     const backing = new ManyObjects();
     const stop = new AbortController();
     const informer = createBackedInformer<Person>({

@@ -25,39 +25,39 @@ import { createShape } from './object-shape.ts';
 import type { ObjectShape } from './object-shape.ts';
 import { SharedRun } from './shared-run.ts';
 
-/** The maximum number of namespaces, because each needs a connection of its own. */
+/** The maximum number of namespaces that an informer follows. Each namespace needs a connection of its own. */
 const maxNamespaces = 100;
 
 /**
- * Receives each change of a backing's objects after the backing has stored it. When the backing is run again, the
- * changes include the differences since its last run. Does not throw.
+ * Receives each change of a backing's objects after the backing has stored it. After a restart of the backing, the
+ * changes include the differences since its last run. The methods do not throw.
  */
 export interface BackingSink<T extends ApiObject> {
   added(state: KeyedObject<T>): void;
   updated(previous: KeyedObject<T>, state: KeyedObject<T>): void;
   deleted(last: KeyedObject<T>): void;
-  /** Called when all objects are present, and again when all of them may have changed. */
+  /** Called when the backing has all objects, and again when any of them may have changed. */
   open(): void;
 }
 
-/** The objects of an informer, and the source of their changes. */
+/** The storage of an informer's objects, and the source of their changes. */
 export interface InformerBacking<T extends ApiObject> {
-  /** The revision that the backing has reached. */
+  /** The revision up to which the backing has received all changes. */
   readonly revision: string;
   get(key: string): T | undefined;
   /**
-   * Returns the objects at the time of the call: later changes do not affect it. The caller may iterate over it
-   * several times.
+   * Returns the objects at the time of the call: later changes do not affect the result. The caller may iterate over
+   * the result several times.
    */
   objects(): Iterable<KeyedObject<T>>;
   /**
-   * Yields the objects for a caller that reads each of them once and keeps none. Yields undefined as a pause while a
-   * large object is read: the caller may continue in a later turn of the event loop.
+   * Yields the objects to a caller that reads each object once and keeps none. While a large object is being parsed,
+   * yields undefined several times; after each, the caller may continue in a later turn of the event loop.
    */
   objectSteps(): Iterable<KeyedObject<T> | undefined>;
   /**
-   * Follows the server until the signal aborts. Must not reject. May be called again; keeps its objects between two
-   * calls.
+   * Receives the changes from the server until the signal aborts. The promise must not reject. It may be called again;
+   * the backing keeps its objects between two calls.
    */
   follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void>;
 }
@@ -67,7 +67,7 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Makes the backing, which keeps objects in this shape. */
+  /** Makes the backing, which converts each object by `shape` before it keeps the object. */
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
@@ -77,12 +77,12 @@ interface Opening<T extends ApiObject> {
   readonly filling: IndexFilling<T>;
 }
 
-/** The time for which the end of a run waits for handlers that still run. */
+/** The maximum time for which the end of a run waits for handlers that still run. */
 const drainLimitMs = 10_000;
 
 /**
- * Makes the informer over a backing, with its handlers, its indexes and its runs. Throws BadRequest for an invalid
- * selection.
+ * The informer over a backing: it manages the handlers, the indexes and the runs. The constructor throws BadRequest for
+ * an invalid selection.
  */
 export function createBackedInformer<T extends ApiObject>(options: BackedInformerOptions<T>): Informer<T> {
   checkSelection(options.model, options.selection);
@@ -100,7 +100,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   #opening: Opening<T> | undefined;
   /** Fills the indexes of an informer that is already open. */
   #refilling: IndexFilling<T> | undefined;
-  /** Resolves when the last filling that has begun is over. */
+  /** Resolves when the most recent filling of the indexes is over. */
   #filled: Promise<void> = Promise.resolve();
 
   constructor({ model, selection, clock, logger, back }: BackedInformerOptions<T>) {
@@ -143,12 +143,15 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
   }
 
   async whenIndexed(): Promise<void> {
-    // A loop, because another filling may begin before the present one is over. When the run ends, nothing is filled
-    // any more.
+    // This is a loop, because another filling may begin before the current one is over. When the run ends, all filling
+    // stops.
     while (this.#opening?.signal.aborted === false || this.#refilling !== undefined) await this.#filled;
   }
 
-  /** Returns the objects under a value. If the indexes are still being filled, this completes them in this turn. */
+  /**
+   * Returns the objects that an index has under a value. If the indexes are still being filled, the call fills them
+   * completely before it returns.
+   */
   byIndex(name: string, value: string): readonly T[] {
     this.#refilling?.putAll();
     this.#refilling = undefined;
@@ -173,7 +176,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#opening = undefined;
     this.#refilling = undefined;
     this.#handlers.close();
-    // The cache is cleared only afterwards, because handlers that still run can read it.
+    // The cache is cleared only after the handlers have settled, because a handler that still runs can read it.
     const left = await this.#handlers.drained(drainLimitMs);
     if (left > 0) this.#onLeft(left);
     this.#isOpen = false;
@@ -191,7 +194,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#handlers.open();
   }
 
-  /** Opens once all objects are indexed. Never rejects. */
+  /** Opens the handlers once all objects are indexed. The promise never rejects. */
   async #openIndexed(signal: AbortSignal): Promise<void> {
     this.#indexes.clear();
     const opening: Opening<T> = { signal, filling: this.#newFilling() };
@@ -215,7 +218,10 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#handlers.push(event);
   }
 
-  /** Puts all objects into the indexes, in several turns unless an index is read before. */
+  /**
+   * Starts to put all objects into the indexes. This takes several turns of the event loop, unless a read of an index
+   * completes it earlier.
+   */
   #fillIndexes(): void {
     this.#refilling = undefined;
     if (!this.#indexes.isEmpty) this.#filled = this.#refill(this.#newFilling());
@@ -226,7 +232,8 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     this.#refilling = filling;
     while (filling.putSome(this.#clock)) {
       await nextTurn();
-      // This filling is out of date when another one has begun, `byIndex` has completed this one, or the run has ended.
+      // This filling must stop when a newer filling has begun, when `byIndex` has completed this one, or when the run
+      // has ended.
       if (this.#refilling !== filling) return;
     }
     this.#refilling = undefined;
@@ -258,8 +265,8 @@ function isPresent<V>(value: V | undefined): value is V {
 }
 
 /**
- * Throws BadRequest for a selection that no informer can follow. Other mistakes, such as fields without an index, are
- * known only to the server, which reports them later.
+ * Throws BadRequest for a selection that no informer can follow. Only the server can find other mistakes, such as a
+ * field without an index; it reports them later.
  */
 function checkSelection<T extends ApiObject>(model: Model<T>, options: InformerOptions<T>): void {
   parseLabelSelector(options.labelSelector ?? '');

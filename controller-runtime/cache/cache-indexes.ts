@@ -1,12 +1,12 @@
 import type { ApiObject } from '../api/index.ts';
 import type { KeyedObject } from './handler-event.ts';
 
-/** Returns the values under which an index finds an object. */
+/** A function that returns the values under which an index finds an object. */
 export type IndexFunction<T extends ApiObject> = (object: T) => readonly string[];
 
 /**
- * The keys under one value. A few keys are an array, because three keys take 80 bytes in an array, and 160 bytes in a
- * set.
+ * The keys of the objects that have one value. Up to 16 keys are an array, larger groups are a set: three keys take 80
+ * bytes in an array, and 160 bytes in a set.
  */
 interface Group {
   readonly value: string;
@@ -18,7 +18,7 @@ type Groups = readonly Group[];
 interface CacheIndex<T extends ApiObject> {
   readonly valuesOf: IndexFunction<T>;
   readonly groups: Map<string, Group>;
-  /** The groups of each key; most keys have one. */
+  /** For each key, the groups that contain it. Most keys are in one group. */
   readonly groupsByKey: Map<string, Group | Groups>;
 }
 
@@ -36,7 +36,7 @@ export class CacheIndexes<T extends ApiObject> {
     this.#report = report;
   }
 
-  /** True when there are no indexes, so that no object has to be read for them. */
+  /** True when there are no indexes, so that the informer need not read the objects. */
   get isEmpty(): boolean {
     return this.#indexes.size === 0;
   }
@@ -53,7 +53,7 @@ export class CacheIndexes<T extends ApiObject> {
     return true;
   }
 
-  /** The keys under a value. Throws RangeError when there is no index of that name. */
+  /** Returns the keys that an index has under a value. Throws RangeError when there is no index of that name. */
   keys(name: string, value: string): Iterable<string> {
     const index = this.#indexes.get(name);
     if (index === undefined) {
@@ -107,7 +107,7 @@ function addTo<T extends ApiObject>({ groups }: CacheIndex<T>, value: string, ke
     return created;
   }
   if (group.keys instanceof Set) group.keys.add(key);
-  // `concat`, because its result has no spare capacity, while `push` would leave room for 16 more keys.
+  // This uses `concat`, because its result has no spare capacity; `push` would reserve memory for 16 more keys.
   else if (group.keys.length < mostKeysOfArray) group.keys = group.keys.concat(key);
   else group.keys = new Set(group.keys).add(key);
   return group;

@@ -1,5 +1,5 @@
 /**
- * Compares two resourceVersions: negative when `a` is older, 0 when equal. They must be decimal strings without leading
+ * Compares two resourceVersions: negative when `a` is older, 0 when equal. Both must be decimal strings without leading
  * zeros.
  */
 export function compareRevisions(a: string, b: string): number {

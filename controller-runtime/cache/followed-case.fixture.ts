@@ -5,7 +5,7 @@ import { Person } from '../client/example-person.fixture.ts';
 import type { Informer, InformerHandler, InformerOptions } from '../client/informer.ts';
 import { eventually } from '../testing/eventually.ts';
 
-/** An informer of the objects of one test, with a handler that records. */
+/** An informer of the objects that one test creates. */
 export class FollowedCase {
   readonly #subject: ContractSubject;
   #stop = new AbortController();
@@ -79,8 +79,8 @@ export class FollowedCase {
 }
 
 /**
- * Records the calls of a handler as `<what> <name>`, and updates also with the ages before and after. An update that
- * changes nothing is a `resync`.
+ * A handler that records its calls as `<event> <name>`. An update also has the ages before and after. An update that
+ * changes nothing is recorded as `resync`.
  */
 export class HandlerRecord implements InformerHandler<Person> {
   readonly calls: string[] = [];
@@ -100,7 +100,7 @@ export class HandlerRecord implements InformerHandler<Person> {
     this.#note(`delete ${object.spec.name}`, object);
   }
 
-  /** Resolves with the calls once there are `count` of them. */
+  /** Resolves with the recorded calls once there are `count` of them. */
   async after(count: number): Promise<readonly string[]> {
     await eventually(() => this.calls.length >= count, {
       describe: () => `${count} calls, have ${this.calls.join(', ')}`,

@@ -25,7 +25,7 @@ describe('HandlerBuffer', () => {
   const bufferFor = (handler: InformerHandler<Person>) =>
     new HandlerBuffer(handler, { report: (error) => errors.push(error) });
 
-  it('calls handlers after push has returned', async () => {
+  it('calls a handler only after push has returned', async () => {
     let calls = 0;
     const buffer = bufferFor({ onAdd: () => void (calls += 1) });
     buffer.push(added('a'));
@@ -58,7 +58,7 @@ describe('HandlerBuffer', () => {
     expect(slow.isIdle()).to.equal(true);
   });
 
-  it('reports what a handler throws or rejects with, and continues', async () => {
+  it('reports an error that a handler throws or rejects with, and continues', async () => {
     errors.length = 0;
     const names: string[] = [];
     const buffer = bufferFor({
@@ -83,7 +83,7 @@ describe('HandlerBuffer', () => {
     expect(delivered).to.equal(1000);
   });
 
-  it('makes the events of all objects just before their delivery, and delivers them between the events that were pushed before and after', async () => {
+  it('makes each event of a snapshot just before its delivery, and delivers the snapshot after the events pushed before it, and before later ones', async () => {
     const names: string[] = [];
     let made = 0;
     const buffer = bufferFor({ onAdd: ({ metadata: { name } }) => void names.push(name) });
@@ -110,7 +110,7 @@ describe('HandlerBuffer', () => {
     expect(made).to.equal(2000);
   });
 
-  it('starts no call after remove, not even for a waiting event', async () => {
+  it('does not call the handler after remove, not even for a waiting event', async () => {
     let calls = 0;
     let removed = 0;
     const buffer: HandlerBuffer<Person> = new HandlerBuffer<Person>(

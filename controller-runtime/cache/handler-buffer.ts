@@ -4,34 +4,34 @@ import type { HandlerEvent } from './handler-event.ts';
 import type { HandlerRegistration, InformerHandler } from '../client/informer.ts';
 import { nextTurn } from '../clock/next-turn.ts';
 
-/** Deliveries in one turn of the event loop; between turns, other handlers and I/O have their turn. */
+/** The maximum number of deliveries in one turn of the event loop. Other handlers and I/O run between two turns. */
 const deliveriesPerTurn = 100;
-/** When more events than this wait, the events of each object are combined. */
+/** The number of waiting events above which the events of each object are combined. */
 const coalesceAbove = 10_000;
 
 export interface HandlerBufferParts {
-  /** Called with what a handler throws or rejects with. Must not throw. */
+  /** Called with the error that a handler throws or rejects with. Must not throw. */
   readonly report: (error: unknown) => void;
-  /** Called once, by {@link HandlerBuffer.remove}. */
+  /** Called once, when {@link HandlerBuffer.remove} is called. */
   readonly onRemove?: () => void;
 }
 
 /**
  * The events of one handler, delivered in order and one at a time, always after `push` has returned. A handler that
- * returns a promise gets its next event when that has settled. Beyond 10,000 waiting events the buffer drops
+ * returns a promise receives its next event when the promise has settled. Beyond 10,000 waiting events the buffer drops
  * intermediate states of objects, so that its size is bounded by the number of objects.
  */
 export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   readonly #handler: InformerHandler<T>;
   readonly #parts: HandlerBufferParts;
-  /** Events that were pushed before the snapshot. */
+  /** The events that are delivered before the snapshot, because they were pushed before it was added. */
   #ahead: HandlerEvent<T>[] = [];
   #snapshot: Iterator<HandlerEvent<T>> | undefined;
   #waiting: HandlerEvent<T>[] = [];
   #coalesceAbove = coalesceAbove;
   #synced = false;
   #removed = false;
-  /** The delivery under way, which settles when no event waits any more; undefined when there is none. */
+  /** The promise of the current delivery; it settles when no event waits. Undefined when no delivery is under way. */
   #delivery: Promise<void> | undefined;
 
   constructor(handler: InformerHandler<T>, parts: HandlerBufferParts) {
@@ -40,9 +40,10 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * Adds the events of all objects as they are at the time of the call. They are delivered after the events that wait,
-   * and before the events that are pushed from now on. Each event is made just before its delivery, because there can
-   * be a hundred thousand of them. Does nothing while the events of an earlier call are being delivered.
+   * Adds a snapshot: an event for each object at the time of the call. These events are delivered after the events that
+   * wait already, and before all events that are pushed later. Each event is made just before its delivery, because a
+   * snapshot can have a hundred thousand events. Does nothing while the events of an earlier snapshot are being
+   * delivered.
    */
   pushAll(events: Iterable<HandlerEvent<T>>): void {
     if (this.#removed || this.#snapshot !== undefined) return;
@@ -72,7 +73,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     while (this.#delivery !== undefined) await this.#delivery;
   }
 
-  /** Drops the waiting events. The handler is not called any more. */
+  /** Drops the waiting events. The handler is not called again. */
   remove(): void {
     if (this.#removed) return;
     this.#removed = true;
@@ -97,7 +98,7 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
     return this.#snapshot !== undefined || this.#waiting.length > 0;
   }
 
-  /** Returns the next events, in their order; none at the end of the snapshot. */
+  /** Returns the next events in their order. The list is empty once at the end of the snapshot. */
   #takeBatch(): readonly HandlerEvent<T>[] {
     if (this.#ahead.length > 0) return this.#ahead.splice(0, deliveriesPerTurn);
     if (this.#snapshot === undefined) return this.#waiting.splice(0, deliveriesPerTurn);
@@ -138,8 +139,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   }
 
   /**
-   * If the last state of the object could not be read, the handler does not know the object yet, so this is an
-   * addition.
+   * Calls the handler for an update. If the previous state of the object cannot be read, the handler has never received
+   * the object, so the update is delivered as an addition.
    */
   #update(event: Extract<HandlerEvent<T>, { readonly kind: 'update' }>): void {
     const { object } = event;
@@ -155,8 +156,8 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
 
   #coalesce(): void {
     this.#waiting = coalesce(this.#waiting);
-    // If this dropped few events, the next attempt is made only when the buffer has doubled, so that the work stays
-    // linear.
+    // When few events could be dropped, the buffer is compacted again only after it has doubled, so that the work is
+    // linear in the number of events.
     this.#coalesceAbove = Math.max(coalesceAbove, this.#waiting.length * 2);
   }
 }

@@ -29,9 +29,13 @@ describe('coalesce', () => {
     ['an addition and its updates become an addition', [add('u@1', true), update('u@1', 'u@2')], [add('u@2', true)]],
     ['an addition and its deletion become nothing', [add('u@1'), gone('u@2')], []],
     ['an update and a deletion become a deletion', [update('u@1', 'u@2'), gone('u@3')], [gone('u@3')]],
-    ['another object of the name is reported as another object', [gone('u@2'), add('v@3')], [gone('u@2'), add('v@3')]],
     [
-      'one that came and went in between is left out',
+      'a deletion and a new object of the same name stay two events',
+      [gone('u@2'), add('v@3')],
+      [gone('u@2'), add('v@3')],
+    ],
+    [
+      'an object that was created and deleted in between is left out',
       [update('u@1', 'u@2'), gone('u@3'), add('v@4'), gone('v@5')],
       [gone('u@1')],
     ],
@@ -58,7 +62,7 @@ describe('coalesce', () => {
     expect([left.length, left[0] === first, left[1] === last, left[2] === other]).to.deep.equal([3, true, true, true]);
   });
 
-  it('keeps different objects apart, each at the place of its first event', () => {
+  it('does not combine the events of different objects, and orders the objects by their first events', () => {
     const other = person('b', '7');
     const events: HandlerEvent<Person>[] = [
       update('u@1', 'u@2'),

@@ -18,7 +18,7 @@ export type ObjectEvent<T extends ApiObject> =
   | { readonly kind: 'update'; readonly key: string; readonly previous: T; readonly object: T }
   | { readonly kind: 'delete'; readonly key: string; readonly object: T };
 
-/** The event for an object that exists now. */
+/** Returns the event for an object that exists now. */
 export function additionOf<T extends ApiObject>(
   state: KeyedObject<T>,
   { initial }: { readonly initial: boolean },
@@ -33,7 +33,7 @@ export function additionOf<T extends ApiObject>(
   };
 }
 
-/** The event for an object that was changed. */
+/** Returns the event for an object that was changed. */
 export function updateOf<T extends ApiObject>(previous: KeyedObject<T>, state: KeyedObject<T>): ObjectEvent<T> {
   return {
     kind: 'update',
@@ -47,7 +47,7 @@ export function updateOf<T extends ApiObject>(previous: KeyedObject<T>, state: K
   };
 }
 
-/** The event for an object that was deleted. */
+/** Returns the event for an object that was deleted. */
 export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEvent<T> {
   return {
     kind: 'delete',
@@ -59,14 +59,14 @@ export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEve
 }
 
 /**
- * Returns the same changes without the steps in between: at most two events for each object, at the place of its first
- * event. This is for a handler that is so far behind that the steps would not fit into memory; it ends with the same
- * state. Of an object that cannot be read, the first and the last event stay.
+ * Combines events: returns at most two events for each object, at the position of its first event. It is for a handler
+ * that is so far behind that all events would not fit into memory; after the combined events, the handler has the same
+ * state. For an object that cannot be read, the first and the last event remain.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
   const spans = new Map<string, Span<T>>();
   for (const [index, event] of events.entries()) {
-    // No key begins with a space, so markers are never merged.
+    // No object's key begins with a space, so the key of a `synced` marker is unique, and markers are never merged.
     const key = event.kind === 'synced' ? ` ${index}` : event.key;
     const span = spans.get(key);
     if (span === undefined) spans.set(key, { first: event, last: event });
@@ -86,7 +86,7 @@ function netChangeOrBoth<T extends ApiObject>(first: ObjectEvent<T>, last: Objec
   try {
     return netChange(first, last);
   } catch {
-    // One of the objects cannot be read: the handler gets this error when it receives the two events.
+    // One of the objects cannot be read, so both events remain; their delivery reports the error.
     return [first, last];
   }
 }

@@ -6,7 +6,7 @@ import type { HandlerEvent, ObjectEvent } from './handler-event.ts';
 
 export interface HandlerGroupParts<T extends ApiObject> {
   readonly clock: Clock;
-  /** Called with what handlers throw. Must not throw. */
+  /** Called with each error that a handler throws. Must not throw. */
   readonly report: (error: unknown) => void;
   /**
    * Returns an event for each object that exists at the time of the call: an addition for `initial`, or an update
@@ -18,13 +18,17 @@ export interface HandlerGroupParts<T extends ApiObject> {
 interface Member<T extends ApiObject> {
   readonly buffer: HandlerBuffer<T>;
   readonly resyncMs: number | undefined;
-  /** True once the handler was given all present objects; only then does it receive changes. */
+  /**
+   * True once the events of all existing objects were added to the handler's buffer. Changes are pushed only to such
+   * handlers.
+   */
   isTold: boolean;
   timer: object | undefined;
 }
 
 /**
- * The handlers of one informer. Each receives all objects once the cache is complete, then changes and its own resyncs.
+ * The handlers of one informer. Each handler receives all objects once the cache is complete, then changes, and resyncs
+ * with its own period.
  */
 export class HandlerGroup<T extends ApiObject> {
   readonly #parts: HandlerGroupParts<T>;
@@ -45,17 +49,17 @@ export class HandlerGroup<T extends ApiObject> {
     return buffer;
   }
 
-  /** Call this when the cache has all present objects. */
+  /** Gives all objects to the handlers. The informer calls this when the cache has all existing objects. */
   open(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
-    // All handlers share one copy of the present objects.
+    // All handlers share one list of the existing objects.
     let present: Iterable<ObjectEvent<T>> | undefined;
     const initial = (): Iterable<ObjectEvent<T>> => (present ??= this.#parts.present('initial'));
     for (const member of this.#members) this.#begin(member, initial);
   }
 
-  /** Delivers a change to the handlers that were given the earlier objects. */
+  /** Delivers a change to the handlers that have received the existing objects. */
   push(event: ObjectEvent<T>): void {
     for (const { buffer, isTold } of this.#members) if (isTold) buffer.push(event);
   }
@@ -67,8 +71,8 @@ export class HandlerGroup<T extends ApiObject> {
   }
 
   /**
-   * Resolves once nothing waits for any handler, or after the limit; returns the number of handlers that have not
-   * settled.
+   * Waits until no handler has a waiting event or a running call, or until the limit has passed. Returns the number of
+   * handlers that have not settled.
    */
   async drained(limitMs: number): Promise<number> {
     const busy = [...this.#members].filter(({ buffer }) => !buffer.isIdle());

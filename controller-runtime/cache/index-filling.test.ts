@@ -5,7 +5,7 @@ import { IndexFilling } from './index-filling.ts';
 describe('the filling of the indexes of a cache', () => {
   const states = Array.from({ length: 1000 }, (_, index) => ({ key: `p${index}`, object: person(`p${index}`, '1') }));
 
-  it('ends a turn after 1 ms, or after 200 objects', () => {
+  it('ends its work in a turn of the event loop after 1 ms, or after 200 objects', () => {
     let nowMs = 0;
     let msOfOne = 0;
     const put: string[] = [];
@@ -27,7 +27,7 @@ describe('the filling of the indexes of a cache', () => {
     expect(filling.putSome(clock)).to.equal(false);
   });
 
-  it('continues with an object that takes several steps in a later turn', () => {
+  it('continues to read an object that takes several steps in a later turn of the event loop', () => {
     let nowMs = 0;
     const put: string[] = [];
     function* steps(): Generator<(typeof states)[number] | undefined> {

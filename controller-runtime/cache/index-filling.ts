@@ -5,11 +5,12 @@ import type { KeyedObject } from './handler-event.ts';
 const putPerTurn = 200;
 
 /**
- * The time after which a turn ends. Reading an object takes 25 µs; a large object takes many steps of a millisecond.
+ * The time after which the filling pauses until the next turn of the event loop. To read an object takes 25 µs; a large
+ * object takes many steps of a millisecond.
  */
 const msPerTurn = 1;
 
-/** Puts the objects of a cache into its indexes, some at a time. */
+/** Puts the objects of a cache into its indexes, some in each turn of the event loop. */
 export class IndexFilling<T extends ApiObject> {
   readonly #states: Iterator<KeyedObject<T> | undefined, unknown>;
   readonly #put: (state: KeyedObject<T>) => void;
@@ -21,12 +22,15 @@ export class IndexFilling<T extends ApiObject> {
     this.#put = put;
   }
 
-  /** Leaves out an object that has changed since the filling began, because its present state is indexed already. */
+  /**
+   * Leaves out an object that has changed since the filling began, because its current state was indexed when it
+   * changed.
+   */
   leaveOut(key: string): void {
     this.#changed.add(key);
   }
 
-  /** Puts as many objects as one turn may. Returns false once there are no more. */
+  /** Puts as many objects as are allowed in one turn. Returns false once no objects are left. */
   putSome(clock: Pick<Clock, 'monotonicMs'>): boolean {
     const endMs = clock.monotonicMs() + msPerTurn;
     for (let count = 0; count < putPerTurn; count += 1) {
@@ -36,7 +40,7 @@ export class IndexFilling<T extends ApiObject> {
     return true;
   }
 
-  /** Puts all objects that are left. */
+  /** Puts all remaining objects. */
   putAll(): void {
     while (this.#putNext());
   }

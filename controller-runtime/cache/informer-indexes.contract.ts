@@ -30,7 +30,7 @@ export function describeIndexes(followed: FollowedCase): void {
       await eventually(() => found('blue').includes('d'));
     });
 
-    it('are filled when they are added late', async () => {
+    it('are filled when they are added after the objects', async () => {
       await followed.one.create('a', { tags: ['red'] });
       await followed.run();
       followed.informer.addIndex('tags', tagsOf);
@@ -58,7 +58,7 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(informer.list()).to.have.length(2);
     });
 
-    it('belong to one informer: another informer of the same kind has its own, under the same name', async () => {
+    it('belong to one informer: another informer of the same kind can have a different index of the same name', async () => {
       const { informer, one } = followed;
       const other = await followed.follow({});
       informer.addIndex('tags', tagsOf);
@@ -71,7 +71,7 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(other.byIndex('tags', 'a')).to.have.length(1);
     });
 
-    it('have one function for each name', () => {
+    it('refuse a second function under the same name', () => {
       const { informer } = followed;
       expect(() => informer.byIndex('tags', 'red')).to.throw(RangeError, /no index has the name "tags"/);
       informer.addIndex('tags', tagsOf);

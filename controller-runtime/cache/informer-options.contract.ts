@@ -43,7 +43,7 @@ export function describeOptions(followed: FollowedCase): void {
       ],
       ['no namespace', Badge, { namespaces: [] }, /namespaces: must be 1 to 100, are 0/],
       ['a namespace twice', Badge, { namespaces: ['a', 'a'] }, /namespaces: one is listed twice/],
-      ['what names no namespace', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
+      ['a value that is not a namespace', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
     ];
     for (const [what, model, options, message] of refused) {
       it(`are refused at once with ${what}`, () => {
@@ -56,7 +56,7 @@ export function describeOptions(followed: FollowedCase): void {
 }
 
 function describeNamespaces(followed: FollowedCase): void {
-  it('follow some namespaces, and no others', async () => {
+  it('follow the selected namespaces, and no others', async () => {
     const { client, one } = followed;
     const [here, there, elsewhere] = [one.name('here'), one.name('there'), one.name('elsewhere')] as const;
     const create = (namespace: string, name: string): Promise<Badge> =>
@@ -85,7 +85,7 @@ function describeNamespaces(followed: FollowedCase): void {
 }
 
 function describeForms(followed: FollowedCase): void {
-  it('follow metadata alone', async () => {
+  it('follow only the metadata of objects', async () => {
     const a = await followed.one.create('a');
     const { client, one } = followed;
     const informer = await followed.followUntilStop(
@@ -107,7 +107,7 @@ function describeForms(followed: FollowedCase): void {
     expect(states[1]).to.have.all.keys('apiVersion', 'kind', 'metadata');
   });
 
-  it('keep the part of each object that a function returns, frozen', async () => {
+  it('keep only the part of each object that the transform function returns, and freeze it', async () => {
     await followed.one.create('a', { age: 5 });
     const transform = ({ metadata, ...object }: Person): Person => ({
       ...object,
@@ -128,7 +128,7 @@ function describeForms(followed: FollowedCase): void {
     }
   });
 
-  it('keep an object whole when that function throws, or returns a different object', async () => {
+  it('keep the whole object when the transform function throws, or returns a different object', async () => {
     await followed.one.createAll('throws', 'renames', 'shrinks');
     const transform = (object: Person): Person => {
       if (object.spec.name === 'throws') throw new Error('a bug of the function');

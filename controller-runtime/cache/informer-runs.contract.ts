@@ -8,7 +8,7 @@ import type { FollowedCase } from './followed-case.fixture.ts';
 /** The tests of the start, the end and the restart of an informer. */
 export function describeRuns(followed: FollowedCase): void {
   describe('its run', () => {
-    it('calls no handler after it has settled', async () => {
+    it('calls no handler after its promise has settled', async () => {
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
       await followed.run();
@@ -22,7 +22,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect(record.calls).to.deep.equal(['add a']);
     });
 
-    it('is shared by several callers and ends with the last', async () => {
+    it('is shared by several callers, and ends when the signal of the last one aborts', async () => {
       await followed.run();
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
@@ -35,14 +35,14 @@ export function describeRuns(followed: FollowedCase): void {
       await secondRun;
     });
 
-    it('does nothing with a signal that has aborted', async () => {
+    it('does nothing when its signal has aborted already', async () => {
       const aborted = new AbortController();
       aborted.abort();
       await followed.informer.run(aborted.signal);
       expect(followed.informer.hasSynced()).to.equal(false);
     });
 
-    it('leaves an empty cache, which has not synced', async () => {
+    it('leaves the cache empty and not synced when it ends', async () => {
       const a = await followed.one.create('a');
       followed.informer.addIndex('name', ({ spec }) => [spec.name]);
       await followed.run();
@@ -54,7 +54,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect(followed.informer.resourceVersion).to.equal('0');
     });
 
-    it('sends the differences to handlers that stayed when it starts again, and all objects to others', async () => {
+    it('sends only the differences to handlers that an earlier run had, and all objects to new handlers', async () => {
       await followed.one.createAll('same', 'changed', 'gone', 'replaced');
       const stayed = new HandlerRecord();
       followed.informer.addHandler(stayed);
@@ -83,7 +83,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect((await stayed.after(10)).at(-1)).to.equal('delete same');
     });
 
-    it('waits for a kind that is not served yet, and follows one that comes back', async () => {
+    it('waits for a kind that is not served yet, and follows a kind that is served again', async () => {
       const { client } = followed;
       const informer = client.informer(Visitor);
       const names: string[] = [];

@@ -52,7 +52,7 @@ function describeCache(followed: FollowedCase): void {
       expect(() => Object.assign(cached.spec, { age: 1 })).to.throw(TypeError);
     });
 
-    it('has a change before the handlers receive it', async () => {
+    it('has stored a change before the handlers receive it', async () => {
       const ages: (number | undefined)[] = [];
       const { informer } = followed;
       informer.addHandler({
@@ -102,7 +102,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(Object.isFrozen(record.objects[4]?.spec)).to.equal(true);
     });
 
-    it('miss and repeat nothing when connections are interrupted', async () => {
+    it('miss no event and receive none twice when connections are interrupted', async () => {
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
       await followed.run();
@@ -166,7 +166,7 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => slow.isIdle());
     });
 
-    it('receive every object again each time their own period has passed', async () => {
+    it('receive every object again after each of their own resync periods', async () => {
       await followed.one.createAll('a', 'b');
       const [frequent, rare, never] = [new HandlerRecord(), new HandlerRecord(), new HandlerRecord()];
       const registration = followed.informer.addHandler(frequent, { resyncMs: 20 });
@@ -181,7 +181,7 @@ function describeHandlers(followed: FollowedCase): void {
       for (const { calls: others } of [rare, never]) expect(others).to.have.members(['initial a', 'initial b']);
     });
 
-    it('refuse a period that is not above 0', () => {
+    it('are refused with a resync period that is not above 0', () => {
       for (const resyncMs of [0, -1, Number.NaN]) {
         expect(() => followed.informer.addHandler({}, { resyncMs })).to.throw(RangeError, /resyncMs must be above 0/);
       }

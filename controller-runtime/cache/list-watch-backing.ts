@@ -9,7 +9,7 @@ import type { ReflectorParts, ReflectorSink } from './reflector.ts';
 
 type Change<T extends ApiObject> = Exclude<WatchEvent<T>, { readonly type: 'BOOKMARK' | 'ERROR' }>;
 
-/** The scope of a single list and watch: one namespace, or all of them. */
+/** The scope of one list and one watch: one namespace, or all namespaces. */
 interface Scope {
   readonly namespace: string | undefined;
   revision: string;
@@ -17,9 +17,9 @@ interface Scope {
 }
 
 export interface ListWatchBackingParts<T extends ApiObject> {
-  /** The parts of the reflector of a scope; the namespace of the scope is added. */
+  /** The parts for the reflector of each scope. The backing adds the namespace of the scope. */
   readonly reflector: ReflectorParts<T>;
-  /** The namespaces to follow; undefined for all of them, with one list and one watch. */
+  /** The namespaces to follow. Undefined for all namespaces, which then need only one list and one watch. */
   readonly namespaces: readonly string[] | undefined;
   readonly shape: ObjectShape<T>;
 }
@@ -37,8 +37,7 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
   }
 
   /**
-   * The revision that the list or the watch has reached; with several namespaces, that of the namespace that lags
-   * furthest behind.
+   * The revision that the list or the watch has reached. With several namespaces, it is the lowest of their revisions.
    */
   get revision(): string {
     return this.#scopes
@@ -115,8 +114,8 @@ export class ListWatchBacking<T extends ApiObject> implements InformerBacking<T>
     this.#objects.set(key, object);
     if (previous === undefined) return sink.added({ key, object });
     if (previous.metadata.uid === object.metadata.uid) return sink.updated({ key, object: previous }, { key, object });
-    // The object was deleted and created again between two lists: `whole` is another object, and not a new state of the
-    // old one.
+    // The object was deleted and created again between two lists: `whole` is a new object of the same name, not a new
+    // state of the old object.
     sink.deleted({ key, object: previous });
     return sink.added({ key, object });
   }

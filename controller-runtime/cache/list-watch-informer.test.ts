@@ -62,7 +62,7 @@ describe('an informer over list and watch', () => {
     await clock.advance(delayMs);
   };
 
-  it('lists, in chunks of one revision, and watches from there', async () => {
+  it('lists the objects in chunks of one revision, and watches from that revision', async () => {
     source.answerList('9', [person('a', '3')], 'more');
     source.answerList('9', [person('b', '5')]);
     run();
@@ -73,7 +73,7 @@ describe('an informer over list and watch', () => {
     expect(informer.resourceVersion).to.equal('9');
   });
 
-  it('is empty, at revision 0 and not synced before the first list', () => {
+  it('is empty, has revision 0 and is not synced before the first list', () => {
     expect(informer.resourceVersion).to.equal('0');
     expect(informer.list()).to.deep.equal([]);
     expect(informer.hasSynced()).to.equal(false);
@@ -97,7 +97,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.have.length(4);
   });
 
-  it('ends even if a handler never settles, after waiting ten seconds for it', async () => {
+  it('ends after ten seconds when a handler never settles', async () => {
     const never: InformerHandler<Person> = { onAdd: () => new Promise<never>(() => {}) as unknown as undefined };
     informer.addHandler(never);
     source.answerList('9', [person('a', '3')]);
@@ -113,7 +113,7 @@ describe('an informer over list and watch', () => {
     expect(logger.entries).to.deep.equal([{ level: 'warn', fields, message }]);
   });
 
-  it('resumes a watch that the server ended at the last revision, without a new list', async () => {
+  it('resumes a watch that the server ended from the last revision, without a new list', async () => {
     source.answerList('9', []);
     const first = source.nextWatch();
     run();
@@ -132,7 +132,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls).to.deep.equal(['list', 'watch 9', 'watch 9']);
   });
 
-  it('backs off when a watch fails, then watches from the last revision, without a list', async () => {
+  it('backs off when a watch fails, and then watches from the last revision without a new list', async () => {
     source.answerList('9', []);
     const first = source.nextWatch();
     source.nextWatch().fail(down);
@@ -172,7 +172,7 @@ describe('an informer over list and watch', () => {
     await eventually(() => source.calls.length === 4);
   });
 
-  it('lists again after it backed off from a list that failed', async () => {
+  it('backs off after a list that failed, and then lists again', async () => {
     source.failList(down);
     source.answerList('9', []);
     run();
@@ -207,7 +207,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls.slice(2)).to.deep.equal(['list', 'watch 30', 'list', 'watch 31']);
   });
 
-  it('reports a deletion and an addition when another object has taken the name meanwhile', async () => {
+  it('reports a deletion and an addition when the object was replaced by a new one of the same name in the meantime', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     const old = person('a', '3');
@@ -219,7 +219,7 @@ describe('an informer over list and watch', () => {
     expect(seen).to.deep.equal(['initial a@3', 'delete a@3', 'add a@25']);
   });
 
-  it('delivers the existing objects to a late handler first; the handler has synced when it has them all', async () => {
+  it('delivers the existing objects to a late handler first; the handler has synced when it has received them all', async () => {
     source.answerList('9', [person('a', '3')]);
     const watch = source.nextWatch();
     run();
@@ -241,7 +241,7 @@ describe('an informer over list and watch', () => {
     await eventually(() => registration.hasSynced() && registration.isIdle());
   });
 
-  it('reports a handler that throws, and delivers the later events to it and to the others', async () => {
+  it('reports the error of a handler that throws, and delivers later events to this handler and to the others', async () => {
     const { seen, handler } = recorder();
     let calls = 0;
     informer.addHandler({
@@ -292,7 +292,7 @@ describe('an informer over list and watch', () => {
     expect(source.calls).to.deep.equal(['list', 'watch 9']);
   });
 
-  it('settles its run only when the handlers have received the initial objects', async () => {
+  it('settles the promise of its run only when the handlers have received the initial objects', async () => {
     const { seen, handler } = recorder();
     informer.addHandler(handler);
     source.answerList(
@@ -321,7 +321,7 @@ describe('an informer over list and watch', () => {
     expect(seen.slice(2)).to.deep.equal(['update a@3 a@15', 'delete b@4']);
   });
 
-  it('calls a handler with all objects again whenever its own period has passed, while it runs', async () => {
+  it('calls a handler with all objects again after each of the handler’s resync periods, while the informer runs', async () => {
     const often = recorder();
     const seldom = recorder();
     informer.addHandler(often.handler, { resyncMs: 1000 });
@@ -348,7 +348,7 @@ describe('an informer over list and watch', () => {
       return createInformer({ ...parts, model: Badge, selection: { namespaces: ['x', 'y'] } });
     };
 
-    it('has the revision of the namespace that is furthest behind', async () => {
+    it('has the lowest of the revisions of its namespaces', async () => {
       source.answerList('9', []);
       source.answerList('12', []);
       const first = source.nextWatch();

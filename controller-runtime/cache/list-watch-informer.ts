@@ -14,16 +14,16 @@ export interface ListWatchOptions<T extends ApiObject> {
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns random numbers in [0, 1), for the jitter of the waits between attempts. */
+  /** Returns a random number in [0, 1). The waits between attempts vary by it. */
   readonly random: () => number;
 }
 
-/** An informer over any client's list and watch, with its own copy of the objects. */
+/** Makes an informer that uses the list and the watch of any client, and keeps its own copy of the objects. */
 export function createInformer<T extends ApiObject>(options: ListWatchOptions<T>): Informer<T> {
   return createBackedInformer({ ...options, back: (shape) => createListWatchBacking(options, shape) });
 }
 
-/** A copy of the selected objects, kept up to date by list and watch. */
+/** Makes a copy of the selected objects that is kept up to date by list and watch. */
 export function createListWatchBacking<T extends ApiObject>(
   options: ListWatchOptions<T>,
   shape: ObjectShape<T>,

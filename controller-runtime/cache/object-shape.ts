@@ -2,11 +2,12 @@ import { freezeDeep } from '../api/index.ts';
 import type { ApiObject } from '../api/index.ts';
 import type { InformerOptions } from '../client/informer.ts';
 
-/** Returns the part of an object that an informer keeps, frozen. */
+/** A function that returns the part of an object that an informer keeps. The part is frozen. */
 export type ObjectShape<T extends ApiObject> = (object: T) => T;
 
 /**
- * Makes the shape that the options require. `report` is called when a transform fails; the object is then kept whole.
+ * Makes the shape for the options of an informer. `report` is called when the transform fails; the whole object is kept
+ * then.
  */
 export function createShape<T extends ApiObject>(
   { metadataOnly = false, transform }: InformerOptions<T>,
@@ -26,7 +27,7 @@ export function createShape<T extends ApiObject>(
 }
 
 function metadataOf<T extends ApiObject>({ metadata }: T): T {
-  // The cast is correct, because callers of `metadataOnly` get objects of a type that has only the envelope.
+  // The cast is correct, because with `metadataOnly` the type T has only apiVersion, kind and metadata.
   return Object.freeze({ apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata }) as ApiObject as T;
 }
 

@@ -5,10 +5,13 @@ import { listEverything } from '../client/list-everything.ts';
 import { ReconnectDelay } from '../client/http/reconnect-delay.ts';
 import { sleep } from '../clock/sleep.ts';
 
-/** A watch that ends sooner without an event counts as a failure; otherwise it would be opened again and again. */
+/**
+ * A watch that ends within this time and without an event counts as a failure, so that the reflector backs off and does
+ * not reopen it continuously.
+ */
 const shortWatchMs = 1000;
 
-/** The state of a reflector. `next` is its state after the wait. */
+/** The state of a reflector. After the wait of a `backingOff`, the reflector changes to the state `next`. */
 export type ReflectorState =
   | { readonly kind: 'listing' }
   | { readonly kind: 'watching'; readonly revision: string }
@@ -20,7 +23,7 @@ export interface ReflectorSink<T extends ApiObject> {
   replace(items: readonly T[], revision: string): void;
   /** Called with each change, in order. */
   apply(event: Extract<WatchEvent<T>, { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' }>): void;
-  /** Called when nothing else has changed up to this revision. */
+  /** Called when the sink has received all changes up to this revision. */
   advance(revision: string): void;
 }
 
@@ -35,16 +38,19 @@ export interface ReflectorParts<T extends ApiObject> {
 }
 
 /**
- * Follows a kind: lists it, then watches from the list's revision. After a watch ends or fails, the next one starts
- * at the last revision; only 410 Expired causes a new list, at once. It retries failures for ever (after 800 ms,
- * doubled up to 30 s).
+ * Follows a kind: it lists the objects, and then watches from the list's revision. After a watch ends or fails, the
+ * next watch starts at the last revision. Only 410 Expired causes a new list, which starts at once. Failures are
+ * retried without limit, after 800 ms, doubled up to 30 s.
  */
 export class Reflector<T extends ApiObject> {
   readonly #parts: ReflectorParts<T>;
   readonly #sink: ReflectorSink<T>;
   readonly #delay: ReconnectDelay;
   #state: ReflectorState = { kind: 'listing' };
-  /** True when an event has arrived since the last list. If none has, a second 410 in a row counts as a failure. */
+  /**
+   * True when an event has arrived since the last list. If no event has arrived, a second 410 in a row counts as a
+   * failure.
+   */
   #progress = true;
 
   constructor(parts: ReflectorParts<T>, sink: ReflectorSink<T>) {
@@ -58,8 +64,8 @@ export class Reflector<T extends ApiObject> {
   }
 
   /**
-   * Follows the kind until the signal aborts, and resolves when everything has stopped. It may be called again, and
-   * then begins with a list.
+   * Follows the kind until the signal aborts, and resolves when everything has stopped. It may be called again after
+   * that, and then begins with a list.
    */
   async run(signal: AbortSignal): Promise<void> {
     this.#state = { kind: 'listing' };
@@ -109,7 +115,7 @@ export class Reflector<T extends ApiObject> {
   }
 
   #take(event: WatchEvent<T>, revision: string): string {
-    // A client never delivers an ERROR event, but rejects. The check is for the compiler.
+    // A client rejects in place of delivering an ERROR event. This check only satisfies the compiler.
     if (event.type === 'ERROR') return revision;
     this.#progress = true;
     const { resourceVersion } = event.object.metadata;

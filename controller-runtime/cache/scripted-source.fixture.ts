@@ -3,7 +3,7 @@ import type { Client, ListOptions, WatchOptions } from '../client/client.ts';
 import { personList } from '../client/example-person.fixture.ts';
 import type { Person } from '../client/example-person.fixture.ts';
 
-/** One watch, which the test feeds. */
+/** One watch, whose events the test emits. */
 export interface ScriptedWatch {
   emit(event: WatchEvent<Person>): void;
   /** Ends the watch normally. */
@@ -13,15 +13,15 @@ export interface ScriptedWatch {
 
 type Step = { readonly event: WatchEvent<Person> } | { readonly end: true } | { readonly error: unknown };
 
-/** List and watch of a client with scripted responses. */
+/** A client whose list and watch return scripted responses. */
 export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
-  /** The calls in order, as `list`, `list <token>` or `watch <revision>`. */
+  /** The recorded calls in order, as `list`, `list <token>` or `watch <revision>`. */
   readonly calls: string[] = [];
-  /** The number of watches that are being iterated over. */
+  /** The number of open watches. */
   active = 0;
-  /** Called at each list, with the number of lists so far. */
+  /** Called at each list with the number of lists up to then. */
   onList: (count: number) => void = () => {};
-  /** The response to a list after the end of the script. Without it, such a list rejects. */
+  /** The response to lists that have no scripted response. If it is undefined, such a list rejects. */
   lastList: { readonly revision: string; readonly items: readonly Person[] } | undefined;
   #listCount = 0;
   readonly #lists: (() => Promise<object>)[] = [];
@@ -62,7 +62,7 @@ export class ScriptedSource implements Pick<Client, 'list' | 'watch'> {
 
   watch<T extends ApiObject>(_model: Model<T>, options: WatchOptions = {}): AsyncIterable<WatchEvent<T>> {
     this.calls.push(`watch ${options.resourceVersion}`);
-    // Without a script, the watch has no events.
+    // A watch without a script has no events.
     return this.#events(this.#watches.shift() ?? new StepQueue(), options.signal) as AsyncIterable<WatchEvent<T>>;
   }
 

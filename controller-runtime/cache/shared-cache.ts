@@ -21,8 +21,8 @@ export class SharedCache<T extends ApiObject> {
   }
 
   /**
-   * Calls the sink with the changes from now on. If all objects are present, it calls `open` of the sink immediately.
-   * Settles as {@link SharedRun.join} does.
+   * Calls the sink with all later changes. If the cache has all objects already, it calls `open` of the sink at once.
+   * The promise settles when that of {@link SharedRun.join} does.
    */
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     if (signal.aborted) return;
@@ -33,7 +33,8 @@ export class SharedCache<T extends ApiObject> {
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
-    // This run ends, so a sink that joins from now on has to wait for the list of the next run.
+    // When this run ends, the cache is no longer open: a sink that joins later has to wait for the list of the next
+    // run.
     signal.addEventListener('abort', () => (this.#isOpen = false), { once: true });
     const sinks = this.#sinks;
     await this.backing.follow(signal, {
@@ -54,13 +55,13 @@ export class SharedCache<T extends ApiObject> {
   }
 }
 
-/** The caches that informers follow at the moment, by kind and selection. A cache without followers is dropped. */
+/** The caches that informers currently follow, by kind and selection. A cache without followers is dropped. */
 export class SharedCaches {
   readonly #caches = new Map<string, SharedCache<ApiObject>>();
 
   /**
-   * Returns the cache of a key, which is made when it does not exist. The key names the kind, so it decides the type of
-   * the objects.
+   * Returns the cache of a key, and makes the cache when it does not exist. The cast is correct, because the key
+   * contains the kind, which determines the type of the objects.
    */
   take<T extends ApiObject>(key: string, make: () => InformerBacking<T>): SharedCache<T> {
     const present = this.#caches.get(key) as SharedCache<T> | undefined;
@@ -82,11 +83,11 @@ export interface SharedBackingParts<T extends ApiObject> {
   readonly make: () => InformerBacking<T>;
 }
 
-/** The backing of one informer: it follows a shared cache while the informer runs. */
+/** The backing of one informer. While the informer runs, it follows a shared cache. */
 export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: SharedBackingParts<T>;
   #cache: SharedCache<T> | undefined;
-  /** The objects when the informer last stopped. */
+  /** The objects at the time when the informer last stopped. */
   #before: ReadonlyMap<string, T> | undefined;
 
   constructor(parts: SharedBackingParts<T>) {
@@ -133,15 +134,15 @@ export class SharedBacking<T extends ApiObject> implements InformerBacking<T> {
   }
 
   /**
-   * Keeps the present objects. This has to happen in the turn in which the informer stops, because the cache changes
-   * later if other informers continue.
+   * Stores the current objects in `#before`. This must happen in the turn of the event loop in which the informer
+   * stops, because the cache continues to change when other informers follow it.
    */
   #remember(): void {
     this.#before = new Map(Array.from(this.objects(), (state) => [state.key, state.object]));
   }
 
   #tellDifferences(sink: BackingSink<T>): void {
-    // In the first run no handler knows an object yet: open() delivers them all.
+    // In the first run, no handler has received an object yet, so open() delivers all objects.
     if (this.#before === undefined) return;
     const gone = new Map(this.#before);
     this.#before = undefined;

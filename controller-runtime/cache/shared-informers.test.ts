@@ -49,7 +49,7 @@ describe('the informers of a client', () => {
 
   const lists = (): number => source.calls.filter((call) => call === 'list').length;
 
-  it('share a list and a watch for each kind and each set of options, while they are run', async () => {
+  it('share one list and one watch for each kind and each set of options while they run', async () => {
     const same = (object: Person): Person => object;
     const other = (object: Person): Person => object;
     const sharing = [
@@ -66,7 +66,7 @@ describe('the informers of a client', () => {
     expect(source.active).to.equal(sharing.length);
   });
 
-  it('stop watching when the last of them ends, and list again when the next one starts', async () => {
+  it('stop watching when the last informer ends, and list again when the next informer starts', async () => {
     const [first, second] = [informer(Person), informer(Person)];
     const watch = source.nextWatch();
     const ends = [await run(first), await run(second)];
@@ -80,7 +80,7 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(2);
   });
 
-  it('report the changes that they missed when they are run again, even if others kept running', async () => {
+  it('report the missed changes when they run again, even if other informers continued to run', async () => {
     const [first, second] = [informer(Person), informer(Person)];
     const told: string[] = [];
     first.addHandler({
@@ -105,19 +105,19 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(1);
   });
 
-  it('hold no objects before they run, and can be garbage collected while the client exists [slow]', async () => {
+  it('keep no objects before they run, and can be garbage collected while the client exists [slow]', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     await run(informer(Person));
     const [idle, ...forgotten] = [informer(Person), new WeakRef(informer(Person, { labelSelector: 'never=run' }))];
     expect([idle.hasSynced(), idle.list()]).to.deep.equal([false, []]);
-    // A WeakRef keeps its object alive for the turn in which it is made.
+    // A WeakRef keeps its object alive until the current turn of the event loop ends.
     await nextTurn();
     collect();
     expect(forgotten.map((each) => each.deref())).to.deep.equal([undefined]);
   });
 
-  it('request only metadata when that is all they follow', async () => {
+  it('request only metadata when they follow only metadata', async () => {
     await run(informer(Person, { metadataOnly: true }));
     expect(source.calls).to.deep.equal([]);
     expect(metadataSource.calls[0]).to.equal('list');

@@ -34,7 +34,7 @@ export function shareInformers({ metadataClient, ...parts }: InformerParts): Cli
   return informerOf;
 }
 
-/** Gives each function a number, without keeping the function alive. */
+/** Assigns a number to each function, without keeping the function alive. */
 class Numbers {
   readonly #numbers = new WeakMap<object, number>();
   #last = 0;

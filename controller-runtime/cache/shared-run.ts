@@ -13,7 +13,7 @@ export class SharedRun {
   #lastEnd: Promise<void> = Promise.resolve();
 
   /**
-   * `follow` runs until its signal aborts. It must not reject. It is called again only when the previous call has
+   * `follow` runs until its signal aborts, and must not reject. It is called again only after the previous call has
    * ended.
    */
   constructor(follow: (signal: AbortSignal) => Promise<void>) {
@@ -21,8 +21,8 @@ export class SharedRun {
   }
 
   /**
-   * Takes part in the run until the signal aborts, and settles then; for the last caller, it settles when the run has
-   * stopped.
+   * Takes part in the run until the signal aborts, and then settles. When the last caller's signal aborts, the run is
+   * stopped, and this call settles only when the run has ended.
    */
   async join(signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
@@ -32,7 +32,7 @@ export class SharedRun {
     await aborted(signal);
     run.users -= 1;
     if (run.users > 0) return;
-    // From now on a new caller starts its own run.
+    // A caller that joins later starts a new run.
     run.stop.abort();
     this.#current = undefined;
     await run.ended;

@@ -1,6 +1,6 @@
 /**
- * Aborts the controller when the signal aborts; returns a function that ends this link. It replaces AbortSignal.any,
- * which leaks memory on Node 20: a source signal there references each derived signal as long as it lives.
+ * Aborts the controller when the signal aborts, until the returned function is called. It replaces AbortSignal.any,
+ * which leaks memory on Node 20: there, a source signal keeps a reference to each derived signal for its whole life.
  */
 export function linkAbort(controller: AbortController, signal: AbortSignal | undefined): () => void {
   if (signal === undefined) return () => {};

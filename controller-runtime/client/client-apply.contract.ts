@@ -10,7 +10,7 @@ export function describeApply(subject: ContractSubject): void {
   const asB = { fieldManager: 'b' } as const;
 
   describe('apply', () => {
-    it('creates the object, and changes what is applied afterwards', async () => {
+    it('creates the object, and changes the applied fields at the next call', async () => {
       const one = subject.newCase();
       const created = await subject.client.apply(Person, one.draft('alice', { age: 3 }), asA);
       expect(created.spec).to.deep.equal({ name: 'alice', age: 3 });
@@ -23,7 +23,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(() => Object.assign(changed.spec, { age: 5 })).to.throw(TypeError);
     });
 
-    it('writes nothing the second time', async () => {
+    it('writes nothing when the same fields are applied a second time', async () => {
       const draft = subject.newCase().draft('alice', { age: 3 });
       const first = await subject.client.apply(Person, draft, asA);
       expect(await subject.client.apply(Person, draft, asA)).to.deep.equal(first);
@@ -37,7 +37,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(spec).to.deep.equal({ name: 'alice', age: 3 });
     });
 
-    it('rejects with Conflict, with a cause for each field of another manager, and takes these fields by force', async () => {
+    it('rejects with Conflict and a cause for each field of another manager, unless it takes these fields by force', async () => {
       const one = subject.newCase();
       await subject.client.apply(Person, one.draft('alice', { age: 3 }), asA);
       const wanted = { metadata: { name: one.name('alice') }, spec: { age: 4 } };
@@ -64,7 +64,7 @@ export function describeApply(subject: ContractSubject): void {
       expect(written.spec).to.deep.equal(created.spec);
     });
 
-    it('rejects a manager without a name, or with one that cannot be printed, with Invalid', async () => {
+    it('rejects a field manager whose name is empty or cannot be printed with Invalid', async () => {
       const draft = subject.newCase().draft('alice');
       for (const fieldManager of ['', 'a\u0007', 'x'.repeat(129)]) {
         expect(await reasonOfRejection(subject.client.apply(Person, draft, { fieldManager }))).to.equal('Invalid');

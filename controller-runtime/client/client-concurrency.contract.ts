@@ -13,7 +13,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       spec: { name: 'A', age: Math.min((present?.spec.age ?? 0) + 1, 3) },
     });
 
-    it('derives the object from its current state, and reports the result', async () => {
+    it('derives the new object from the current one, and reports whether it was created, updated or unchanged', async () => {
       const name = subject.newCase().name('alice');
       const results: string[] = [];
       for (let call = 0; call < 4; call += 1) {
@@ -24,7 +24,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect((await subject.client.get(Person, name)).metadata.labels).to.deep.equal({ counted: 'yes' });
     });
 
-    it('loses no change of concurrent calls', async () => {
+    it('loses no change when calls are concurrent', async () => {
       const name = subject.newCase().name('alice');
       const count = (present: Person | undefined): NewObject<Person> => ({
         metadata: { name },
@@ -35,7 +35,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect((await subject.client.get(Person, name)).spec.age).to.equal(4);
     });
 
-    it('refuses an object whose uid is another’s', async () => {
+    it('refuses an object whose uid is that of another object', async () => {
       const { name } = (await subject.newCase().create('alice')).metadata;
       const foreign = (): NewObject<Person> => ({
         metadata: { name, uid: '00000000-0000-4000-8000-000000000000' },
@@ -47,7 +47,7 @@ export function describeConcurrency(subject: ContractSubject): void {
   });
 
   describe('ensure', () => {
-    it('creates what is absent and merges into what is there', async () => {
+    it('creates an absent object, and merges into an existing one', async () => {
       const name = subject.newCase().name('alice');
       const created = await subject.client.ensure(Person, name, { spec: { name: 'A', age: 3 } });
       expect(created.metadata).to.include({ name, version: 1 });
@@ -79,7 +79,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect(annotations).to.include.all.keys(writers.map((writer) => `example.com/${writer}`));
     });
 
-    it('rejects what breaks the schema with Invalid', async () => {
+    it('rejects an object that breaks the schema with Invalid', async () => {
       const { metadata } = await subject.newCase().create('alice');
       const invalid = subject.client.ensure(Person, metadata.name, { spec: { age: 151 } });
       expect(await reasonOfRejection(invalid)).to.equal('Invalid');
@@ -87,7 +87,7 @@ export function describeConcurrency(subject: ContractSubject): void {
   });
 
   describe('writers of one object', () => {
-    it('that read the same revision: one succeeds, the others get Conflict', async () => {
+    it('one of the writers that have read the same revision succeeds, the others get Conflict', async () => {
       const old = await subject.newCase().create('alice', { age: 0 });
       const writes = [1, 2, 3, 4, 5].map((age) => subject.client.update({ ...old, spec: { ...old.spec, age } }));
       const outcomes = await Promise.all(writes.map(reasonOfRejection));
@@ -95,7 +95,7 @@ export function describeConcurrency(subject: ContractSubject): void {
       expect((await subject.client.get(Person, old.metadata.name)).metadata.version).to.equal(2);
     });
 
-    it('that create it: one succeeds, the others get AlreadyExists', async () => {
+    it('one of the writers that create it succeeds, the others get AlreadyExists', async () => {
       const one = subject.newCase();
       const outcomes = await Promise.all([1, 2, 3].map(() => reasonOfRejection(one.create('alice'))));
       expect(outcomes).to.have.members(['AlreadyExists', 'AlreadyExists', 'resolved']);

@@ -34,7 +34,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await subject.client.delete(Person, metadata.name, { preconditions })).to.equal(undefined);
     });
 
-    it('marks an object with a finalizer as deleted; it stays readable', async () => {
+    it('marks an object with a finalizer as deleted; the object can still be read', async () => {
       const { metadata } = await createHeld();
       const deleted = await subject.client.delete(Person, metadata.name);
       expect(deleted?.metadata.deletionTimestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
@@ -42,14 +42,14 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await subject.client.get(Person, metadata.name)).to.deep.equal(deleted);
     });
 
-    it('removes it when the last finalizer is removed', async () => {
+    it('removes an object that is marked as deleted when its last finalizer is removed', async () => {
       const { metadata } = await createHeld();
       const deleted = (await subject.client.delete(Person, metadata.name)) as Person;
       await subject.client.update({ ...deleted, metadata: { ...deleted.metadata, finalizers: [] } });
       expect(await reasonOfRejection(subject.client.get(Person, metadata.name))).to.equal('NotFound');
     });
 
-    it('refuses new finalizers, and a new object of its name, meanwhile', async () => {
+    it('refuses new finalizers, and a new object of the same name, while finalizers keep the deleted object', async () => {
       const { metadata, spec } = await createHeld();
       const deleted = (await subject.client.delete(Person, metadata.name)) as Person;
       const finalizers = [finalizer, 'example.com/another'];
@@ -59,7 +59,7 @@ export function describeDeletion(subject: ContractSubject): void {
       expect(await reasonOfRejection(created)).to.equal('AlreadyExists');
     });
 
-    it('makes the name available for another object, with another uid', async () => {
+    it('makes the name available for a new object, which has a different uid', async () => {
       const one = subject.newCase();
       const first = await one.create('alice');
       await subject.client.delete(Person, first.metadata.name);

@@ -18,7 +18,7 @@ export function describeLists(subject: ContractSubject): void {
   };
 
   describe('list', () => {
-    it('returns all matches in one envelope, frozen, at a revision not before theirs', async () => {
+    it('returns all matches in one frozen list, whose revision is not lower than theirs', async () => {
       const one = subject.newCase();
       const [, last] = await one.createAll('a', 'b');
       const list = await subject.client.list(Person, { labelSelector: one.selector });
@@ -37,7 +37,7 @@ export function describeLists(subject: ContractSubject): void {
       expect(() => Object.assign(list.items[0]?.spec ?? {}, { name: 'x' })).to.throw(TypeError);
     });
 
-    it('sees a write that was acknowledged before it', async () => {
+    it('contains a write that was acknowledged before the list started', async () => {
       const one = subject.newCase();
       for (const name of ['a', 'b', 'c']) {
         await one.create(name);
@@ -58,7 +58,7 @@ export function describeLists(subject: ContractSubject): void {
       }
     });
 
-    it('sorts by indexed fields, numbers as numbers, ties by name', async () => {
+    it('sorts by indexed fields; numbers sort by their values, and objects with equal values by name', async () => {
       const one = await createAged({ dan: 9, ann: 3, bob: 10, cat: 9 });
       expect(await namesIn(one, { sort: 'spec.age,asc' })).to.deep.equal(['ann', 'cat', 'dan', 'bob']);
       expect(await namesIn(one, { sort: ['spec.age,desc', 'spec.name,desc'] })).to.deep.equal([
@@ -84,7 +84,7 @@ export function describeLists(subject: ContractSubject): void {
       expect(beyond).to.include({ total: 5, hasNext: false });
     });
 
-    it('gives chunks as of the first one’s revision', async () => {
+    it('returns later chunks in the state of the first chunk’s revision', async () => {
       const { client } = subject;
       const one = await createAged({ a: 1, b: 2, c: 3 });
       const chunk = { labelSelector: one.selector, limit: 2 };

@@ -6,11 +6,11 @@ import type { Patch, PatchOptions } from './client.ts';
 import { Person } from './example-person.fixture.ts';
 
 /**
- * The tests of the errors of writes when a new object has the name, or the object has changed. Fake clients must pass
- * them as well.
+ * The tests of the errors of writes for an object that was deleted and created again with the same name, or has
+ * changed. Fake clients must pass them, too.
  */
 export function describePreconditions(subjectName: string, open: OpenClient): void {
-  describe(`${subjectName}: writes for an object that is no longer there`, () => {
+  describe(`${subjectName}: writes for an object that was replaced by a new one of the same name`, () => {
     const subject = new ContractSubject(open);
     const greeting: Patch = { type: 'merge', patch: { status: { greeting: 'hi' } } };
     const rename: Patch = { type: 'merge', patch: { spec: { name: 'b' } } };
@@ -29,7 +29,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       expect(await subject.client.get(Person, present.metadata.name)).to.deep.equal(present);
     };
 
-    it('reject a patch with a precondition of another uid with Conflict, of the object and of its status', async () => {
+    it('reject a patch of the object or of its status with Conflict when the precondition has another uid', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { uid, resourceVersion } = former.metadata;
       expect(await patch(present, rename, { preconditions: { uid } })).to.equal('Conflict');
@@ -39,7 +39,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       await expectUntouched(present);
     });
 
-    it('reject a patch with a precondition of an older resourceVersion with Conflict', async () => {
+    it('reject a patch with Conflict when the precondition has an older resourceVersion', async () => {
       const former = await subject.newCase().create('alice');
       const present = await subject.client.patch(Person, former.metadata.name, rename);
       const { resourceVersion } = former.metadata;
@@ -47,14 +47,14 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       await expectUntouched(present);
     });
 
-    it('carry out a patch whose preconditions are met', async () => {
+    it('succeed for a patch whose preconditions are met', async () => {
       const present = await subject.newCase().create('alice');
       const { name, uid, resourceVersion } = present.metadata;
       const preconditions = { uid, resourceVersion };
       expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
     });
 
-    it('carry out a patch whose preconditions are undefined', async () => {
+    it('succeed for a patch whose preconditions are undefined', async () => {
       const { name } = (await subject.newCase().create('alice')).metadata;
       const preconditions = { uid: undefined, resourceVersion: undefined } as unknown as Preconditions;
       expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');

@@ -18,7 +18,7 @@ export function describeWatches(subject: ContractSubject): void {
     subject.client.patch(Person, name, { type: 'merge', patch: { spec: { age } } });
 
   describe('watch', () => {
-    it('yields every change after a revision, once and in order, with the object of that revision', async () => {
+    it('yields every change after a revision, once and in order, with the object as it was after the change', async () => {
       const one = subject.newCase();
       await one.create('before');
       const from = await revision();
@@ -49,7 +49,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(watch.summary[2]).to.equal('ADDED c');
     });
 
-    it('closes the initial events with an annotated bookmark where bookmarks are allowed', async () => {
+    it('yields a bookmark with an annotation after the initial events when bookmarks are allowed', async () => {
       const one = subject.newCase();
       await one.createAll('a', 'b');
       const watch = one.watch({ sendInitialEvents: true, allowBookmarks: true });
@@ -74,7 +74,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(watch.summary).to.have.members(['ADDED a', 'ADDED b']);
     });
 
-    it('shows an object that enters the selection as ADDED, and one that leaves it as DELETED', async () => {
+    it('reports an object that enters the selection as ADDED, and an object that leaves it as DELETED', async () => {
       const one = subject.newCase();
       const { metadata } = await one.create('a');
       const watch = one.watch({ resourceVersion: await revision() });
@@ -92,7 +92,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect([deleted, added]).to.deep.equal([left, entered].map((object) => object.metadata.resourceVersion));
     });
 
-    it('shows marking for deletion as MODIFIED and the removal as DELETED', async () => {
+    it('reports the marking of an object for deletion as MODIFIED, and its removal as DELETED', async () => {
       const one = subject.newCase();
       const draft = one.draft('a');
       const metadata = { ...draft.metadata, finalizers: ['example.com/clean-up'] };
@@ -105,7 +105,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(watch.summary).to.deep.equal(['MODIFIED a', 'DELETED a']);
     });
 
-    it('misses and repeats nothing when its connection is interrupted', async () => {
+    it('misses no event and repeats none when its connection is interrupted', async () => {
       const one = subject.newCase();
       const watch = one.watch({ resourceVersion: await revision() });
       const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
@@ -118,7 +118,7 @@ export function describeWatches(subject: ContractSubject): void {
       expect(watch.summary).to.deep.equal(names.map((name) => `ADDED ${name}`));
     });
 
-    it('ends without an error when its signal aborts, and when its loop is left', async () => {
+    it('ends without an error when its signal aborts, or when the loop over it is left', async () => {
       const one = subject.newCase();
       await one.create('a');
       const watch = one.watch({});

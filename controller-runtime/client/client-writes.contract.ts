@@ -43,26 +43,26 @@ function describeCreation(subject: ContractSubject): void {
       expect(() => Object.assign(read.metadata, { name: 'bob' })).to.throw(TypeError);
     });
 
-    it('draw a name from generateName', async () => {
+    it('generate a name from generateName', async () => {
       const metadata = { generateName: `${subject.newCase().id}-` };
       const created = await subject.client.create(Person, { metadata, spec: { name: 'A' } });
       expect(created.metadata.name).to.match(new RegExp(`^${metadata.generateName}[a-z0-9]{5}$`));
     });
 
-    it('reject a second object of the name with AlreadyExists', async () => {
+    it('reject a second object of the same name with AlreadyExists', async () => {
       const one = subject.newCase();
       await one.create('alice');
       expect(await reasonOfRejection(one.create('alice'))).to.equal('AlreadyExists');
     });
 
-    it('reject what breaks the schema with Invalid, a cause for each field', async () => {
+    it('reject an object that breaks the schema with Invalid and a cause for each field', async () => {
       const draft = { ...subject.newCase().draft('alice'), spec: { age: 151 } };
       const error = await errorOf(subject.client.create(Person, draft as unknown as NewObject<Person>));
       expect(error.reason).to.equal('Invalid');
       expect(error.causes.map(({ field }) => field)).to.have.members(['spec.name', 'spec.age']);
     });
 
-    it('reject a name that breaks the rule with Invalid', async () => {
+    it('reject a name that breaks the naming rule with Invalid', async () => {
       const draft = { metadata: { name: 'No Name' }, spec: { name: 'A' } };
       expect(await reasonOfRejection(subject.client.create(Person, draft))).to.equal('Invalid');
     });
@@ -73,7 +73,7 @@ function describeCreation(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.create(Person, { ...draft, metadata }))).to.equal('BadRequest');
     });
 
-    it('prune fields that the schema does not know, or refuse them with fieldValidation Strict', async () => {
+    it('remove fields that the schema does not know, and refuse them with fieldValidation Strict', async () => {
       const draft = subject.newCase().draft('alice', { bogus: 1 } as object);
       const strict = subject.client.create(Person, draft, { fieldValidation: 'Strict' });
       expect(await reasonOfRejection(strict)).to.equal('BadRequest');
@@ -90,7 +90,7 @@ function describeUpdate(subject: ContractSubject): void {
   const changed = (object: Person, age: number): Person => ({ ...object, spec: { ...object.spec, age } });
 
   describe('update', () => {
-    it('replaces the object and counts version and generation', async () => {
+    it('replaces the object, and increases version and generation', async () => {
       const old = await subject.newCase().create('alice', { age: 30, tags: ['a'] });
       const updated = await subject.client.update({ ...old, spec: { name: 'Alice' } });
       expect(updated.spec).to.deep.equal({ name: 'Alice' });
@@ -99,7 +99,7 @@ function describeUpdate(subject: ContractSubject): void {
       expect(await subject.client.get(Person, old.metadata.name)).to.deep.equal(updated);
     });
 
-    it('does not count a generation for labels', async () => {
+    it('does not increase the generation when only labels change', async () => {
       const old = await subject.newCase().create('alice');
       const labels = { ...old.metadata.labels, 'example.com/team': 'red' };
       const updated = await subject.client.update({ ...old, metadata: { ...old.metadata, labels } });
@@ -125,7 +125,7 @@ function describeUpdate(subject: ContractSubject): void {
       expect(await client.get(Person, old.metadata.name)).to.deep.equal(current);
     });
 
-    it('is unconditional without version and resourceVersion', async () => {
+    it('has no precondition when the object has neither version nor resourceVersion', async () => {
       const old = await subject.newCase().create('alice');
       await subject.client.update(changed(old, 1));
       const updated = await subject.client.update(withoutPreconditions(changed(old, 2)));
@@ -139,7 +139,7 @@ function describeUpdate(subject: ContractSubject): void {
       expect(await reasonOfRejection(subject.client.update(absent))).to.equal('NotFound');
     });
 
-    it('rejects what breaks the schema with Invalid, and leaves the object as it was', async () => {
+    it('rejects an object that breaks the schema with Invalid, and does not change the stored object', async () => {
       const old = await subject.newCase().create('alice', { age: 3 });
       expect(await reasonOfRejection(subject.client.update(changed(old, -1)))).to.equal('Invalid');
       expect(await subject.client.get(Person, old.metadata.name)).to.deep.equal(old);
@@ -149,7 +149,7 @@ function describeUpdate(subject: ContractSubject): void {
 
 function describeStatus(subject: ContractSubject): void {
   describe('updateStatus', () => {
-    it('changes status only, and no generation', async () => {
+    it('changes only the status, not the generation', async () => {
       const old = await subject.newCase().create('alice', { age: 3 });
       const object = { ...old, spec: { name: 'another name' } };
       const updated = await subject.client.updateStatus(object, { greeting: 'hi' });
@@ -169,7 +169,7 @@ function describeStatus(subject: ContractSubject): void {
       expect(await reasonOfRejection(another)).to.equal('Conflict');
     });
 
-    it('is kept by an update that omits it', async () => {
+    it('sets a status that later updates of the object do not change', async () => {
       const { status: _status, ...object } = await subject.client.updateStatus(
         await subject.newCase().create('alice'),
         {
@@ -189,13 +189,13 @@ function describePatch(subject: ContractSubject): void {
   };
 
   describe('patch', () => {
-    it('merges (RFC 7396): null removes', async () => {
+    it('applies a merge patch (RFC 7396), in which null removes a field', async () => {
       const updated = await patched({ type: 'merge', patch: { spec: { age: null, tags: ['x'] } } });
       expect(updated.spec).to.deep.equal({ name: 'alice', tags: ['x'] });
       expect(updated.metadata).to.include({ version: 2, generation: 2 });
     });
 
-    it('applies operations (RFC 6902), all or none', async () => {
+    it('applies all operations of a JSON patch (RFC 6902), or none', async () => {
       const replace = { op: 'replace', path: '/spec/age', value: 4 } as const;
       expect((await patched({ type: 'json', operations: [replace] })).spec.age).to.equal(4);
       const { metadata } = await subject.newCase().create('alice', { age: 3 });
@@ -205,7 +205,7 @@ function describePatch(subject: ContractSubject): void {
       expect((await subject.client.get(Person, metadata.name)).spec.age).to.equal(3);
     });
 
-    it('changes status only when requested', async () => {
+    it('changes the status only when the options request it', async () => {
       const { metadata, spec } = await subject.newCase().create('alice');
       const patch = { spec: { name: 'another name' }, status: { greeting: 'hi' } };
       const options = { subresource: 'status' } as const;
@@ -231,7 +231,7 @@ function describeDryRun(subject: ContractSubject): void {
   const options = { dryRun: true } as const;
 
   describe('dryRun', () => {
-    it('returns the object of a creation, without a resourceVersion, and stores nothing', async () => {
+    it('returns the object of a creation without a resourceVersion, and stores nothing', async () => {
       const draft = subject.newCase().draft('alice');
       const answer = await subject.client.create(Person, draft, options);
       expect(answer.spec).to.deep.equal(draft.spec);
@@ -252,7 +252,7 @@ function describeDryRun(subject: ContractSubject): void {
       expect(await client.get(Person, name)).to.deep.equal(old);
     });
 
-    it('rejects what the write itself would reject', async () => {
+    it('rejects a write that would be rejected without the dry run', async () => {
       const one = subject.newCase();
       await one.create('alice');
       expect(await reasonOfRejection(subject.client.create(Person, one.draft('alice'), options))).to.equal(

@@ -13,7 +13,7 @@ import type { Informer, InformerOptions } from './informer.ts';
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   /**
-   * The id of the controller run that makes the request, set by the client of the run and shown in request logs. It is
+   * The id of the controller run that makes the request. The client of the run sets it, and request logs show it. It is
    * not sent to a server.
    */
   readonly reconcileID?: string;
@@ -29,8 +29,8 @@ export interface NamespaceOptions extends RequestOptions {
 
 export interface GetOptions extends NamespaceOptions {
   /**
-   * `0` allows any state, and a revision allows a state that is not older than the revision. When absent, the read is
-   * linearizable.
+   * The required age of the state that is read: `0` allows any state, and a revision allows a state that is not older
+   * than this revision. When absent, the read is linearizable.
    */
   readonly resourceVersion?: string;
 }
@@ -46,8 +46,8 @@ export interface WriteOptions extends NamespaceOptions {
   /** The name of the field manager: at most 128 printable characters. */
   readonly fieldManager?: string;
   /**
-   * The leader that writes. The write is refused (Conflict, see `isFormerLeader`) if this leader does not hold its
-   * lease when the write is committed.
+   * The leader that sends the write. The write is refused (Conflict, see `isFormerLeader`) if this leader does not hold
+   * its lease when the write is committed.
    */
   readonly leader?: LeaderEpoch;
 }
@@ -55,12 +55,12 @@ export interface WriteOptions extends NamespaceOptions {
 export interface ListOptions extends NamespaceOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** `<field>,<asc|desc>`; with several of them, the first is the most important. */
+  /** The sort orders, each in the form `<field>,<asc|desc>`. The first one is the most important. */
   readonly sort?: string | readonly string[];
   /** The number of the page, from 1; needs {@link size}. */
   readonly page?: number;
   readonly size?: number;
-  /** The size of a chunk, as in Kubernetes; not together with page and size. */
+  /** The maximum number of objects in a chunk, as in Kubernetes. It cannot be combined with page and size. */
   readonly limit?: number;
   readonly continue?: string;
   readonly resourceVersion?: string;
@@ -70,12 +70,15 @@ export interface ListOptions extends NamespaceOptions {
 export interface WatchOptions extends NamespaceOptions {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The watch delivers changes after this revision. When absent, it first delivers the present objects, as ADDED. */
+  /**
+   * The watch delivers changes after this revision. When absent, the watch first delivers the existing objects as
+   * ADDED.
+   */
   readonly resourceVersion?: string;
   readonly allowBookmarks?: boolean;
   /**
-   * True for a watch that first delivers the present objects. A bookmark with the annotation
-   * `k8s.io/initial-events-end` follows the last of them.
+   * True for a watch that first delivers the existing objects. A bookmark with the annotation
+   * `k8s.io/initial-events-end` follows the last of these objects.
    */
   readonly sendInitialEvents?: boolean;
 }
@@ -96,11 +99,11 @@ export type JsonPatchOperation =
   | { readonly op: 'move' | 'copy'; readonly path: string; readonly from: string };
 
 export interface PatchOptions extends WriteOptions {
-  /** `status`: the patch changes only status. */
+  /** `status`: the patch changes only the status. */
   readonly subresource?: 'status';
   /**
-   * The uid and the resourceVersion that the stored object must have; otherwise the patch rejects with Conflict.
-   * Default: none.
+   * The uid and the resourceVersion that the stored object must have; otherwise the call rejects with Conflict.
+   * Default: no preconditions.
    */
   readonly preconditions?: Preconditions;
 }
@@ -112,11 +115,11 @@ export interface ApplyOptions extends WriteOptions {
    */
   readonly fieldManager: string;
   /**
-   * True to take over fields that other managers own and that get another value; otherwise such a field rejects with
+   * True to take over fields of other managers whose values change; without it, a change of such a field rejects with
    * Conflict.
    */
   readonly force?: boolean;
-  /** `status`: only status is applied. */
+  /** `status`: only the status is applied. */
   readonly subresource?: 'status';
 }
 
@@ -126,9 +129,9 @@ export type AppliedObject<T extends ApiObject> = DeepPartial<Omit<T, 'apiVersion
 };
 
 /**
- * The API as a program sees it. It has two implementations, in process and over HTTP, which behave in the same way.
- * Every verb rejects with ApiError. Returned objects are deeply frozen. `update` and `updateStatus` find the model by
- * the object's apiVersion and kind.
+ * The interface through which programs use the API. It has two implementations, in process and over HTTP, which behave
+ * in the same way. Every verb rejects with ApiError. Returned objects are deeply frozen. `update` and `updateStatus`
+ * find the model by the object's apiVersion and kind.
  */
 export interface Client {
   get<T extends ApiObject>(model: Model<T>, name: string, options?: GetOptions): Promise<T>;
@@ -139,23 +142,24 @@ export interface Client {
    * the object does not exist.
    */
   update<T extends ApiObject>(object: T, options?: WriteOptions): Promise<T>;
-  /** Replaces only status. The object's uid and resourceVersion are preconditions, if it has them. */
+  /** Replaces only the status. If the object has a uid or a resourceVersion, these are preconditions. */
   updateStatus<T extends ApiObject>(object: T, status: StatusOf<T>, options?: WriteOptions): Promise<T>;
   patch<T extends ApiObject>(model: Model<T>, name: string, patch: Patch, options?: PatchOptions): Promise<T>;
   /**
-   * Server-side apply: the object has these fields afterwards, and is created when it is absent. Fields that this
-   * manager applied before and now leaves out are removed, unless other managers own them. When fields of other
-   * managers would get another value, it rejects with Conflict, with a cause for each of these fields.
+   * Applies fields to an object (server-side apply): the object has these fields afterwards, and is created when it
+   * does not exist. Fields that this manager applied before and now leaves out are removed, unless other managers own
+   * them. When fields of other managers would get another value, it rejects with Conflict, with a cause for each of
+   * these fields.
    */
   apply<T extends ApiObject>(model: Model<T>, object: AppliedObject<T>, options: ApplyOptions): Promise<T>;
   /**
-   * Resolves with the object when finalizers keep it, and with undefined when it is deleted, or cannot be converted to
-   * the model's version.
+   * Deletes an object. Resolves with the object when finalizers keep it. Resolves with undefined when the object is
+   * gone, or when it cannot be converted to the model's version.
    */
   delete<T extends ApiObject>(model: Model<T>, name: string, options?: DeleteOptions): Promise<T | undefined>;
   /**
-   * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when that changes nothing. It tries
-   * again after a conflict, and after another client has created the object first.
+   * Creates the object, or merges `desired` into it (RFC 7396); writes nothing when the object already has these
+   * values. It tries again after a conflict, and when another client has created the object first.
    */
   ensure<T extends ApiObject>(
     model: Model<T>,
@@ -164,13 +168,14 @@ export interface Client {
     options?: WriteOptions,
   ): Promise<T>;
   /**
-   * Yields the changes after a revision, each once, in order. Ends when the signal aborts. A connection that is lost or
-   * ended by the server is resumed. The iteration rejects with Expired when the server no longer has the history.
+   * Yields the changes after a revision, each once, in order. Ends when the signal aborts. When the connection is lost
+   * or the server ends it, the watch continues on a new connection. The iteration rejects with Expired when the server
+   * no longer has the history.
    */
   watch<T extends ApiObject>(model: Model<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /**
-   * An informer of a kind, with handlers and indexes of its own; it holds no objects before it is run. Informers with
-   * the same options share one cache while they are run. Throws BadRequest for an invalid selection.
+   * Makes an informer of a kind, with handlers and indexes of its own. It has no objects before it is run. Informers
+   * with the same options share one cache while they are run. Throws BadRequest for an invalid selection.
    */
   informer<T extends ApiObject>(
     model: Model<T>,
@@ -182,8 +187,8 @@ export interface Client {
 /** The type of an object's status: `never` for a kind without a status, `unknown` for objects of unknown type. */
 export type StatusOf<T extends ApiObject> = DeclaredStatus<{ readonly [K in keyof T]: T[K] }>;
 
-// A mapped type, so that TypeScript 5.9 accepts a controller of one kind as a controller of any kind: with a mapped
-// type, it compares the arguments of `status`; with a condition on T itself, it would compare T.
+// StatusOf passes a mapped type, so that TypeScript 5.9 accepts a controller of one kind as a controller of any kind.
+// With a mapped type, the compiler compares the types of `status`; with a condition on T itself, it would compare T.
 type DeclaredStatus<T> = 'status' extends keyof T
   ? T extends { readonly status?: infer S }
     ? Exclude<S, undefined>
@@ -192,7 +197,7 @@ type DeclaredStatus<T> = 'status' extends keyof T
     ? unknown
     : never;
 
-/** A part of an object, which is merged into the present object. */
+/** The wanted part of an object, which is merged into the existing object. */
 export type Desired<T extends ApiObject> = MergePatch<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & {
   readonly metadata?: MergePatch<Partial<ApiObject['metadata']>>;
 };
@@ -207,7 +212,7 @@ export type MergePatch<V> = V extends readonly unknown[]
     ? { readonly [K in keyof V]?: MergePatch<V[K]> | (IsOptional<V, K> extends true ? null : never) }
     : V;
 
-/** True for an optional field, and for the fields of a map. */
+/** The type `true` for an optional field, and for each field of a map. */
 type IsOptional<V, K extends keyof V> = string extends K ? true : Partial<Pick<V, K>> extends Pick<V, K> ? true : false;
 
 export type DeepPartial<V> = V extends readonly unknown[]

@@ -2,8 +2,8 @@ import { silentLogger, type Logger } from '../api/index.ts';
 
 /**
  * Returns a logger that passes lines to the given one and catches its errors and rejections: a line that cannot be
- * written must not stop the work that logs it. The first failure becomes a process warning, which Node writes to
- * stderr.
+ * written must not stop the work that logs it. The first failure is reported as a process warning, which Node.js writes
+ * to stderr.
  */
 export function containLogger(logger: Logger): Logger {
   if (logger === silentLogger) return logger;

@@ -4,7 +4,7 @@ import { Badge, Person } from './example-person.fixture.ts';
 
 export interface OpenedClient {
   readonly client: Client;
-  /** Breaks the open connections; absent for a client without connections. */
+  /** Breaks the open connections of the client; absent for a client that has no connections. */
   readonly interrupt?: () => void;
   /** Registers a kind, for the first time or again. Resolves when the kind is served. */
   readonly serve: (model: ModelDescriptor) => Promise<void>;
@@ -18,12 +18,12 @@ export type OpenClient = (models: readonly ModelDescriptor[]) => Promise<OpenedC
 /** The label that separates the objects of a test from those of other tests. */
 export const caseLabel = 'contract.example.com/case';
 
-/** The client that a contract suite tests: opened before its first test, closed after its last. */
+/** The client that a suite of contract tests uses. It is opened before the first test, and closed after the last. */
 export class ContractSubject {
   #opened: OpenedClient | undefined;
   #cases = 0;
 
-  /** Registers the hooks with the suite that is being described. */
+  /** Registers the hooks in the mocha suite whose `describe` is running. */
   constructor(open: OpenClient) {
     before('open', async () => {
       this.#opened = await open([Person, Badge]);
@@ -54,7 +54,7 @@ export class ContractSubject {
     return this.#opened;
   }
 
-  /** Makes the objects of one test. */
+  /** Starts a case: the objects of one test, with their own names and label. */
   newCase(): ContractCase {
     this.#cases += 1;
     return new ContractCase(this.client, `case-${this.#cases}`);
@@ -62,7 +62,7 @@ export class ContractSubject {
 }
 
 /**
- * The objects of one test: their names and their label are different from those of other tests, so that tests on one
+ * Creates the objects of one test. Their names and their label differ from those of other tests, so that tests on one
  * server do not see each other's objects.
  */
 export class ContractCase {
@@ -99,7 +99,7 @@ export class ContractCase {
     return made;
   }
 
-  /** Collects the events of a watch of this case until `stop`. */
+  /** Watches the objects of this case, and collects the events until `stop` is called. */
   watch(options: WatchOptions): WatchRecord {
     return new WatchRecord(this.#client, { ...options, labelSelector: this.selector });
   }
@@ -108,7 +108,7 @@ export class ContractCase {
 /** The events of a watch. */
 export class WatchRecord {
   readonly events: WatchEvent<Person>[] = [];
-  /** The error of the watch. */
+  /** The error with which the watch ended; undefined while it has none. */
   failure: unknown;
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
@@ -128,7 +128,7 @@ export class WatchRecord {
   /** Returns the object of an event; throws when there is no event with this index. */
   person(index: number): Person {
     const event = this.events[index];
-    if (event === undefined) throw new Error(`there are ${this.events.length} events only`);
+    if (event === undefined) throw new Error(`there are only ${this.events.length} events`);
     return event.object as Person;
   }
 

@@ -5,8 +5,8 @@ import { isLostRace } from './retryable-errors.ts';
 import { toJson } from './to-json.ts';
 
 /**
- * An attempt fails when another client writes between its read and its write. After eight lost races in a row the
- * caller gets the error.
+ * The maximum number of attempts. An attempt fails when another client writes the object between the read and the write
+ * of this attempt. After eight failed attempts in a row, the caller gets the error.
  */
 const maxAttempts = 8;
 
@@ -16,10 +16,10 @@ export interface CreateOrUpdateRequest<T extends ApiObject> {
   readonly key: string | ObjectKey;
   readonly options?: WriteOptions;
   /**
-   * Returns the desired object. Called with the present object, or with undefined when it does not exist. The present
-   * object is frozen, so the result is a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. Its name,
-   * namespace and resourceVersion are ignored; a uid or version in it is a precondition. Called again after a lost
-   * race.
+   * Returns the desired object. It is called with the present object, or with undefined when the object does not exist.
+   * The present object is frozen, so return a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. The
+   * name, namespace and resourceVersion of the result are ignored; its uid and version are preconditions. The function
+   * is called again when another client has written the object in between.
    */
   change(this: void, present: T | undefined): NewObject<T>;
 }
@@ -31,9 +31,9 @@ export interface CreatedOrUpdated<T extends ApiObject> {
 }
 
 /**
- * Creates the object, or replaces it by the result of `change`; writes nothing when they are equal. When another client
- * writes in between, it tries again; after eight such attempts in a row it rejects with the last error. It rejects with
- * any other error at once.
+ * Creates the object, or replaces it with the result of `change`; writes nothing when the two are equal. When another
+ * client writes in between, it tries again; after eight such attempts in a row it rejects with the last error. It
+ * rejects with any other error at once.
  */
 export async function createOrUpdate<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,
@@ -72,13 +72,13 @@ async function tryOnce<T extends ApiObject>(
   const next = { ...wanted, apiVersion, kind, metadata } as unknown as T;
   if (deepEqual(present, next)) return { object: present, result: 'unchanged' };
   const object = await client.update(next, writeOptions).catch(conflictWhenAbsent);
-  // The result is `unchanged` if only fields differed that the server fills in: then it wrote nothing.
+  // The revision is unchanged when only fields differed that the server fills in: the server then wrote nothing.
   return { object, result: object.metadata.resourceVersion === resourceVersion ? 'unchanged' : 'updated' };
 }
 
 /**
- * Returns the object as JSON without undefined members, which are not stored, so they would always be a difference.
- * Also leaves out resourceVersion, which the server sets.
+ * Returns the object as JSON without undefined members: they are not stored, so a comparison would always find a
+ * difference. Also leaves out resourceVersion, which the server sets.
  */
 function asJson(object: { readonly metadata?: object }): { readonly metadata: object } {
   const json = toJson(object);
@@ -86,7 +86,10 @@ function asJson(object: { readonly metadata?: object }): { readonly metadata: ob
   return { ...json, metadata };
 }
 
-/** Another client may delete the object after it was read. This counts as a conflict, so that it is tried again. */
+/**
+ * Converts NotFound to a Conflict, so that the write is tried again: another client has deleted the object after it was
+ * read.
+ */
 function conflictWhenAbsent(error: unknown): never {
   if (isNotFound(error)) throw new ApiError('Conflict', 'the object was deleted in the meantime', { cause: error });
   throw error;

@@ -6,7 +6,7 @@ import { Person, person } from './example-person.fixture.ts';
 
 type Verbs = Pick<Client, 'get' | 'create' | 'update'>;
 
-/** Returns scripted values in order, and throws those that are errors. Records the calls. */
+/** A client that returns scripted values in order, and throws those that are errors. It records its calls. */
 class ScriptedVerbs {
   readonly calls: [verb: string, argument: unknown][] = [];
   readonly #answers: unknown[];
@@ -39,7 +39,7 @@ const ensure = (client: ScriptedVerbs, desired: Desired<Person>) =>
 const reasonFrom = (promise: Promise<unknown>) => promise.then(() => undefined, reasonOf);
 
 describe('ensureObject', () => {
-  it('creates an object that does not exist, without the nulls of the patch', async () => {
+  it('creates an object that does not exist, without the fields that are null in the patch', async () => {
     const client = new ScriptedVerbs(absent, person('alice', '1'));
     const desired = { metadata: { labels: { a: 'b' }, resourceVersion: '7' }, spec: { name: 'A', age: null } };
     await ensure(client, desired);
@@ -67,7 +67,7 @@ describe('ensureObject', () => {
     ]);
   });
 
-  it('reads again after a conflict, a lost race to create, and a deletion in between', async () => {
+  it('reads again after a conflict, after another client has created the object first, and after a deletion in between', async () => {
     const old = person('alice', '5');
     const answers = [absent, exists, old, conflict, old, absent, absent, person('alice', '9')];
     const client = new ScriptedVerbs(...answers);
@@ -75,7 +75,7 @@ describe('ensureObject', () => {
     expect(client.verbs).to.equal('get create get update get update get create');
   });
 
-  it('rejects with the last error after eight lost races', async () => {
+  it('rejects with the last error after eight failed attempts', async () => {
     const always = new ScriptedVerbs(person('alice', '5'));
     let updates = 0;
     const update: Verbs['update'] = async () => {
@@ -96,7 +96,7 @@ describe('ensureObject', () => {
     expect(unknownKind.verbs).to.equal('get create');
   });
 
-  it('uses the namespace of the key, and otherwise that of the options', async () => {
+  it('uses the namespace of the key, or that of the options when the key has none', async () => {
     const client = new ScriptedVerbs(absent, person('alice', '1'));
     const key = { namespace: 'blue', name: 'alice' };
     await ensureObject(client, Person, { key, desired: { spec: { name: 'A' } }, options: { namespace: 'red' } });

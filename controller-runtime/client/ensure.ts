@@ -12,8 +12,9 @@ export interface EnsureRequest<T extends ApiObject> {
 }
 
 /**
- * {@link Client.ensure} for every client, made of other verbs. When another client writes in between, it tries again;
- * after eight such attempts it rejects with the last error. A `version` or `resourceVersion` in `desired` is ignored.
+ * Implements {@link Client.ensure} for every client with the client's other verbs. When another client writes the
+ * object in between, it tries again; after eight such attempts, it rejects with the last error. A `version` or
+ * `resourceVersion` in `desired` is ignored.
  */
 export async function ensureObject<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,
@@ -22,13 +23,17 @@ export async function ensureObject<T extends ApiObject>(
 ): Promise<T> {
   const { key, desired, options = {} } = request;
   const patch = patchOf(desired);
-  // The patch is also applied when there is no object yet, because a null in it means that a field is absent.
+  // The patch is also applied to an empty object when the object does not exist, because a null in the patch means that
+  // a field is absent.
   const change = (present: T | undefined): NewObject<T> => applyMergePatch(present ?? {}, patch) as NewObject<T>;
   const { object } = await createOrUpdate(client, model, { key, options, change });
   return object;
 }
 
-/** Returns the desired fields as JSON, without undefined members, because a patch would set them. */
+/**
+ * Returns the desired fields as JSON, without undefined members, because a patch with such a member would set the
+ * field.
+ */
 function patchOf(desired: { readonly metadata?: object }): object {
   const json = toJson(desired);
   const {

@@ -32,7 +32,7 @@ const names = {
   singular: 'person',
 };
 
-/** Cluster-scoped, with indexes on `spec.name` and `spec.age`. */
+/** A Cluster-scoped kind with indexes on `spec.name` and `spec.age`. */
 export const Person: ModelDescriptor<Person> = defineModel({
   ...names,
   schema,
@@ -51,7 +51,7 @@ export const Badge: ModelDescriptor<Badge> = defineModel({
   schema,
 }) as Model as ModelDescriptor<Badge>;
 
-/** A kind that a test adds and removes. */
+/** A kind that a test registers and unregisters. */
 export const Visitor: ModelDescriptor<Person> = defineModel({
   ...names,
   kind: 'Visitor',
@@ -60,10 +60,10 @@ export const Visitor: ModelDescriptor<Person> = defineModel({
   schema,
 }) as Model as ModelDescriptor<Person>;
 
-/** The path of persons. */
+/** The request path of the kind Person. */
 export const personsPath = '/apis/people.example.com/v1alpha1/persons';
 
-/** A stored person as a server would return it. */
+/** Returns a stored person, as a server would return it. */
 export function person(name: string, resourceVersion: string, rest: Partial<Omit<Person, 'metadata'>> = {}): Person {
   return {
     apiVersion: 'people.example.com/v1alpha1',
@@ -81,7 +81,7 @@ export function person(name: string, resourceVersion: string, rest: Partial<Omit
   };
 }
 
-/** One complete list of persons. */
+/** Returns the response to a list that is complete in one chunk. */
 export function personList(resourceVersion: string, items: readonly Person[]): object {
   return { apiVersion: 'people.example.com/v1alpha1', kind: 'PersonList', metadata: { resourceVersion }, items };
 }

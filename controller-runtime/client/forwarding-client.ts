@@ -16,12 +16,12 @@ import type {
 } from './client.ts';
 import type { Informer, InformerOptions } from './informer.ts';
 
-/** A call that reads, with its arguments except the options. */
+/** A call of `get` or `list`, with its arguments except the options. */
 export type ReadCall =
   | { readonly verb: 'get'; readonly model: Model; readonly name: string }
   | { readonly verb: 'list'; readonly model: Model };
 
-/** A call that writes, with its arguments except the options. */
+/** A call of a verb that writes, with its arguments except the options. */
 export type WriteCall =
   | {
       readonly verb: 'create' | 'apply';
@@ -34,12 +34,13 @@ export type WriteCall =
   | { readonly verb: 'delete'; readonly model: Model; readonly name: string }
   | { readonly verb: 'ensure'; readonly model: Model; readonly key: string | ObjectKey };
 
-/** The options of every kind of write. */
+/** The options that every verb that writes accepts. */
 export type AnyWriteOptions = WriteOptions & Pick<PatchOptions, 'subresource' | 'preconditions'>;
 
 /**
- * Passes every call on to another client: `get` and `list` through {@link ForwardingClient.read}, writes through
- * {@link ForwardingClient.write}, which subclasses override. Watches and informers are those of the other client.
+ * A client that passes every call on to another client: `get` and `list` through {@link ForwardingClient.read}, writes
+ * through {@link ForwardingClient.write}. Subclasses override these two methods. Watches and informers are passed on
+ * directly.
  */
 export abstract class ForwardingClient implements Client {
   readonly #client: Client;
@@ -101,7 +102,10 @@ export abstract class ForwardingClient implements Client {
     );
   }
 
-  /** Called for every `get` and `list`. `send` passes the call on, with these options or others. */
+  /**
+   * Called for every `get` and `list`. `send` passes the call on to the other client with the given options, which may
+   * differ from `options`.
+   */
   protected read<O extends NamespaceOptions | undefined, R>(
     _call: ReadCall,
     options: O,
@@ -110,7 +114,10 @@ export abstract class ForwardingClient implements Client {
     return send(options);
   }
 
-  /** Called for every write. `send` passes the call on, with these options or others. */
+  /**
+   * Called for every write. `send` passes the call on to the other client with the given options, which may differ from
+   * `options`.
+   */
   protected write<O extends AnyWriteOptions | undefined, R extends ApiObject | undefined>(
     _call: WriteCall,
     options: O,

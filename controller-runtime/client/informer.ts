@@ -1,13 +1,13 @@
 import type { ApiObject, ObjectKey } from '../api/index.ts';
 
 /**
- * The objects that an informer follows, and the fields that it keeps. A selection is checked when the informer is made:
- * the error, BadRequest, names the option.
+ * The objects that an informer follows, and the fields that it keeps. A selection is checked when the informer is made.
+ * The error for an invalid one is BadRequest, and names the option.
  */
 export interface InformerOptions<T extends ApiObject = ApiObject> {
   /**
-   * Follows only objects of these namespaces, at most 100; each is listed and watched separately. Default: all
-   * namespaces.
+   * Follows only objects of these namespaces, at most 100. Each namespace is listed and watched separately. Default:
+   * all namespaces.
    */
   readonly namespaces?: readonly string[];
   readonly labelSelector?: string;
@@ -27,23 +27,26 @@ export interface InformerOptions<T extends ApiObject = ApiObject> {
 }
 
 /**
- * Called with the changes of one kind, in order and one at a time. Each handler has a buffer of its own, so a slow
- * handler does not delay the others. When a handler throws, the error is logged, and the handler gets the next event.
- * Objects are frozen and shared.
+ * A handler is called with the changes of one kind, in order and one at a time. Each handler has a buffer of its own,
+ * so a slow handler does not delay the others. When a handler throws, the error is logged, and the handler receives the
+ * next event. The objects are frozen, and all handlers receive the same ones.
  */
 export interface InformerHandler<T extends ApiObject> {
   /** `initial` is true when the object existed before the handler was added. */
   onAdd?(object: T, info: { readonly initial: boolean }): void;
   /** Called when an object has changed. With equal resourceVersions, nothing has changed: the call is a resync. */
   onUpdate?(previous: T, object: T): void;
-  /** Called with the last known state of a deleted object, which has the revision of the deletion if that is known. */
+  /**
+   * Called with the last known state of a deleted object. Its resourceVersion is the revision of the deletion, if the
+   * informer knows that revision.
+   */
   onDelete?(object: T): void;
 }
 
 export interface HandlerOptions {
   /**
    * Calls this handler again with every cached object, as an update that changes nothing, each time this many
-   * milliseconds have passed. A number that is not above 0 is a RangeError. Default: never.
+   * milliseconds have passed. A number that is not above 0 causes a RangeError. Default: never.
    */
   readonly resyncMs?: number;
 }
@@ -56,7 +59,7 @@ export interface HandlerRegistration {
   remove(): void;
 }
 
-/** A cache of one kind (or of a selection of it) that follows the server. It is empty until it is run. */
+/** A cache of the objects of one kind, or of some of them, that follows the server. It is empty until it is run. */
 export interface Informer<T extends ApiObject> {
   /** Returns an object from the cache; undefined when the cache does not have it. */
   get(key: ObjectKey): T | undefined;
@@ -65,32 +68,32 @@ export interface Informer<T extends ApiObject> {
   /** The revision that the cache has reached; `0` while it has not synced. */
   readonly resourceVersion: string;
   /**
-   * Adds an index. Its function returns the values under which an object is found. Throws RangeError when an index with
-   * this name has another function. When the function throws for an object, the error is logged, and the index does not
-   * find the object. An index that is added while the informer runs is filled in several turns of the event loop; await
-   * {@link Informer.whenIndexed} before its first `byIndex`, which would otherwise complete it in one turn: 25 µs for
-   * each object.
+   * Adds an index. The function returns the values under which the index finds an object. Throws RangeError when an
+   * index with this name has another function. When the function throws for an object, the error is logged, and the
+   * index does not find the object. An index that is added while the informer runs is filled in several turns of the
+   * event loop; await {@link Informer.whenIndexed} before its first `byIndex`, which would otherwise complete the index
+   * in one turn, and take 25 µs for each object.
    */
   addIndex(name: string, valuesOf: (object: T) => readonly string[]): void;
   /** Resolves when no index is being filled, or the run has ended. */
   whenIndexed(): Promise<void>;
   /**
-   * Returns the objects under a value of an index. The time is in proportion to their number. Throws RangeError when
-   * there is no such index.
+   * Returns the objects that an index has under a value. The call takes time in proportion to the number of returned
+   * objects. Throws RangeError when there is no such index.
    */
   byIndex(name: string, value: string): readonly T[];
   /**
-   * Adds a handler, which gets the present objects first, and then every change. A handler that stays while the
-   * informer does not run receives the differences when it runs again.
+   * Adds a handler, which receives the existing objects first, and then every change. When the informer stops and runs
+   * again, the handler receives the differences since then.
    */
   addHandler(handler: InformerHandler<T>, options?: HandlerOptions): HandlerRegistration;
-  /** True while the cache holds all objects. */
+  /** True while the cache has all objects. */
   hasSynced(): boolean;
   /**
    * Follows the server until the signal aborts. It settles when everything has stopped, at most 10 s later: if handlers
    * have not settled by then, it does not wait for them, and logs a warning. Several callers share one run, which ends
-   * when the signal of the last one aborts. A kind that is not served, or no longer served, is followed once the server
-   * serves it. Never rejects.
+   * when the signal of the last one aborts. When the server does not serve the kind, the informer waits until it does.
+   * Never rejects.
    */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -9,22 +9,22 @@ const chunkSize = 1000;
 
 export interface Listed<T extends ApiObject> {
   readonly items: readonly T[];
-  /** The revision of the list: all items are from this revision. */
+  /** The revision of the list: all items are in the state at this revision. */
   readonly resourceVersion: string;
 }
 
 export type EverythingOptions = Omit<ListOptions, 'sort' | 'page' | 'size' | 'limit' | 'continue'>;
 
 /**
- * Reads all matches as of one revision, in chunks. Rejects with Expired when the server drops the history of that
- * revision before the last chunk is read.
+ * Reads all matches in chunks, in their state at one revision. Rejects with Expired when the server drops the history
+ * of that revision before the last chunk is read.
  */
 export async function listEverything<T extends ApiObject>(
   client: Pick<Client, 'list'>,
   model: Model<T>,
   options: EverythingOptions,
 ): Promise<Listed<T>> {
-  // The token contains the revision, so a continued list must not give it again.
+  // The token contains the revision, so the request for a further chunk must not have a revision.
   const { resourceVersion: _revision, resourceVersionMatch: _match, ...continued } = options;
   let chunk = await client.list(model, { ...options, limit: chunkSize });
   const { resourceVersion } = chunk.metadata;
@@ -36,7 +36,7 @@ export async function listEverything<T extends ApiObject>(
   return { items, resourceVersion };
 }
 
-/** False for an empty token, which means the end, like an absent one. */
+/** True when there is a further chunk: an empty or absent token marks the end of the list. */
 function isToken(token: string | undefined): token is string {
   return token !== undefined && token !== '';
 }

@@ -1,7 +1,7 @@
 import type { Timer } from '../api/index.ts';
 import { FakeClock } from '../testing/fakes/fake-clock.ts';
 
-/** A fake clock that records the waits, so that a test can move time only after a wait has begun. */
+/** A fake clock that records the delay of each timer, so that a test can advance the time after a timer was set. */
 export class RecordingClock extends FakeClock {
   readonly delaysMs: number[] = [];
 

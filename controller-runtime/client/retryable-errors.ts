@@ -9,8 +9,8 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * True when another writer was faster, so that it may help to read the object again and to retry. False for the error
- * of a former leader, whose retry never succeeds.
+ * True when another writer was faster, so that a new read and a retry may succeed. False for the error of a former
+ * leader, because its retry never succeeds.
  */
 export function isLostRace(error: unknown): boolean {
   return isAlreadyExists(error) || (isConflict(error) && !isFormerLeader(error));

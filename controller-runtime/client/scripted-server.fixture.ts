@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request as it arrived; `path` includes the query. */
+/** A received request; `path` includes the query. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
@@ -13,7 +13,7 @@ export interface ReceivedRequest {
 
 /** A watch that a test writes line by line. */
 export interface ScriptedStream {
-  /** Resolves when the request has arrived and the headers of the response are sent. */
+  /** Resolves when the request has arrived, and the headers of the response have been sent. */
   readonly opened: Promise<ReceivedRequest>;
   /** Resolves when the connection is closed, by either side. */
   readonly closed: Promise<unknown>;
@@ -36,7 +36,7 @@ type Script = (request: ReceivedRequest, response: ServerResponse) => void;
 
 /**
  * A real HTTP server on a free port of the loopback address that sends the scripted responses, in order. A request
- * beyond the script gets a 500.
+ * without a scripted response gets a 500.
  */
 export class ScriptedServer {
   readonly requests: ReceivedRequest[] = [];
@@ -58,7 +58,7 @@ export class ScriptedServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Lets the next request get this response. */
+  /** Sets the response to the next request. */
   answer({ status = 200, headers = {}, body = '' }: ScriptedAnswer): void {
     this.#scripts.push((_request, response) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -66,14 +66,14 @@ export class ScriptedServer {
     });
   }
 
-  /** Lets the next request get no response. Resolves when the connection of the request is closed. */
+  /** Leaves the next request without a response. Resolves when the connection of the request is closed. */
   stall(): Promise<unknown> {
     return new Promise((resolve) => {
       this.#scripts.push((_request, response) => response.on('close', resolve));
     });
   }
 
-  /** Lets the next request get a stream, which it returns. */
+  /** Responds to the next request with a stream, and returns that stream. */
   stream(): ScriptedStream {
     let response: ServerResponse | undefined;
     let close: (value?: unknown) => void;
@@ -115,7 +115,7 @@ export class ScriptedServer {
   }
 }
 
-/** One line of a watch. */
+/** Returns one line of a watch with an event. */
 export function watchLine(type: string, object: object): string {
   return `${JSON.stringify({ type, object })}\n`;
 }

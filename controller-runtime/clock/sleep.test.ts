@@ -3,7 +3,7 @@ import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { endsWithin, sleep } from './sleep.ts';
 
 describe('sleep', () => {
-  it('resolves when its time has passed, and not before', async () => {
+  it('resolves when its delay has passed, and not before', async () => {
     const clock = new FakeClock();
     let isOver = false;
     const sleeping = sleep(clock, 100).then(() => (isOver = true));
@@ -24,8 +24,8 @@ describe('sleep', () => {
   });
 });
 
-describe('a wait for work', () => {
-  it('ends with the work, and leaves no timer', async () => {
+describe('a wait with a limit for work to end', () => {
+  it('ends when the work ends, and leaves no timer', async () => {
     const clock = new FakeClock();
     expect(await endsWithin(clock, 100, Promise.resolve('done'))).to.equal(true);
     expect(clock.pendingTimers).to.equal(0);
@@ -38,7 +38,7 @@ describe('a wait for work', () => {
     expect(await waiting).to.equal(false);
   });
 
-  it('rejects as the work does, and leaves no timer', async () => {
+  it('rejects with the error of the work, and leaves no timer', async () => {
     const clock = new FakeClock();
     const failed = new Error('made up');
     expect(await endsWithin(clock, 100, Promise.reject(failed)).catch((error: unknown) => error)).to.equal(failed);

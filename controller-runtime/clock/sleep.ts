@@ -15,8 +15,8 @@ export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal)
 }
 
 /**
- * Waits for work for at most `limitMs`, and leaves no timer. Resolves with true when the work has ended by then, and
- * otherwise with false; rejects when the work has failed.
+ * Waits until work ends, for at most `limitMs`, and leaves no timer. Resolves with true when the work has ended by
+ * then, and otherwise with false; rejects when the work has failed.
  */
 export async function endsWithin(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<boolean> {
   const waiting = new AbortController();

@@ -5,8 +5,8 @@ import type { Clock } from '../api/index.ts';
 const maxDelayMs = 2 ** 31 - 1;
 
 /**
- * The real time. Only the places where a program is put together import it, and pass it to all other parts. A timer
- * fires after at most 24.8 days, so a caller that waits longer has to check the time and wait again.
+ * The clock of the system. Only the code that assembles a program imports it, and passes it to all other code. A timer
+ * fires after at most 24.8 days, so a caller that needs a longer wait has to check the time and set the timer again.
  */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
@@ -15,7 +15,7 @@ export const systemClock: Clock = Object.freeze({
   clearTimeout: (timer: object | undefined) => clearTimeout(timer as NodeJS.Timeout | undefined),
 });
 
-/** Returns a random UUID at each call; it is passed in like the real time. */
+/** Returns a random UUID at each call. Like the clock, it is passed to the code that needs it. */
 export const systemUuid: () => string = () => randomUUID();
 
 /** Returns a random number in [0, 1) at each call, for jitter. */

@@ -9,7 +9,7 @@ import { FakeClock } from '../testing/fakes/fake-clock.ts';
 import { FakeClient } from './fake-client.test-support.ts';
 import { Badge, Harness, Person, Team } from './harness.test-support.ts';
 
-describe("a controller whose author's code", () => {
+describe('a controller with mistakes in the code of its author', () => {
   let harness: Harness | undefined;
   const runs: string[] = [];
 
@@ -32,7 +32,7 @@ describe("a controller whose author's code", () => {
     harness = undefined;
   });
 
-  it('returns a value that is not a key from a mapping, reports it, and loses only that event', async () => {
+  it('reports an invalid key that a mapping returns, and loses only that event', async () => {
     const keys: unknown[] = [{ name: undefined }, 7, 'home/ada', ['ada']];
     const at = await startWith({ watches: [on(Team, () => [keys.shift() as string])] });
     const count = keys.length;
@@ -48,7 +48,7 @@ describe("a controller whose author's code", () => {
     expect(runs).to.deep.equal(['ada', 'ada']);
   });
 
-  it('has a predicate that throws, runs reconcile for that event', async () => {
+  it('calls reconcile for an event when a predicate throws', async () => {
     const predicate = (): boolean => {
       throw new Error('bad predicate');
     };
@@ -59,7 +59,7 @@ describe("a controller whose author's code", () => {
     expect(at.lines('error')[0]?.fields).to.include({ controller: 'person', key: 'ada' });
   });
 
-  it('returns something other than a result, fails with an error that says so', async () => {
+  it('fails a run that returns a value other than a result, with an error that says so', async () => {
     const answers: unknown[] = [true, 'later', 7];
     const at = await startWith({ reconcile: () => answers.shift() as ReconcileResult });
     await at.clock.advance(1000);
@@ -70,7 +70,7 @@ describe("a controller whose author's code", () => {
     );
   });
 
-  it('returns a result with an unknown key, fails with an error that suggests the right key', async () => {
+  it('fails a run whose result has an unknown key, with an error that suggests the right key', async () => {
     const results: object[] = [{ requeueAftr: '1m' }, { metadata: {} }];
     const at = await startWith({ reconcile: () => results.shift() });
     await at.clock.advance(1000);
@@ -80,7 +80,7 @@ describe("a controller whose author's code", () => {
     ]);
   });
 
-  it('throws a value without a text, reconciles again, as after any other error', async () => {
+  it('reconciles again after a run throws a value that cannot be converted to text', async () => {
     const odd: unknown[] = [
       Object.create(null),
       Object.assign(new Error('replaced'), { message: { code: 7 } }),
@@ -100,8 +100,8 @@ describe("a controller whose author's code", () => {
   });
 });
 
-describe('a controller whose logger', () => {
-  /** Runs a controller that fails twice; returns the warnings of the process. */
+describe('a controller with a logger that fails', () => {
+  /** Runs a controller that fails twice. Returns the warnings that the process emitted. */
   const warningsWith = async (fail: () => void): Promise<readonly string[]> => {
     const warnings: string[] = [];
     const onWarning = ({ message }: Error): void => void warnings.push(message);
@@ -126,19 +126,19 @@ describe('a controller whose logger', () => {
   };
   const warned = ['the logger threw (disk full); lines of the log are lost'];
 
-  it('throws, still reconciles: no key stays locked, and no error is left unhandled', async () => {
+  it('continues to reconcile when the logger throws: no key stays locked, and no error is left unhandled', async () => {
     const fail = (): never => {
       throw new Error('disk full');
     };
     expect(await warningsWith(fail)).to.deep.equal(warned);
   });
 
-  it('is asynchronous and rejects, still reconciles, and leaves no rejection unhandled', async () => {
+  it('continues to reconcile when an asynchronous logger rejects, and leaves no rejection unhandled', async () => {
     expect(await warningsWith(() => Promise.reject(new Error('disk full')))).to.deep.equal(warned);
   });
 });
 
-describe('a controller with options of its own', () => {
+describe('a controller with options for back-off and resync', () => {
   let harness: Harness | undefined;
 
   afterEach(async () => {
@@ -146,7 +146,7 @@ describe('a controller with options of its own', () => {
     harness = undefined;
   });
 
-  it('backs off as its options require; a rate applies to all keys together', async () => {
+  it('backs off according to its options, in which a rate limit applies to all keys together', async () => {
     const failures: string[] = [];
     const at = new Harness({
       controllers: [
@@ -167,7 +167,7 @@ describe('a controller with options of its own', () => {
     expect(failures).to.deep.equal(['ada 0', 'bob 0', 'ada 50', 'bob 50', 'ada 150', 'bob 150']);
   });
 
-  it('reconciles every object again each time its resync is due, after all other keys', async () => {
+  it('reconciles every object again each time the resync interval has passed, after all other keys', async () => {
     const runs: string[] = [];
     const at = new Harness({
       controllers: [

@@ -58,7 +58,7 @@ describe('a controller', () => {
     expect(seen).to.deep.equal(['ada', 'd']);
   });
 
-  it('runs as many keys at once as its concurrency says, and no more', async () => {
+  it('runs as many keys at once as its concurrency allows, and no more', async () => {
     let running = 0;
     const waiting: (() => void)[] = [];
     const at = harnessFor({
@@ -97,7 +97,7 @@ describe('a controller', () => {
     expect(new Set(errors.map(({ fields }) => fields['reconcileID']))).to.have.property('size', 3);
   });
 
-  it('runs again after the requested time, and the failures before no longer count', async () => {
+  it('runs again after the requested time, and earlier failures no longer count', async () => {
     const times: number[] = [];
     const at = harnessFor({
       reconcile() {
@@ -214,7 +214,7 @@ describe('a controller', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('runs again after a conflict even if the change that caused it would not start a run otherwise', async () => {
+  it('runs again after a conflict even if the change that caused the conflict would not cause a run', async () => {
     const owners: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -253,7 +253,7 @@ describe('a controller', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('reports why it runs', async () => {
+  it('passes the reasons of a run to reconcile', async () => {
     const reasons: unknown[] = [];
     const at = harnessFor({
       owns: [Badge],
@@ -277,7 +277,7 @@ describe('a controller', () => {
     ]);
   });
 
-  it('maps the states before and after an update, and continues when a mapping throws', async () => {
+  it('calls a mapping for the states before and after an update, and continues when the mapping throws', async () => {
     const runs: string[] = [];
     const at = harnessFor({
       watches: [
@@ -301,7 +301,7 @@ describe('a controller', () => {
     expect(at.lines('error')[0]?.fields).to.deep.include({ controller: 'person', from: { kind: 'Team', key: 'red' } });
   });
 
-  it('enqueues the controller owner of an object, whatever the version of the reference, and no owner of another group', async () => {
+  it('enqueues the controller owner of an object for any version in the reference, and no owner of another group', async () => {
     const runs: string[] = [];
     const at = harnessFor({ owns: [Badge], reconcile: ({ name }) => void runs.push(name) });
     for (const name of ['ada', 'bob', 'eve']) await at.person(name);
@@ -318,7 +318,7 @@ describe('a controller', () => {
     expect(runs).to.deep.equal(['ada']);
   });
 
-  it('warns once a minute of a key that runs too often; the warning names the key', async () => {
+  it('logs a warning, at most once a minute, that names a key that runs too often', async () => {
     const at = harnessFor({ hotLoopRunsPerMinute: 10, reconcile: () => ({ after: '1s' }) });
     await at.person('ada');
     await at.start();
@@ -328,7 +328,7 @@ describe('a controller', () => {
     expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
   });
 
-  it('warns of a key whose runs change its spec each time, but after more runs than of other keys', async () => {
+  it('needs more runs for this warning when each run of the key changes the spec of its object', async () => {
     const at = harnessFor({
       hotLoopRunsPerMinute: 3,
       async reconcile({ object, client }) {
@@ -346,7 +346,7 @@ describe('a controller', () => {
     expect(others).to.deep.equal([]);
   });
 
-  it('accepts the class form, which is called for absent objects too', async () => {
+  it('accepts the class form, which is also called for absent objects', async () => {
     class Greeter {
       readonly keys: string[] = [];
       reconcile({ name }: { readonly name: string }): { requeue: boolean } | { requeueAfter: string } {

@@ -37,16 +37,16 @@ export interface ControllerParts {
   readonly logger: Logger;
   /** Returns a new reconcileID for each run. */
   readonly uuid: () => string;
-  /** If the caches are not synced after this time, an error is logged; the controller continues to wait. */
+  /** The time after which an error is logged if the caches are not synced. The controller continues to wait. */
   readonly cacheSyncTimeoutMs: number;
-  /** The time for which a stop waits for runs under way. */
+  /** The maximum time for which a stop waits for runs under way. */
   readonly graceMs: number;
   readonly metrics: Metrics;
-  /** Begins to report the controller, or one of its shards. Absent when the controller is not reported. */
+  /** Starts the reporting of the controller, or of one of its shards. Absent when the controller is not reported. */
   readonly follow?: ((controller: ReportedController, shard?: ReportedShard) => ControllerReporter) | undefined;
   /**
-   * The number of shards, which are opened and closed while the controller runs. Absent when all keys are reconciled
-   * here.
+   * The number of shards, which are opened and closed while the controller runs. Absent when this process reconciles
+   * all keys.
    */
   readonly shards?: number | undefined;
 }
@@ -54,7 +54,7 @@ export interface ControllerParts {
 /** The maximum number of keys that a message names. */
 const maxNamedKeys = 10;
 
-/** A shard that this process holds. */
+/** A shard that this process reconciles. */
 export interface HeldShard {
   /** A client whose writes are refused after another process took over the shard. */
   readonly client: Client;
@@ -64,8 +64,8 @@ export interface HeldShard {
 }
 
 /**
- * A controller at work: its caches, and the parts that fill the queues of its shards. A controller that is not
- * sharded has one shard with all keys. It can be run only once.
+ * A running controller: its caches, and the code that fills the queues of its shards. A controller that is not sharded
+ * has one shard with all keys. It can be run only once.
  */
 export class Controller {
   readonly #definition: ControllerDefinition;
@@ -85,14 +85,14 @@ export class Controller {
   readonly #shards = new Map<number, Shard>();
   readonly #caches = new Map<string, { readonly stop: AbortController; readonly done: Promise<void> }>();
   #following: AbortController | undefined;
-  /** Aborts when the first shard opens: without a shard, events need not be delivered. */
+  /** Aborts when the first shard opens. Before that, events need not be delivered. */
   readonly #opened = new AbortController();
-  /** True once events are delivered. A shard that is opened after that has missed the events of the present objects. */
+  /** True once events are delivered. A shard that is opened later has missed the events of the existing objects. */
   #hasBegun = false;
   #isWorking = false;
   readonly #filling = new Set<Promise<void>>();
 
-  /** Makes the informers; {@link run} runs them. */
+  /** Makes the informers of the controller. {@link run} runs them. */
   constructor(definition: ControllerDefinition, parts: ControllerParts) {
     const { client, clock, metrics, shards } = parts;
     this.#definition = definition;
@@ -129,7 +129,7 @@ export class Controller {
 
   /**
    * Follows the controller's kinds and, once all caches are synced, reconciles until the signal aborts. Then it waits
-   * for the runs under way, for at most the grace. Settles when the controller and all its parts have stopped.
+   * for the runs under way, for at most the grace period. Settles when the controller and all its parts have stopped.
    */
   async run(signal: AbortSignal): Promise<void> {
     const following = new AbortController();
@@ -155,7 +155,7 @@ export class Controller {
     }
   }
 
-  /** Reconciles the keys of a shard from now on, first those of all present objects. */
+  /** Starts to reconcile the keys of a shard, first those of all existing objects. */
   open(index: number, { client, leader, mayWrite }: HeldShard): void {
     const { follow, shards = 1 } = this.#parts;
     const place = { shard: { index, of: shards }, leader, mayWrite };
@@ -171,14 +171,16 @@ export class Controller {
     await this.#shards.get(index)?.drain(this.#parts.graceMs);
   }
 
-  /** Stops a shard; runs that outlast the grace are abandoned. */
+  /** Stops a shard. Runs that take longer than the grace period are abandoned. */
   async close(index: number, graceMs: number = this.#parts.graceMs): Promise<void> {
     const shard = this.#shards.get(index);
     this.#shards.delete(index);
     await shard?.stop(graceMs);
   }
 
-  /** True when each of its caches has the initial objects, and its handlers have received them. */
+  /**
+   * True when each cache of the controller has the initial objects, and the controller's handlers have received them.
+   */
   hasSynced(): boolean {
     return this.#events.hasSynced();
   }
@@ -189,24 +191,24 @@ export class Controller {
     return this.#filling.size === 0 && this.#events.isIdle() && this.#present().every((shard) => shard.isIdle());
   }
 
-  /** Returns the reason why keys can no longer be reconciled; undefined when they can. */
+  /** Returns the reason why the controller can no longer reconcile keys; undefined when it can. */
   healthProblem(): string | undefined {
     const { name, concurrency } = this.#definition;
     const overdue = this.#present().flatMap((shard) => [...shard.overdue]);
     if (overdue.length < concurrency) return undefined;
     const keys = overdue.slice(0, maxNamedKeys).join(', ');
     const more = overdue.length > maxNamedKeys ? ', …' : '';
-    return `controller "${name}": runs that outlasted their timeout and have not ended occupy all of its workers (${concurrency}): ${keys}${more}`;
+    return `controller "${name}": all of its workers are occupied by runs that have exceeded their timeout and have not ended (${concurrency}): ${keys}${more}`;
   }
 
-  /** The states of the first `limit` keys. */
+  /** Returns the states of the first `limit` keys. */
   keys(limit: number = Infinity): readonly KeyState[] {
     const states: KeyState[] = [];
     for (const { queue } of this.#present()) states.push(...queue.snapshot(limit - states.length));
     return states;
   }
 
-  /** The state of one key; undefined when the key is not in the queue. */
+  /** Returns the state of one key; undefined when the key is not in a queue. */
   stateOf(key: string): KeyState | undefined {
     const { shards } = this.#parts;
     return this.#shards.get(shards === undefined ? 0 : shardOf(key, shards))?.queue.stateOf(key);
@@ -241,7 +243,10 @@ export class Controller {
     this.#events.add(source, informer);
   }
 
-  /** Stops the events of a source that was added. The cache of its kind stops with the last source that reads it. */
+  /**
+   * Stops the events of a source that was added. The cache of the source's kind stops when no source reads it any
+   * longer.
+   */
   removeSource(source: OwnedSource | WatchSource): void {
     this.#events.remove(source);
     const id = followIdOf(source);
@@ -303,11 +308,11 @@ export class Controller {
       const kinds = [...this.#informers].filter(([, informer]) => !informer.hasSynced()).map(([cacheId]) => cacheId);
       this.#logger.error(
         { kinds, waitedMs: cacheSyncTimeoutMs },
-        'caches are not synced; the controller keeps waiting',
+        'caches are not synced; the controller continues to wait',
       );
     }
-    // Even when a cache is synced, it may still be filling the indexes of this controller, because other controllers
-    // may have opened it.
+    // A synced cache may still be filling the indexes of this controller, because another controller may have opened
+    // the cache earlier.
     await Promise.all(Array.from(this.#informers.values(), (informer) => informer.whenIndexed()));
     return !signal.aborted;
   }
@@ -340,7 +345,10 @@ export class Controller {
     return shard;
   }
 
-  /** Enqueues the keys of a shard that was opened after the events of the present objects had been delivered. */
+  /**
+   * Enqueues the keys of all existing objects of a shard that was opened after the events of these objects had been
+   * delivered.
+   */
   async #fill(index: number): Promise<void> {
     const { clock, shards = 1 } = this.#parts;
     const replays = this.#events.replay((key) => shardOf(key, shards) === index);
@@ -354,7 +362,7 @@ function sum<T>(items: readonly T[], count: (item: T) => number): number {
   return items.reduce((total, item) => total + count(item), 0);
 }
 
-/** The kinds of which a source leaves out the controller's own writes. */
+/** Returns the kinds with a source that ignores the controller's own writes. */
 function quietKindsOf({ owns, watches }: ControllerDefinition): ReadonlySet<string> {
   return new Set([...owns, ...watches].filter((each) => each.ignoreOwnWrites).map(({ model }) => kindIdOf(model)));
 }

@@ -14,7 +14,7 @@ const act: fc.Arbitrary<Act> = fc.record({
   kind: fc.constantFrom('rename', 'make', 'delete', 'vandalise', 'scribble', 'lag', 'wait'),
   name: fc.constantFrom(...names),
 });
-/** The faults of the controller's requests, in order; after the last one, the list repeats. */
+/** The faults that are injected into the controller's requests, in this order; after the last one, the list repeats. */
 const fault = fc.constantFrom('none', 'none', 'none', 'conflict', 'error', 'slow');
 
 /** One server, one controller that makes a badge for each person, and other clients that change the same objects. */
@@ -64,7 +64,8 @@ class World {
       lag: async () => this.#holdForAWhile(),
       wait: () => harness.clock.advance(20),
     };
-    // A write may be refused, because its object does not exist or a fault was injected: then nothing has happened.
+    // A write may be refused, because its object does not exist or a fault was injected. Such a write has changed
+    // nothing.
     await acts[kind]().catch(() => {});
   }
 
@@ -87,12 +88,12 @@ class World {
   }
 }
 
-describe('a controller among faults', () => {
+describe('a controller whose requests meet faults', () => {
   for (const [numRuns, tier] of [
     [60, ''],
     [300, ' [slow]'],
   ] as const) {
-    it(`reaches the wanted state, and never runs a key twice at once, whatever the faults${tier}`, async () => {
+    it(`reaches the wanted state, and never runs a key twice at once, with any faults${tier}`, async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(act, { minLength: 5, maxLength: 25 }),

@@ -24,13 +24,13 @@ interface Body extends ApiObject {
   readonly status?: unknown;
 }
 
-/** A request as it was made: `patch persons/ada/status`. */
+/** A request as one line, such as `patch persons/ada/status`. */
 export type RequestLine = string;
 
 /**
- * A server whose objects are in a map. It behaves as controllers depend on: it has revisions, versions, preconditions,
- * generations and finalizers, and writes nothing when nothing changes. Watchers receive changes later than the
- * responses, and independently of them.
+ * A client of a fake server whose objects are in a map. It has the behaviour on which controllers depend: revisions,
+ * versions, preconditions, generations and finalizers, and a write that changes nothing stores nothing. Watchers
+ * receive changes later than the responses, and independently of them.
  */
 export class FakeClient implements Client {
   readonly requests: RequestLine[] = [];
@@ -123,19 +123,19 @@ export class FakeClient implements Client {
   }
 
   apply(): never {
-    throw new Error('not part of this fake');
+    throw new Error('the fake client does not support this call');
   }
 
   ensure(): never {
-    throw new Error('not part of this fake');
+    throw new Error('the fake client does not support this call');
   }
 
   list<T extends ApiObject>(): Promise<ObjectList<T>> {
-    return Promise.reject(new Error('not part of this fake'));
+    return Promise.reject(new Error('the fake client does not support this call'));
   }
 
   watch<T extends ApiObject>(): AsyncIterable<WatchEvent<T>> {
-    throw new Error('not part of this fake');
+    throw new Error('the fake client does not support this call');
   }
 
   informer<T extends ApiObject>(model: Model<T>): FakeInformer<T> {

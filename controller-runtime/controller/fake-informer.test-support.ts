@@ -6,13 +6,16 @@ interface Change<T> {
   readonly object: T;
 }
 
-/** A cache that lags by two turns of the event loop, or for as long as a test holds it. */
+/**
+ * An informer whose cache receives each change two turns of the event loop later, or, while a test holds it, only after
+ * the release.
+ */
 export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T> {
   resourceVersion = '0';
-  /** While this is set, each run rejects with it. */
+  /** If set, each run rejects with this error. */
   failure: Error | undefined = undefined;
   runs = 0;
-  /** The resync interval of each handler; {@link resync} lets it pass. */
+  /** The resync interval of each handler. {@link resync} simulates that all of them have passed. */
   readonly resyncPeriods: (number | undefined)[] = [];
   readonly #snapshot: () => { readonly objects: readonly T[]; readonly revision: string };
   readonly #cache = new Map<string, T>();
@@ -64,8 +67,7 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
   }
 
   /**
-   * Runs the informer. The first list is delayed like any event, so a test that holds the informer keeps it from
-   * syncing.
+   * Runs the informer. The first list is delayed like any event, so the informer does not sync while a test holds it.
    */
   async run(signal: AbortSignal): Promise<void> {
     this.runs += 1;
@@ -86,7 +88,7 @@ export class FakeInformer<T extends ApiObject = ApiObject> implements Informer<T
     this.#deliverSoon();
   }
 
-  /** Lets the resync interval of all handlers pass. */
+  /** Simulates that the resync interval of all handlers has passed. */
   resync(): void {
     for (const object of this.#cache.values()) {
       for (const { handler } of this.#handlers) handler.onUpdate?.(object, object);

@@ -3,7 +3,7 @@ import { eachHarness, Person } from './harness.test-support.ts';
 
 const finalizer = 'people.example.com/person';
 
-describe('cleanup and the finalizer that it implies', () => {
+describe('the finalizer of a controller with a cleanup', () => {
   const harnessFor = eachHarness();
 
   it('is stored before the first reconcile', async () => {
@@ -18,7 +18,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(seen).to.deep.equal([[finalizer], [finalizer]]);
   });
 
-  it('keeps the object until cleanup has succeeded, and runs cleanup in place of reconcile', async () => {
+  it('keeps the object until cleanup has succeeded, and cleanup is called in place of reconcile', async () => {
     const calls: string[] = [];
     const at = harnessFor({
       reconcile: () => void calls.push('reconcile'),
@@ -38,7 +38,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('stays while cleanup asks for another run', async () => {
+  it('stays while cleanup requests another run', async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},
@@ -54,7 +54,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('leaves other finalizers unchanged; after its own finalizer is removed, the object is not reconciled any more', async () => {
+  it('is removed without a change of other finalizers, and after that, the object is not reconciled again', async () => {
     const calls: string[] = [];
     const at = harnessFor({ reconcile: () => void calls.push('reconcile'), cleanup: () => void calls.push('cleanup') });
     await at.person('ada');
@@ -68,7 +68,7 @@ describe('cleanup and the finalizer that it implies', () => {
     expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
   });
 
-  it("is removed despite another client's write in between, without a second cleanup", async () => {
+  it('is removed without a second cleanup when another client writes the object in between', async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},
@@ -136,7 +136,7 @@ describe('cleanup and the finalizer that it implies', () => {
     ['added to', { cleanup() {} }, ['example.com/other']],
     ['taken off', {}, [finalizer, 'example.com/other']],
   ] as const) {
-    it(`is not ${what} an object whose deletion begins meanwhile; such an object is not reconciled either`, async () => {
+    it(`is not ${what} an object whose deletion begins at the same time, and the object is not reconciled`, async () => {
       const calls: string[] = [];
       const at = harnessFor({
         reconcile: ({ object }) => void calls.push(`${object.metadata.deletionTimestamp}`),
@@ -156,7 +156,7 @@ describe('cleanup and the finalizer that it implies', () => {
     });
   }
 
-  it('stays when cleanup was cut short by its timeout, even if it returned', async () => {
+  it('stays when the timeout aborted the signal of cleanup, even if cleanup returned', async () => {
     const at = harnessFor({
       timeoutMs: 100,
       reconcile() {},

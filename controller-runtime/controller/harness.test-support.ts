@@ -54,8 +54,8 @@ export interface LogLine {
 }
 
 /**
- * Returns a function that makes the harness of a test, with one controller of people. The harness is stopped after the
- * test, and must leave no timer.
+ * Returns a function that makes the harness of a test, with one controller of the kind Person. The harness is stopped
+ * after the test, and must leave no timer.
  */
 export function eachHarness(): (options: ControllerOptions<Person>) => Harness {
   let harness: Harness | undefined;
@@ -67,7 +67,7 @@ export function eachHarness(): (options: ControllerOptions<Person>) => Harness {
   return (options) => (harness = new Harness({ controllers: [controller(Person, options)] }));
 }
 
-/** Everything a test of controllers needs, on a clock that only the test moves. */
+/** A manager, a fake client and a fake clock for a test of controllers. Only the test advances the clock. */
 export class Harness {
   readonly clock: FakeClock = new FakeClock();
   readonly client: FakeClient = new FakeClient();
@@ -94,19 +94,24 @@ export class Harness {
     this.#running.catch(() => undefined);
   }
 
-  /** Waits until no key is ready or being processed, and no event is undelivered. The clock stands still meanwhile. */
+  /**
+   * Waits until no key is ready or being processed, and all events are delivered. The clock does not advance meanwhile.
+   */
   async idle(): Promise<void> {
     await this.holds(() => this.manager.isIdle());
   }
 
-  /** Waits until a condition holds for a few turns in a row. The clock stands still meanwhile. */
+  /**
+   * Waits until a condition is true in several consecutive turns of the event loop. The clock does not advance
+   * meanwhile.
+   */
   async holds(condition: () => boolean): Promise<void> {
     let stable = 0;
     for (let turn = 0; turn < 5000 && stable < 6; turn += 1) {
       stable = condition() ? stable + 1 : 0;
       await new Promise((resolve) => setImmediate(resolve));
     }
-    if (stable < 6) throw new Error('the condition did not come to hold');
+    if (stable < 6) throw new Error('the condition did not become true');
   }
 
   /** Stops the manager; resolves when it and all its parts have stopped. */
@@ -119,7 +124,7 @@ export class Harness {
     this.#abort.abort();
   }
 
-  /** Makes a person without a request in the log of requests. */
+  /** Creates a person without an entry in the log of requests. */
   async person(name: string, spec: Person['spec'] = { name }): Promise<Person> {
     return this.#unlogged(() => this.client.create<Person>(Person, { metadata: { name }, spec }));
   }

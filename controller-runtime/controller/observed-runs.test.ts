@@ -5,7 +5,7 @@ import { Harness, Person } from './harness.test-support.ts';
 import { RunHistory } from './observe/run-history.ts';
 import { terminal } from './definition/terminal-error.ts';
 
-describe('the record of runs', () => {
+describe('the metrics and the history of runs', () => {
   let harness: Harness | undefined;
 
   const harnessFor = (options: ControllerOptions<Person>): Harness => {
@@ -37,7 +37,7 @@ describe('the record of runs', () => {
     harness = undefined;
   });
 
-  it('has every series of a controller at 0 before anything happened', async () => {
+  it('have every series of a controller, with the value 0, before the first run', async () => {
     const at = harnessFor({ concurrency: 3, reconcile() {} });
     await at.start();
     expect(results()).to.deep.equal({ success: 0, requeue_after: 0, requeue: 0, conflict: 0, error: 0 });
@@ -54,7 +54,7 @@ describe('the record of runs', () => {
     expect(valueOf('process_resident_memory_bytes')).to.be.above(0);
   });
 
-  it('counts each run by its result, and each error by its kind', async () => {
+  it('count each run by its result, and each error by its kind', async () => {
     const at = harnessFor({
       timeoutMs: '1s',
       async reconcile({ object, signal }) {
@@ -85,7 +85,7 @@ describe('the record of runs', () => {
     expect(valueOf('workqueue_work_duration_seconds_count{name="person",controller="person"}')).to.equal(ran);
   });
 
-  it('measures how long keys wait, and how long the runs under way have taken', async () => {
+  it('measure how long keys wait, and how long the runs under way have taken', async () => {
     let letGo = (): void => {};
     const at = harnessFor({
       concurrency: 1,
@@ -108,7 +108,7 @@ describe('the record of runs', () => {
     expect(valueOf(`workqueue_unfinished_work_seconds${labels}`)).to.equal(0);
   });
 
-  it('has the reason, the time, the duration and the result of each run', async () => {
+  it('contain the reason, the time, the duration and the result of each run', async () => {
     let fails = true;
     const at = harnessFor({
       reconcile() {
@@ -138,7 +138,7 @@ describe('the record of runs', () => {
     expect(() => at.manager.runs('nobody')).to.throw('there is no controller "nobody"');
   });
 
-  it('has ten runs of each of the thousand keys that ran last', () => {
+  it('contain at most ten runs of each key, for the thousand keys with the latest runs', () => {
     const history = new RunHistory();
     const run = { reconcileID: 'x', reasons: [], attempts: 0, durationMs: 0, result: 'success' } as const;
     for (let index = 0; index < 25; index += 1) history.record({ ...run, key: 'often', startTime: index });
@@ -151,7 +151,7 @@ describe('the record of runs', () => {
     expect(history.last(2).map(({ key }) => key)).to.deep.equal(['key-999', 'key-998']);
   });
 
-  it('writes the events of a run, with its reconcileID, and of a stop that comes at once', async () => {
+  it('include the events of a run, with its reconcileID, also when the controller stops right after the run', async () => {
     const at = harnessFor({
       reconcile({ object, event, recorder }) {
         event('Normal', 'Greeted', `hello ${object.spec.name}`);

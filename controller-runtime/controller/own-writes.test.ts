@@ -3,13 +3,13 @@ import { controller, type ControllerOptions } from './definition/controller-defi
 import { Badge, eachHarness, Harness, Person } from './harness.test-support.ts';
 import { generationChanged } from './definition/predicates.ts';
 
-describe('what a controller writes', () => {
+describe('a write of a controller', () => {
   const harnessFor = eachHarness();
 
   for (const answerTurns of [0, 8]) {
     const order = answerTurns === 0 ? 'after' : 'before';
 
-    it(`does not run it again when its own status write's event comes ${order} the response`, async () => {
+    it(`causes no run when it writes the status and its event arrives ${order} the response`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ object, status }) {
@@ -25,7 +25,7 @@ describe('what a controller writes', () => {
       expect(at.client.peek(Person, 'ada')?.status).to.deep.equal({ greeting: 'Hello ada', observedGeneration: 1 });
     });
 
-    it(`does not run it again for updateStatus or its finalizer, when events come ${order} the response`, async () => {
+    it(`causes no run when it is updateStatus or writes the finalizer, and its event arrives ${order} the response`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ object, client }) {
@@ -40,7 +40,7 @@ describe('what a controller writes', () => {
       expect(runs).to.equal(1);
     });
 
-    it(`runs it again when another client changes the status during its write (events ${order} the response)`, async () => {
+    it(`is followed by a run when another client changes the status during the write (events ${order} the response)`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ status }) {
@@ -61,7 +61,7 @@ describe('what a controller writes', () => {
     });
   }
 
-  it('runs it again when another client wrote the same status and more, so that the controller’s own write changed nothing', async () => {
+  it('is followed by a run when it changed nothing, because another client wrote the same status and more', async () => {
     const seen: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -80,7 +80,7 @@ describe('what a controller writes', () => {
     expect(seen).to.deep.equal([undefined, 1]);
   });
 
-  it('runs it for changes of spec, labels, annotations, finalizers, and of a status that another client wrote', async () => {
+  it('is followed by a run for changes of spec, labels, annotations, finalizers, and of a status that another client wrote', async () => {
     let runs = 0;
     const at = harnessFor({ reconcile: () => void (runs += 1) });
     await at.person('ada');
@@ -102,7 +102,7 @@ describe('what a controller writes', () => {
     expect(runs).to.equal(6);
   });
 
-  it('uses its own predicates in place of the default, and always receives a deletion', async () => {
+  it('causes a run if the controller’s own predicates are true, which replace the default; a deletion always causes a run', async () => {
     const runs: string[] = [];
     const at = harnessFor({
       predicates: [generationChanged, ({ object }) => object.spec.name !== 'ignored'],
@@ -118,7 +118,7 @@ describe('what a controller writes', () => {
     expect(runs).to.deep.equal(['ada', 'cleanup']);
   });
 
-  it('is visible to its next run, however far the cache lags behind', async () => {
+  it('is visible in the next run, even if the cache does not have it yet', async () => {
     const seen: (string | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -139,7 +139,7 @@ describe('what a controller writes', () => {
     await at.idle();
   });
 
-  it('does not hide from its next run that the controller deleted the object', async () => {
+  it('does not make an object that the controller deleted visible in the next run', async () => {
     let runs = 0;
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -158,7 +158,7 @@ describe('what a controller writes', () => {
     await at.idle();
   });
 
-  it('is nothing when status and dependents are as wanted', async () => {
+  it('is not sent when the status and the dependents already have the desired values', async () => {
     const at = harnessFor({
       owns: [Badge],
       async reconcile({ object, ensure, status }) {
@@ -174,7 +174,7 @@ describe('what a controller writes', () => {
     expect(at.client.requests).to.deep.equal([]);
   });
 
-  it('is refused as a conflict when the object of a status was replaced by another one of the same name', async () => {
+  it('is refused as a conflict when it is for the status of an object that was replaced by a new one of the same name', async () => {
     const uids: string[] = [];
     const written: unknown[] = [];
     const at = harnessFor({
@@ -236,7 +236,7 @@ describe('ensure', () => {
     ]);
   });
 
-  it('merges into the present object, adopts it, and keeps all other fields', async () => {
+  it('merges the desired fields into the existing dependent, makes the owner its controller, and keeps all other fields', async () => {
     const at = harnessFor();
     const other = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
     await at.client.create<Badge>(Badge, {
@@ -251,7 +251,7 @@ describe('ensure', () => {
     expect(badge?.metadata.ownerReferences?.map(({ name }) => name)).to.deep.equal(['x', 'ada']);
   });
 
-  it('repairs what others changed, and creates again what others deleted', async () => {
+  it('restores a dependent that another client changed, and creates it again after another client deleted it', async () => {
     const at = harnessFor();
     await at.person('ada');
     await at.start();
@@ -264,7 +264,7 @@ describe('ensure', () => {
   });
 
   for (const owns of [[Badge], []]) {
-    it(`tries a lost race again (${owns.length === 0 ? 'reading the server' : 'reading a cache that lags'})`, async () => {
+    it(`is tried again when another client was faster (${owns.length === 0 ? 'the server is read' : 'a cache that lags is read'})`, async () => {
       const at = harnessFor(owns);
       await at.person('ada');
       await at.start();
@@ -280,7 +280,7 @@ describe('ensure', () => {
     });
   }
 
-  it('keeps an owner that another client adds while it writes', async () => {
+  it('keeps an owner that another client adds during the write', async () => {
     const at = harnessFor();
     await at.person('ada');
     await at.start();

@@ -51,7 +51,7 @@ describe('a run', () => {
       if (!line.startsWith('update')) return;
       at.client.intercept = () => {};
       at.client.informer(Person).hold();
-      // This change alone would not start a run.
+      // A change of the status alone would not cause a run.
       const reference = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y' };
       await at.change(Person, 'ada', { metadata: { ownerReferences: [reference] } });
     };
@@ -63,7 +63,7 @@ describe('a run', () => {
     expect(priorities).to.deep.equal([-100, -100]);
   });
 
-  it('that outlasts its timeout is counted and logged at that time; the health check fails when such runs occupy all workers', async () => {
+  it('that exceeds its timeout is counted and logged at once; the health check fails when such runs occupy all workers', async () => {
     const letGo: (() => void)[] = [];
     const at = harnessFor({
       timeoutMs: '30s',
@@ -81,7 +81,7 @@ describe('a run', () => {
     expect(valueOf(at, 'controller_runtime_reconcile_total{controller="person",result="error"}')).to.equal(2);
     expect(at.lines('error').map(({ fields }) => fields['key'])).to.include.members(['ada', 'bob']);
     expect(at.manager.healthProblem()).to.equal(
-      'controller "person": runs that outlasted their timeout and have not ended occupy all of its workers (2): ada, bob',
+      'controller "person": all of its workers are occupied by runs that have exceeded their timeout and have not ended (2): ada, bob',
     );
     letGo.shift()?.();
     await at.holds(() => letGo.length === 2);
@@ -92,7 +92,7 @@ describe('a run', () => {
     await at.holds(() => at.clock.pendingTimers === 0);
   });
 
-  it('refuses writes after its end: a write without an await is refused, with an error that names the reason', async () => {
+  it('refuses a write without an await after its end, with an error that names the reason', async () => {
     let late: Promise<unknown> = Promise.resolve();
     let letGo = (): void => {};
     const at = harnessFor({
@@ -158,7 +158,7 @@ describe('a run', () => {
     expect(at.manager.stateOf('person', 'ada')).to.equal(undefined);
   });
 
-  it('that threw causes no message about a missing await: later writes of its Promise.all are refused silently', async () => {
+  it('that threw refuses later writes of its Promise.all without a message about a missing await', async () => {
     let letGo = (): void => {};
     let rest: Promise<unknown> = Promise.resolve();
     const at = harnessFor({
@@ -175,7 +175,7 @@ describe('a run', () => {
     expect(at.client.requests).to.deep.equal([]);
   });
 
-  it('that is stopped sends no more requests', async () => {
+  it('that is stopped sends no further requests', async () => {
     const errors: string[] = [];
     const at = harnessFor({
       timeoutMs: '1s',

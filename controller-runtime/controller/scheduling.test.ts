@@ -3,7 +3,7 @@ import { eachHarness, Person } from './harness.test-support.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe('when a controller runs', () => {
+describe('the scheduling of a controller’s runs', () => {
   const harnessFor = eachHarness();
 
   it('handles changes before the objects that a resync enqueues', async () => {
@@ -46,7 +46,7 @@ describe('when a controller runs', () => {
     expect(most).to.equal(64);
   });
 
-  it('runs again ten seconds after a conflict whose change the cache never shows', async () => {
+  it('reconciles a key again ten seconds after a conflict when the cache does not receive the conflicting change', async () => {
     const times: number[] = [];
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -72,7 +72,7 @@ describe('when a controller runs', () => {
     await at.idle();
   });
 
-  it('warns of a hot key once in each minute', async () => {
+  it('warns of a key that runs too often once in each minute', async () => {
     const at = harnessFor({ hotLoopRunsPerMinute: 10, reconcile: () => ({ after: '1s' }) });
     await at.person('ada');
     await at.start();
@@ -80,7 +80,7 @@ describe('when a controller runs', () => {
     expect(at.lines('warn')).to.have.length(3);
   });
 
-  it('does not warn of a key that has many runs only over several minutes', async () => {
+  it('does not warn of a key whose many runs are spread over several minutes', async () => {
     let runs = 0;
     const at = harnessFor({
       hotLoopRunsPerMinute: 10,
@@ -96,7 +96,7 @@ describe('when a controller runs', () => {
     expect(at.lines('warn')).to.deep.equal([]);
   });
 
-  it('does not count the outcome of a run that it has abandoned', async () => {
+  it('ignores the outcome of an abandoned run', async () => {
     let fail = (_: Error): void => {};
     const at = harnessFor({
       reconcile: () => new Promise<void>((_, reject) => (fail = reject)),

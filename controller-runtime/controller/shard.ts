@@ -28,22 +28,22 @@ export interface ShardParts {
   /** A logger that adds the controller to each line. */
   readonly logger: Logger;
   readonly uuid: () => string;
-  /** The parts that the runs of all shards share. */
+  /** The parts that the runs of all shards of a controller share. */
   readonly shared: Pick<
     RunParts,
     'view' | 'related' | 'ownKind' | 'statusWrites' | 'finalizerWrites' | 'quietWrites' | 'quietKinds'
   >;
   readonly observer: RunObserver;
   readonly pool: WorkerPool;
-  /** Begins to report the shard; undefined when the shard is not reported. */
+  /** Starts the reporting of the shard; undefined when the shard is not reported. */
   readonly follow: ((controller: ReportedController) => ControllerReporter) | undefined;
   /** Returns the reason why the controller can no longer reconcile keys, if there is one. */
   readonly healthProblem: () => string | undefined;
 }
 
 /**
- * The maximum number of keys in a report that wait without a failure. More of them would not help readers, and they
- * would cause most of the work of a report.
+ * The maximum number of keys in a report that wait without a failure. More of them would not help readers, but would be
+ * most of the work for a report.
  */
 const usualKeys = 20;
 
@@ -61,7 +61,7 @@ export class Shard {
   readonly #reporter: ControllerReporter | undefined;
   /** The runs under way, by their keys. */
   readonly #running = new Map<string, ReconcileRun>();
-  /** Keys whose runs have outlasted their timeout. */
+  /** Keys whose runs have exceeded their timeout. */
   readonly #overdue = new Set<string>();
   #effects: EffectMemory | undefined;
   #isAbandoned = false;
@@ -93,7 +93,7 @@ export class Shard {
     this.#reporter?.touch();
   }
 
-  /** Reconciles keys from now on. */
+  /** Starts to reconcile keys. */
   start(): void {
     this.#workers.start();
   }
@@ -112,28 +112,28 @@ export class Shard {
     );
   }
 
-  /** Keys whose runs have outlasted their timeout, and have not ended. */
+  /** Keys whose runs have exceeded their timeout and have not ended. */
   get overdue(): ReadonlySet<string> {
     return this.#overdue;
   }
 
   /**
-   * Takes no more keys, signals to the runs under way to end, and waits until they have ended, or the shard is stopped.
-   * No other process may take the shard before that.
+   * Starts no more runs, signals to the runs under way that they should end, and waits until they have ended or the
+   * shard is stopped. No other process may take the shard before that.
    */
   async drain(graceMs: number): Promise<void> {
     const { logger } = this.#parts;
     if (await this.#drainWithin(graceMs)) return;
     logger.warn(
       { keys: [...this.#running.keys()], graceMs },
-      'runs did not end within the grace; their shard stays in this process until they have',
+      'runs did not end within the grace period; their shard stays in this process until they have ended',
     );
     await this.queue.shutdownWithDrain();
   }
 
   /**
-   * Stops the shard. The requests of runs that outlast the grace are aborted, and these runs are abandoned: their
-   * outcome no longer counts. Settles when everything except these runs has stopped.
+   * Stops the shard. When runs take longer than the grace period, their requests are aborted and the runs are
+   * abandoned: their outcome no longer counts. Settles when everything except these runs has stopped.
    */
   async stop(graceMs: number): Promise<void> {
     if (!(await this.#drainWithin(graceMs))) this.#abandon(graceMs);
@@ -142,7 +142,7 @@ export class Shard {
     await this.#recorder.close();
   }
 
-  /** Waits for the runs under way, for at most the grace. Returns false when some are still under way. */
+  /** Waits for the runs under way, for at most the grace period. Returns false when some are still under way then. */
   async #drainWithin(graceMs: number): Promise<boolean> {
     for (const run of this.#running.values()) run.stop(new Error('the controller is stopping'));
     await endsWithin(this.#parts.clock, graceMs, this.queue.shutdownWithDrain());
@@ -154,7 +154,7 @@ export class Shard {
     this.#isAbandoned = true;
     this.#parts.logger.warn(
       { keys: [...this.#running.keys()], graceMs },
-      'runs did not end within the grace; they are abandoned',
+      'runs did not end within the grace period; they are abandoned',
     );
     for (const run of this.#running.values()) run.abandon(new Error('the controller has stopped'));
     this.queue.shutdown();
@@ -196,8 +196,8 @@ export class Shard {
   }
 
   /**
-   * Returns at most `limit` keys: those that run, then those that wait. The cost depends only on `limit`, not on the
-   * number of keys.
+   * Returns at most `limit` keys: first those that are being reconciled, then those that wait. The cost depends only on
+   * `limit`, not on the number of keys.
    */
   #firstKeys(limit: number): readonly KeyState[] {
     const running = Array.from(this.#running.keys()).slice(0, limit);
@@ -206,8 +206,8 @@ export class Shard {
   }
 
   /**
-   * Queues the key for its interval and its next slot. A time that the run itself returned replaces the interval, and
-   * after a failed run the back-off replaces it.
+   * Queues the key for its interval and its next slot. A delay that the run returned replaces the interval; after a
+   * failed run, the back-off replaces the interval.
    */
   #queueNextTime(key: string, { kind }: Outcome): void {
     const delays = this.#runParts.slots?.delays(key);
@@ -219,7 +219,10 @@ export class Shard {
     if (slotMs !== undefined && canRun) this.queue.addAfter(key, slotMs, { priority: 0, reason: { type: 'schedule' } });
   }
 
-  /** The key stays locked, and the run keeps its worker until it ends, which may be never. */
+  /**
+   * Called when a run exceeds its timeout. The key stays locked and the worker stays occupied until the run ends; a run
+   * may never end.
+   */
   #onTimeout({ item: { key, attempts }, logger }: RunOptions, err: Error): void {
     this.#overdue.add(key);
     this.#parts.observer.timedOut();

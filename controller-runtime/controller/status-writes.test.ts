@@ -5,7 +5,7 @@ import { Badge, eachHarness, Person } from './harness.test-support.ts';
 describe('a status that a controller writes', () => {
   const harnessFor = eachHarness();
 
-  it('has the generation that the run received, even if the cache has a newer one by then', async () => {
+  it('has the generation of the object that the run received, even if the cache has a newer generation by then', async () => {
     const written: unknown[] = [];
     const cached = (): Person | undefined => at.client.informer(Person).get({ name: 'ada' });
     const at = harnessFor({
@@ -26,11 +26,11 @@ describe('a status that a controller writes', () => {
     ]);
   });
 
-  it('keeps the controller busy until the response shows whether the event comes from this write or from another writer', async () => {
+  it('keeps the controller busy until the response to the write shows whether the write or another writer caused the event', async () => {
     let runs = 0;
     let answer = (): void => {};
     const at = harnessFor({
-      // Not awaited, because an awaited write would keep the run under way, and the controller busy.
+      // The write is not awaited, because an awaited write would keep the mapping, and so the controller, busy.
       watches: [
         on(Badge, (_, { client }) => {
           const patch = { status: { greeting: 'hi', seen: 1 } };
@@ -47,7 +47,7 @@ describe('a status that a controller writes', () => {
     client.patch = async (...given: Parameters<typeof patch>) => {
       const written = await patch(...given);
       await new Promise<void>((resolve) => (answer = resolve));
-      // Simulates another writer who has influenced the result.
+      // Simulates that another writer has influenced the result.
       return { ...written, status: {} } as never;
     };
     await client.create<Badge>(Badge, { metadata: { name: 'b' }, spec: { text: '' } });

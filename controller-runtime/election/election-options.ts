@@ -2,34 +2,36 @@ import { checkName } from '../api/index.ts';
 import { parseDuration, type Duration } from '../controller/definition/parse-duration.ts';
 
 /**
- * The election of one of several processes by a Lease (`coordination.k8s.io/v1`), which the leader holds and keeps
- * renewing.
+ * The options of the election of one of several processes by a Lease (`coordination.k8s.io/v1`), which the leader holds
+ * and renews.
  */
 export interface LeaderElectionOptions {
-  /** Name of the Lease; all managers with the same name compete. A DNS subdomain. */
+  /** The name of the Lease, a DNS subdomain. All managers with the same name compete. */
   readonly name: string;
-  /** Namespace of the Lease; it must exist. Default `default`. */
+  /** The namespace of the Lease, which must exist. Default `default`. */
   readonly namespace?: string;
   /**
-   * The identity of this process, stored in `spec.holderIdentity`. No other process may have it at the same time. A later process that has it
-   * again takes the lease at once, in a new term. Default a random UUID.
+   * The identity of this process, stored in `spec.holderIdentity`. No other process may have this identity at the same
+   * time. A later process with the same identity takes the lease at once, in a new term. Default: a random UUID.
    */
   readonly identity?: string;
   /**
-   * The time that candidates wait after the last renewal that they saw, before they take the lease. Whole seconds.
-   * Default 15 s.
+   * The time that candidates wait after the last renewal that they saw before they take the lease. It must be whole
+   * seconds. Default 15 s.
    */
   readonly leaseDurationMs?: Duration;
-  /** The leader gives up after this time without a renewal; less than the lease's duration. Default 10 s. */
+  /**
+   * The time without a renewal after which the leader gives up. It must be less than `leaseDurationMs`. Default 10 s.
+   */
   readonly renewDeadlineMs?: Duration;
   /**
-   * The time between two attempts to take or renew the lease. Waiting candidates add a random time of up to 1.2 retry
-   * periods. 1.2 retry periods must be less than `renewDeadlineMs`. Default 2 s.
+   * The time between two attempts to take or renew the lease. Waiting candidates add a random time of up to 1.2 times
+   * this period. 1.2 times this period must be less than `renewDeadlineMs`. Default 2 s.
    */
   readonly retryPeriodMs?: Duration;
   /**
-   * Called when this process becomes the leader, and when it stops being the leader; for metrics. Errors that it throws
-   * are logged.
+   * Called, for metrics, when this process becomes the leader, and when it is no longer the leader. Errors that it
+   * throws are logged.
    */
   readonly observe?: (status: { readonly name: string; readonly isLeader: boolean }) => void;
 }
@@ -43,28 +45,29 @@ export interface ElectionSettings {
   readonly retryPeriodMs: number;
   readonly observe: NonNullable<LeaderElectionOptions['observe']>;
   /**
-   * The scheme by which processes share the leases of a group, such as the number of shards. Absent for a single lease.
+   * A text for the way in which processes share the leases of a group; it contains the number of shards. Absent for a
+   * single lease.
    */
   readonly strategy?: string;
 }
 
-/** The longest name of an object. */
+/** The maximum length of an identity, which is that of an object's name. */
 const maxIdentityLength = 253;
 
-/** client-go's factor: a waiting candidate tries again after 1 to 2.2 retry periods. */
+/** The jitter factor, as in client-go: a waiting candidate tries again after 1 to 2.2 retry periods. */
 export const jitterFactor = 1.2;
 
-/** Kubernetes allows an int32 of seconds, which is 68 years; a day is long enough. */
+/** The maximum duration of a lease. Kubernetes allows 68 years (an int32 of seconds); a day is long enough. */
 const maxLeaseDurationMs = 86_400_000;
 
-/** Fills in the defaults. Throws RangeError that names the option. */
+/** Returns the options with all defaults. Throws RangeError for an invalid option; the error names the option. */
 export function electionSettings(options: LeaderElectionOptions, uuid: () => string): ElectionSettings {
   const { name, namespace = 'default', identity = uuid(), observe = () => {} } = options;
   const leaseDurationMs = parseDuration(options.leaseDurationMs ?? '15s');
   const renewDeadlineMs = parseDuration(options.renewDeadlineMs ?? '10s');
   const retryPeriodMs = parseDuration(options.retryPeriodMs ?? '2s');
-  check(checkName(name, 'subdomain').length === 0, `name: ${JSON.stringify(name)} is no DNS subdomain`);
-  check(checkName(namespace, 'label').length === 0, `namespace: ${JSON.stringify(namespace)} is no DNS label`);
+  check(checkName(name, 'subdomain').length === 0, `name: ${JSON.stringify(name)} is not a DNS subdomain`);
+  check(checkName(namespace, 'label').length === 0, `namespace: ${JSON.stringify(namespace)} is not a DNS label`);
   check(
     identity !== '' && identity.length <= maxIdentityLength,
     `identity: must have 1 to ${maxIdentityLength} characters`,

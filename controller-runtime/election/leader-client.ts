@@ -6,8 +6,9 @@ import type { AnyWriteOptions, WriteCall } from '../client/forwarding-client.ts'
 import type { Term } from './term.ts';
 
 /**
- * A client that sends the leader's term with each write: the server refuses these writes once the term is over, even if
- * this process has not noticed yet. The first refusal ends the term here as well, and nothing is sent from then on.
+ * A client that sends the leader's term with each write. Once the term is over, the server refuses these writes, even
+ * if this process does not know that yet. The first refusal also ends the term in this process, and no write is sent
+ * after it.
  */
 export class LeaderClient extends ForwardingClient {
   readonly #term: Term;
@@ -24,7 +25,7 @@ export class LeaderClient extends ForwardingClient {
   ): Promise<R> {
     this.#term.check();
     try {
-      // The leader comes last, so that a reconciler cannot override it.
+      // The property `leader` is last, so that the options of a reconciler cannot override it.
       return await send({ ...options, leader: this.#term.epoch });
     } catch (error) {
       if (isFormerLeader(error)) this.#term.end('the server refused a write', error);

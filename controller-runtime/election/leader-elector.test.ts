@@ -88,7 +88,7 @@ describe('a leader elector', () => {
   });
 
   for (const renewTime of ['1970-01-01T00:00:00.000000Z', '2999-01-01T00:00:00.000000Z']) {
-    it(`waits for the lease's duration by its own clock, though the record says ${renewTime}`, async () => {
+    it(`waits for the lease's duration by its own clock, although the renewTime in the lease is ${renewTime}`, async () => {
       await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 30, renewTime, leaseTransitions: 4 });
       const b = standBy(candidate('b'));
       await clock.advance(29_900);
@@ -99,7 +99,7 @@ describe('a leader elector', () => {
     });
   }
 
-  it('retries after one to 2.2 retry periods, at random', async () => {
+  it('retries after a random time of one to 2.2 retry periods', async () => {
     await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 30, leaseTransitions: 4 });
     const tries: number[] = [];
     client.intercept = () => void tries.push(clock.monotonicMs());
@@ -113,7 +113,7 @@ describe('a leader elector', () => {
     expect(tries).to.deep.equal([0, 2000, 5200, 9600]);
   });
 
-  it('waits as long as the holder renews, and no longer when only other fields of the lease change', async () => {
+  it('waits while the holder renews the lease, but does not wait longer when only other fields of the lease change', async () => {
     const a = candidate('a');
     hold(a, await elect(a));
     const b = standBy(candidate('b'));
@@ -132,7 +132,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch.transitions).to.equal(1);
   });
 
-  it('begins a new term when its identity held the lease before, so that late writes of the former process are refused', async () => {
+  it('begins a new term when a former process with its identity held the lease, so that late writes of that process are refused', async () => {
     const before = await elect(candidate('a'));
     const stillThere = candidate('a');
     const again = await elect(stillThere);
@@ -153,14 +153,14 @@ describe('a leader elector', () => {
     expect(() => term.check()).to.throw('another process held it in the meantime');
   });
 
-  it('lets one of two candidates take a lease that has expired', async () => {
+  it('lets only one of two candidates take a lease that has expired', async () => {
     await makeLease({ holderIdentity: 'gone', leaseDurationSeconds: 1 });
     const both = [standBy(candidate('a')), standBy(candidate('b'))];
     await clock.advance(10_000);
     expect(both.filter(({ term }) => term !== undefined)).to.have.lengthOf(1);
   });
 
-  it('gives up when it could not renew within the deadline, before another process may take over', async () => {
+  it('gives up when it could not renew the lease within the deadline, before another process may take over', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -196,7 +196,7 @@ describe('a leader elector', () => {
     ]);
   });
 
-  it('gives up in time also when a request hangs, and its late response changes nothing', async () => {
+  it('gives up in time when a request hangs, and ignores the late response', async () => {
     const a = candidate('a');
     const term = await elect(a);
     hold(a, term);
@@ -211,13 +211,13 @@ describe('a leader elector', () => {
     expect(await spec()).to.include({ holderIdentity: 'a', leaseTransitions: renewed.leaseTransitions });
   });
 
-  it('gives up without another attempt after the process stood still for longer than the deadline', async () => {
+  it('gives up without another attempt after the process was suspended for longer than the deadline', async () => {
     const own = new FakeClock();
     const a = candidate('a', {}, own);
     const term = await elect(a);
     hold(a, term);
     const requests = client.requests.length;
-    // All of this time passes at once, as for a process that was suspended.
+    // All of this time passes at once, like for a process that was suspended.
     const frozen = own.monotonicMs.bind(own);
     own.monotonicMs = () => frozen() + 60_000;
     expect(a.isOverdue).to.equal(true);
@@ -272,7 +272,7 @@ describe('a leader elector', () => {
     expect(await spec()).to.include({ leaseTransitions: 0, renewTime: '2030-01-01T00:00:30.000000Z' });
   });
 
-  it('hands over to a waiting candidate when it releases, in a new term', async () => {
+  it('releases the lease to a waiting candidate, which begins a new term', async () => {
     const a = candidate('a');
     const term = await elect(a);
     const b = standBy(candidate('b'));
@@ -284,7 +284,7 @@ describe('a leader elector', () => {
     expect(b.term?.epoch).to.deep.equal({ ...term.epoch, transitions: 1 });
   });
 
-  it('releases nothing that another process holds, and takes no longer than the deadline', async () => {
+  it('does not release a lease that another process holds, and waits no longer than the deadline for a release', async () => {
     const a = candidate('a');
     await elect(a);
     await writeSpec({ holderIdentity: 'b', leaseTransitions: 1 });
@@ -316,8 +316,8 @@ describe('a leader elector', () => {
       [{ leaseDurationMs: '25h' }, 'leaderElection.leaseDurationMs: must be whole seconds'],
       [{ renewDeadlineMs: 2400 }, 'leaderElection.renewDeadlineMs: must be more than 1.2 times retryPeriodMs'],
       [{ retryPeriodMs: 0 }, 'leaderElection.retryPeriodMs: must be above 0'],
-      [{ name: 'No Name' }, 'leaderElection.name: "No Name" is no DNS subdomain'],
-      [{ namespace: 'a.b' }, 'leaderElection.namespace: "a.b" is no DNS label'],
+      [{ name: 'No Name' }, 'leaderElection.name: "No Name" is not a DNS subdomain'],
+      [{ namespace: 'a.b' }, 'leaderElection.namespace: "a.b" is not a DNS label'],
       [{ identity: '' }, 'leaderElection.identity: must have 1 to 253 characters'],
     ];
     for (const [options, message] of wrong)

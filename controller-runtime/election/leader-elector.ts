@@ -17,19 +17,22 @@ export interface ElectorParts {
   readonly random: () => number;
 }
 
-/** The last seen state of a lease. */
+/** The state of a lease when it was last read. */
 interface Observed {
   readonly lease: Lease;
-  /** The renewal by the holder; changes of other fields do not count. */
+  /** Identifies the last renewal by the holder. Changes of other fields do not change it. */
   readonly record: string;
-  /** When the record was first seen, by this process's clock. Timestamps of other processes are not trusted. */
+  /**
+   * The time at which this renewal was first seen, by the clock of this process. The timestamps of other processes are
+   * not trusted.
+   */
   readonly atMs: number;
 }
 
 /**
- * One candidate of an election, by client-go's rules: a candidate that finds the lease unheld, or unchanged for its duration,
- * takes it, under a precondition on its revision. Call {@link acquire}, {@link hold} and {@link release} once each,
- * in this order.
+ * One candidate of an election, by client-go's rules: a candidate takes the lease when no process holds it, or when it
+ * was not renewed for its duration. The write has the lease's revision as a precondition. Call {@link acquire}, {@link
+ * hold} and {@link release} once each, in this order.
  */
 export class LeaderElector {
   readonly #settings: ElectionSettings;
@@ -55,14 +58,14 @@ export class LeaderElector {
     return this.#observed?.lease.spec ?? {};
   }
 
-  /** Milliseconds until the lease is free, according to the last read; 0 or less when it is free. */
+  /** The time in milliseconds until the lease is free, according to the last read; 0 or less when it is free. */
   get freeInMs(): number {
     const { lease, atMs } = this.#observed ?? {};
     if (lease === undefined || atMs === undefined || this.holder === undefined) return 0;
     return atMs + this.#durationMs(lease) - this.#parts.clock.monotonicMs();
   }
 
-  /** Milliseconds since the last change of the lease was seen. */
+  /** The time in milliseconds since the last change of the lease was seen. */
   get unchangedMs(): number {
     return this.#parts.clock.monotonicMs() - (this.#observed?.atMs ?? -Infinity);
   }
@@ -78,7 +81,10 @@ export class LeaderElector {
     });
   }
 
-  /** Takes the lease if it is free; undefined when it is not, or when another process was faster. Never rejects. */
+  /**
+   * Takes the lease if it is free. Resolves with undefined when it is not free, or when another process was faster.
+   * Never rejects.
+   */
   async take(): Promise<Term | undefined> {
     return (await this.#attempt(this.#settings.renewDeadlineMs)) ? this.#term : undefined;
   }
@@ -95,13 +101,16 @@ export class LeaderElector {
     });
   }
 
-  /** True when the lease should have been renewed or released by now: this process holds it, and is blocked. */
+  /**
+   * True when this process holds the lease, but has neither renewed nor released it within its duration: the process is
+   * blocked.
+   */
   get isOverdue(): boolean {
     const isHeld = this.#term?.signal.aborted === false;
     return isHeld && this.#parts.clock.monotonicMs() > this.#renewedMs + this.#settings.leaseDurationMs;
   }
 
-  /** Resolves when this process is elected, or with undefined when the signal aborts before. */
+  /** Resolves with the term when this process is elected, or with undefined when the signal aborts before that. */
   async acquire(signal: AbortSignal): Promise<Term | undefined> {
     const { renewDeadlineMs, retryPeriodMs } = this.#settings;
     while (!signal.aborted) {
@@ -120,14 +129,17 @@ export class LeaderElector {
     while (!until.signal.aborted) {
       await sleep(clock, Math.min(retryPeriodMs, this.#remainingMs()), until.signal);
       if (until.signal.aborted) break;
-      // Checked first: after a pause of this process, another one may hold the lease.
+      // The time is checked first: after a pause of this process, another one may hold the lease.
       if (this.#remainingMs() > 0) await this.#attempt(this.#remainingMs());
       if (this.#remainingMs() <= 0) term.end(`it was not renewed within ${renewDeadlineMs} ms`);
     }
     for (const each of unlink) each();
   }
 
-  /** Releases the lease, if it is held, so that the next leader need not wait for its end. Never rejects. */
+  /**
+   * Releases the lease, if this process holds it, so that the next leader need not wait until it expires. Never
+   * rejects.
+   */
   async release(): Promise<void> {
     const term = this.#term;
     if (term === undefined || term.signal.aborted) return;
@@ -147,7 +159,7 @@ export class LeaderElector {
     return this.#renewedMs + this.#settings.renewDeadlineMs - this.#parts.clock.monotonicMs();
   }
 
-  /** Takes or renews the lease within the limit. Never rejects. */
+  /** Takes or renews the lease within the limit. Resolves with false when that failed; never rejects. */
   async #attempt(limitMs: number): Promise<boolean> {
     const startedMs = this.#parts.clock.monotonicMs();
     try {
@@ -158,14 +170,14 @@ export class LeaderElector {
       this.#renewedMs = startedMs;
       return true;
     } catch (err) {
-      // A lost race is the normal case for candidates.
+      // It is normal for a candidate that another one is faster, so no warning is logged.
       const level = isLostRace(err) ? 'debug' : 'warn';
       this.#parts.logger[level]({ err, lease: this.#name }, 'the lease was not taken or renewed; trying again');
       return false;
     }
   }
 
-  /** Returns the written lease; undefined when another process holds it. */
+  /** Takes or renews the lease. Returns the written lease; undefined when another process holds it. */
   async #tryOnce(signal: AbortSignal): Promise<Lease | undefined> {
     const renewed = this.#term === undefined ? undefined : await this.#renew(signal);
     if (renewed !== undefined) return renewed;
@@ -203,9 +215,8 @@ export class LeaderElector {
 
   /**
    * Called when another client has changed the lease. Returns true when the term continues, and ends the term
-   * otherwise. If another process has held the lease in between, this process does not know its writes, so the term
-   * ends. The lease stays unchanged, so that the next
-   * candidate can take it at once.
+   * otherwise. If another process has held the lease in between, this process does not know the writes of that process,
+   * so the term ends. The lease is not written then, so that the next candidate can take it at once.
    */
   #goesOn(term: Term, lease: Lease): boolean {
     const { holderIdentity = '' } = lease.spec ?? {};
@@ -228,7 +239,7 @@ export class LeaderElector {
   }
 
   #observe(lease: Lease): void {
-    // A request of another process for the lease (`preferredHolder`) does not count as a renewal.
+    // A write by which another process requests the lease (`preferredHolder`) does not count as a renewal.
     const { preferredHolder: _, ...spec } = lease.spec ?? {};
     const record = JSON.stringify([lease.metadata.uid, spec]);
     const atMs = this.#observed?.record === record ? this.#observed.atMs : this.#parts.clock.monotonicMs();
@@ -241,7 +252,10 @@ export class LeaderElector {
     return heldSpec(previous, { identity, leaseDurationMs, nowMs: this.#parts.clock.now(), isRenewal, strategy });
   }
 
-  /** The lease's revision is the precondition: of two candidates that take it at the same time, one succeeds. */
+  /**
+   * Writes the lease with its revision as a precondition: of two candidates that take it at the same time, only one
+   * succeeds.
+   */
   #write(lease: Lease, spec: LeaseSpec, signal: AbortSignal): Promise<Lease> {
     return this.#parts.client.update<Lease>({ ...lease, spec }, { signal });
   }
@@ -259,7 +273,10 @@ export class LeaderElector {
     await this.#write(lease, releasedSpec(lease.spec, clock.now()), signal);
   }
 
-  /** Rejects after the limit, because a client may ignore the signal. */
+  /**
+   * Runs a task with a time limit. Rejects after the limit even if the task continues, because a client may ignore the
+   * signal.
+   */
   async #bounded<R>(limitMs: number, task: (signal: AbortSignal) => Promise<R>): Promise<R> {
     const abort = new AbortController();
     const { clock } = this.#parts;

@@ -1,6 +1,6 @@
 import type { LeaseSpec } from '../kinds/kubernetes-kinds.ts';
 
-/** Kubernetes' MicroTime: clients in Go require six digits. */
+/** Returns a time as Kubernetes' MicroTime, with six digits of a second, which clients in Go require. */
 function formatMicroTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
@@ -10,17 +10,17 @@ export interface HolderState {
   readonly leaseDurationMs: number;
   readonly nowMs: number;
   /**
-   * True when this process holds the lease already. Every other acquisition begins a new term, even under the same
-   * identity: writes of an earlier process with that identity may still be under way.
+   * True when this process holds the lease already. If false, a new term begins, even under the same identity: writes
+   * of an earlier process with that identity may still be under way.
    */
   readonly isRenewal: boolean;
-  /** The scheme by which processes share the leases of a group. Absent for a single lease. */
+  /** A text for the way in which processes share the leases of a group. Absent for a single lease. */
   readonly strategy?: string | undefined;
 }
 
 /**
- * The spec that the holder writes when it takes the lease, and at each renewal. As in client-go, a change of holder
- * adds one transition.
+ * Returns the spec that the holder writes when it takes the lease, and at each renewal. As in client-go, a change of
+ * the holder increases `leaseTransitions` by one.
  */
 export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): LeaseSpec {
   const { identity, leaseDurationMs, nowMs, isRenewal, strategy } = state;
@@ -37,14 +37,14 @@ export function heldSpec(previous: LeaseSpec | undefined, state: HolderState): L
   };
 }
 
-/** Leaves out the other process's request for the lease, because the former holder has granted it. */
+/** Leaves out the request of another process for the lease, because the former holder has granted the request. */
 function withoutPreference({ preferredHolder: _, ...spec }: LeaseSpec = {}): LeaseSpec {
   return spec;
 }
 
 /**
- * The spec that a holder writes when it stops normally, as with client-go's ReleaseOnCancel, so that the next holder
- * need not wait.
+ * Returns the spec that a holder writes when it stops normally, so that the next holder need not wait. It is the same
+ * as with client-go's ReleaseOnCancel.
  */
 export function releasedSpec(previous: LeaseSpec | undefined, nowMs: number): LeaseSpec {
   const now = formatMicroTime(nowMs);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { planShards, type SeenShard } from './shard-balance.ts';
 
-/** Shards by their owners; `-` is free. */
+/** Makes shards from a text with one owner each; `-` is a free shard. */
 const seen = (owners: string): readonly SeenShard[] =>
   owners.split('').map((owner, index) => {
     const isFree = owner === '-';
@@ -9,25 +9,25 @@ const seen = (owners: string): readonly SeenShard[] =>
   });
 
 describe('the plan of a process that shares shards', () => {
-  it('takes all free shards when it is alone', () => {
+  it('takes all free shards when the process is alone', () => {
     expect(planShards('a', seen('----'))).to.deep.equal({ take: [0, 1, 2, 3], ask: [] });
   });
 
-  it('leaves free shards to the others beyond its share', () => {
+  it('takes free shards only up to the share of the process, and leaves the rest to others', () => {
     expect(planShards('a', seen('-ab-bab-'))).to.deep.equal({ take: [0, 3], ask: [] });
   });
 
-  it('asks the process with the most shards for one, until no process has two more than this one', () => {
+  it('requests a shard from the process with the most shards, until no process has two more than this process', () => {
     expect(planShards('a', seen('bbbbcc')).ask).to.deep.equal([0, 1]);
     expect(planShards('a', seen('bbbcccdd')).ask).to.deep.equal([0, 3]);
     expect(planShards('a', seen('abbc'))).to.deep.equal({ take: [], ask: [] });
   });
 
-  it('needs no shard when there are fewer shards than processes', () => {
+  it('requests no shard when there are fewer shards than processes', () => {
     expect(planShards('a', seen('bcd'))).to.deep.equal({ take: [], ask: [] });
   });
 
-  it('leads to an even spread, whatever the beginning', () => {
+  it('leads to an even distribution from any start', () => {
     for (let seed = 1; seed < 200; seed += 1) {
       let owners = Array.from({ length: 16 }, (_, index) => 'abcde-'[(seed * (index + 7) * (index + seed)) % 6] ?? '-');
       for (let round = 0; round < 20; round += 1) {

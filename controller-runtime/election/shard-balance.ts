@@ -1,24 +1,25 @@
 /** A shard, as one process sees it. */
 export interface SeenShard {
   readonly index: number;
-  /** The process that holds the shard, or to which it is about to move; undefined when there is none. */
+  /** The process that holds the shard, or that will get it next; undefined when there is none. */
   readonly owner: string | undefined;
-  /** True when this process may take it now. */
+  /** True when this process may take the shard now. */
   readonly isFree: boolean;
-  /** True when another process holds it, and can be asked for it. */
+  /** True when another process holds the shard, and this process may request the shard from it. */
   readonly canAsk: boolean;
 }
 
-/** The next steps of a process: the shards that it takes, and those that it asks for. */
+/** The next steps of a process: the shards that it takes, and those that it requests. */
 export interface ShardPlan {
   readonly take: readonly number[];
   readonly ask: readonly number[];
 }
 
 /**
- * Plans the next steps of a process toward an even spread: it takes free shards up to its share, and while another
- * process has at least two more, it asks the one with the most for a shard. Each process plans for itself, from the
- * leases that it sees. Processes without a shard are not seen; they get shards by asking.
+ * Plans the next steps of a process toward an even distribution. The process takes free shards up to its share. While
+ * another process has at least two shards more, it requests a shard from the process with the most. Each process plans
+ * for itself, from the leases that it reads. A process without a shard appears in no lease; it gets shards by its
+ * requests.
  */
 export function planShards(me: string, shards: readonly SeenShard[]): ShardPlan {
   const counts = new Map<string, number>([[me, 0]]);
@@ -43,7 +44,7 @@ export function planShards(me: string, shards: readonly SeenShard[]): ShardPlan 
   }
 }
 
-/** Returns a shard of the process that has the most. */
+/** Returns a shard of the process that has the most shards. */
 function richest(open: readonly SeenShard[], counts: ReadonlyMap<string, number>): SeenShard | undefined {
   const countOf = ({ owner = '' }: SeenShard): number => counts.get(owner) ?? 0;
   return open.reduce<SeenShard | undefined>(

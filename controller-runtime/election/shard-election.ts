@@ -6,8 +6,9 @@ import { ShardSeat, type SeatParts } from './shard-seat.ts';
 
 /**
  * Shares the shards of a controller among the running processes: each shard is a Lease, whose holder reconciles its
- * keys. A process that has too few asks for more in the field `preferredHolder`; the holder lets its runs end, and
- * releases the lease. No process decides for the others, and none but the holder of a shard writes for its keys.
+ * keys. A process that has too few shards requests one in the field `preferredHolder` of its Lease; the holder waits
+ * until its runs have ended, and releases the lease. No process decides for the others, and only the holder of a shard
+ * reconciles its keys.
  */
 export class ShardElection {
   readonly #settings: ElectionSettings & { readonly strategy: string };
@@ -32,18 +33,23 @@ export class ShardElection {
     return this.#seats.filter(({ isHeld }) => isHeld).map(({ index }) => index);
   }
 
-  /** True when each shard is reconciled here, or was seen to be held elsewhere, and none is about to move. */
+  /**
+   * True when each shard is reconciled by this process, or was held by another one when last read, and no shard is
+   * moving.
+   */
   get isSettled(): boolean {
     return this.#isSettled && this.#seats.every((seat) => seat.isHeld || (seat.isAway && seat.holder !== undefined));
   }
 
-  /** The lease of a shard that was neither renewed nor released in time; undefined when there is none. */
+  /**
+   * The name of a shard's lease that this process neither renewed nor released in time; undefined when there is none.
+   */
   get overdue(): string | undefined {
     const seat = this.#seats.find(({ isOverdue }) => isOverdue);
     return seat && `${this.#settings.namespace}/${this.#settings.name}.${seat.index}`;
   }
 
-  /** Works until the signal aborts, then ends the work and releases the leases. Never rejects. */
+  /** Takes part in the sharing until the signal aborts, then ends the work and releases the leases. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#step(signal);
@@ -54,8 +60,8 @@ export class ShardElection {
   }
 
   /**
-   * Returns the time until the next step: at most until the lease of a silent holder expires, so that the keys of its
-   * shard do not wait for longer.
+   * Returns the time until the next step. It ends at the latest when the lease of a silent holder expires, so that the
+   * keys of its shard do not wait longer.
    */
   #pauseMs(): number {
     const expiries = this.#seats.map(({ expiresInMs }) => Math.max(1, Math.ceil(expiresInMs)));
@@ -79,7 +85,10 @@ export class ShardElection {
     await Promise.all(this.#seats.filter(({ isAway }) => isAway).map((seat) => seat.look()));
   }
 
-  /** Gives up the shards for which other processes ask; in the background, because a run may take long to end. */
+  /**
+   * Starts to give up the shards that other processes have requested. This continues in the background, because a run
+   * may take long to end.
+   */
   #giveUp(): void {
     for (const seat of this.#seats) {
       const { asker } = seat;
@@ -88,8 +97,9 @@ export class ShardElection {
   }
 
   /**
-   * The first lease decides on the number of shards, so it is taken first. Processes with other numbers that have started at the
-   * same time see each other when they look again, before the first run.
+   * Takes free shards. The first lease determines the number of shards, so it is taken first. When processes with
+   * different numbers start at the same time, they detect each other when they read the leases again, before the first
+   * run.
    */
   async #take(shards: readonly number[], signal: AbortSignal): Promise<void> {
     const first = this.#seats[0];
@@ -107,7 +117,7 @@ export class ShardElection {
     return this.#seats.filter(({ index }) => shards.includes(index));
   }
 
-  /** True while processes with another number of shards work: a key could then be reconciled in two processes. */
+  /** True while processes with another number of shards run: a key could then be reconciled in two processes. */
   #seesOtherNumber(): boolean {
     const { strategy } = this.#settings;
     const other = this.#seats.find((seat) => seat.isAway && seat.holder !== undefined && seat.strategy !== strategy);
@@ -125,8 +135,8 @@ export class ShardElection {
   }
 
   /**
-   * `silent` are processes that have lost a lease: they no longer count, though their other leases may last for another
-   * second.
+   * Returns a shard as this process sees it. `silent` has the processes that have lost a lease: they no longer count as
+   * holders, although their other leases may expire a second later.
    */
   #seen(seat: ShardSeat, silent: ReadonlySet<string>): SeenShard {
     const { index, isFree, asker, isAway, isHeld, holder } = seat;
@@ -138,8 +148,9 @@ export class ShardElection {
   }
 
   /**
-   * Each process begins with a different shard, so that they do not all try to take the same one; but if the first
-   * shard is free, each begins with that.
+   * Returns the shards in the order in which this process tries to take them. The order begins with a different shard
+   * in each process, so that they do not all try to take the same one. Only the first shard comes before all others,
+   * because its lease determines the number of shards.
    */
   #inTurn(): readonly ShardSeat[] {
     const start = shardOf(this.#settings.identity, this.#seats.length);

@@ -5,13 +5,16 @@ import { LeaderClient } from './leader-client.ts';
 import { LeaderElector, type ElectorParts } from './leader-elector.ts';
 import type { Term } from './term.ts';
 
-/** Reconciles the shards that this process holds. */
+/** The work for the shards that this process holds. */
 interface ShardHost {
-  /** Begins with a shard; writes go through `client`. */
+  /** Starts to reconcile a shard, with writes through `client`. */
   open(index: number, held: HeldTerm): void;
   /** Waits until no run of a shard is under way, however long that takes. */
   drain(index: number): Promise<void>;
-  /** Ends with a shard; runs that outlast the grace are abandoned. Default: the grace of a stop. */
+  /**
+   * Stops the work for a shard. Runs that take longer than the grace period are abandoned. Default: the grace period of
+   * a stop.
+   */
   close(index: number, graceMs?: number): Promise<void>;
 }
 
@@ -52,22 +55,22 @@ export class ShardSeat {
     return this.#isOpen && this.#ending === undefined;
   }
 
-  /** True when this process has nothing to do with the shard. */
+  /** True when this process does not hold the shard, and is not ending its work for it. */
   get isAway(): boolean {
     return this.#term === undefined && this.#ending === undefined;
   }
 
-  /** The process that holds the shard, as last seen. */
+  /** The process that held the shard when the lease was last read; undefined when there was none. */
   get holder(): string | undefined {
     return this.#isKnown && this.#elector.freeInMs > 0 ? this.#elector.holder : undefined;
   }
 
-  /** The process that held the shard until it was silent for too long. */
+  /** The process that held the shard, and has not renewed the lease within its duration. */
   get formerHolder(): string | undefined {
     return this.isAway && this.#isKnown && this.#elector.freeInMs <= 0 ? this.#elector.holder : undefined;
   }
 
-  /** The process that asks for the shard. */
+  /** The process that has requested the shard. */
   get asker(): string | undefined {
     const { preferredHolder = '' } = this.#elector.seen;
     return preferredHolder === '' || preferredHolder === this.#elector.holder ? undefined : preferredHolder;
@@ -78,8 +81,8 @@ export class ShardSeat {
   }
 
   /**
-   * Milliseconds until the lease of another process expires, if that process remains silent; Infinity when no other
-   * process holds the shard.
+   * The time in milliseconds until the lease of another process expires, if that process does not renew it; Infinity
+   * when no other process holds the shard.
    */
   get expiresInMs(): number {
     return this.isAway && this.holder !== undefined ? this.#elector.freeInMs : Infinity;
@@ -101,7 +104,7 @@ export class ShardSeat {
     return this.#elector.isOverdue;
   }
 
-  /** Reads the lease. Without a response, the lease counts as held by an unknown process. */
+  /** Reads the lease. When the read fails, the lease counts as held by an unknown process. */
   async look(): Promise<void> {
     try {
       await this.#elector.look();
@@ -123,7 +126,7 @@ export class ShardSeat {
     }
   }
 
-  /** Takes the lease and renews it from then on; {@link open} begins the work. */
+  /** Takes the lease, and then renews it regularly. {@link open} starts the work. */
   async take(): Promise<void> {
     const term = await this.#elector.take();
     if (term === undefined) return;
@@ -133,7 +136,7 @@ export class ShardSeat {
     term.signal.addEventListener('abort', () => this.#onEnd(term));
   }
 
-  /** Reconciles the shard, if this process holds it. */
+  /** Starts to reconcile the shard, if this process holds it. */
   open(): void {
     const term = this.#term;
     if (term === undefined || this.#isOpen || this.#ending !== undefined || term.signal.aborted) return;
@@ -153,7 +156,7 @@ export class ShardSeat {
     if (this.#term !== undefined) await (this.#ending ??= this.#end(() => this.#move()));
   }
 
-  /** Gives the shard up within the grace: runs that outlast it are abandoned. */
+  /** Gives the shard up within the grace period: runs that take longer are abandoned. */
   async stop(): Promise<void> {
     if (this.#term === undefined) return;
     const closing = this.#parts.host.close(this.index);

@@ -1,6 +1,6 @@
 import { ApiError, formatLeaderEpoch, type LeaderEpoch } from '../api/index.ts';
 
-/** The term of this process as the leader, from its election on. */
+/** The term of this process as the leader. It begins with the election. */
 export class Term {
   readonly epoch: LeaderEpoch;
   readonly #over = new AbortController();
@@ -9,7 +9,7 @@ export class Term {
     this.epoch = epoch;
   }
 
-  /** Aborts when the lease is lost, with the reason. */
+  /** Aborts when the lease is lost. The reason of the abort is the error that names the cause. */
   get signal(): AbortSignal {
     return this.#over.signal;
   }

@@ -19,7 +19,7 @@ describe('EventCorrelator', () => {
   const happens = (parts: Partial<Occurrence> = {}): CorrelatedEvent | undefined =>
     correlator.correlate({ object, type: 'Normal', reason: 'Greeted', message: 'hello', ...parts });
 
-  it('raises the count of identical events, and keeps their name and first time', async () => {
+  it('increases the count of identical events, and keeps the name and the time of the first one', async () => {
     const first = happens();
     await clock.advance(90_000);
     const second = happens();
@@ -35,7 +35,7 @@ describe('EventCorrelator', () => {
     expect(events.map((event) => event?.count)).to.deep.equal([1, 1, 1, 1, 1]);
   });
 
-  it('combines events that differ only in their message, from the tenth within ten minutes', async () => {
+  it('combines events that differ only in their message, starting with the tenth within ten minutes', async () => {
     const events: (CorrelatedEvent | undefined)[] = [];
     for (let index = 1; index <= 12; index += 1) events.push(happens({ message: `try ${index}` }));
     expect(events[8]).to.include({ message: 'try 9', count: 1 });
@@ -49,7 +49,7 @@ describe('EventCorrelator', () => {
     expect(happens({ message: 'try 13' })).to.include({ message: 'try 13', count: 1 });
   });
 
-  it('lets an object have 25 events at once and one more every five minutes, and counts those that it dropped', async () => {
+  it('allows 25 events of an object at once and one more every five minutes, and counts dropped events', async () => {
     const through = Array.from({ length: 30 }, () => happens()).filter((event) => event !== undefined);
     expect(through).to.have.length(25);
     expect(happens({ object: { ...object, name: 'bob', uid: 'u2' } })).to.include({ count: 1 });
@@ -67,7 +67,7 @@ describe('EventCorrelator', () => {
     expect(event?.name).to.match(/^a{235}\.\d{16}$/);
   });
 
-  it('forgets the oldest of more than 4,096 keys', () => {
+  it('drops the oldest key when there are more than 4,096', () => {
     happens();
     for (let index = 0; index < 4096; index += 1)
       happens({ object: { ...object, name: `p${index}`, uid: `p${index}` } });

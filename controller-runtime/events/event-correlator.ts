@@ -10,18 +10,18 @@ export interface InvolvedObject {
   readonly resourceVersion: string;
 }
 
-/** Something that happened once. */
+/** A single occurrence of an event. */
 export interface Occurrence {
   readonly object: InvolvedObject;
   readonly type: 'Normal' | 'Warning';
-  /** One word, in UpperCamelCase. */
+  /** The reason, one word in UpperCamelCase. */
   readonly reason: string;
   readonly message: string;
-  /** The id of the run that recorded it. */
+  /** The id of the run that recorded the occurrence. */
   readonly reconcileID?: string;
 }
 
-/** The resulting event; it is new when its count is 1. */
+/** The event for an occurrence. An event with count 1 is new. */
 export interface CorrelatedEvent extends Occurrence {
   readonly name: string;
   readonly count: number;
@@ -47,14 +47,14 @@ const burst = 25;
 const refillMs = 300_000;
 const maxRemembered = 4096;
 
-/** The longest name of an event; the object's is cut off. */
+/** The maximum length of an event's name. A longer name of the object in it is cut off. */
 const maxNameLength = 253;
 const suffixLength = 16;
 
 /**
- * Limits the number of events, by the rules of client-go. Identical events raise a count. From the tenth within ten
- * minutes, events that differ only in their message become one. An object can have 25 events at once, and one more
- * every five minutes.
+ * Limits the number of events by the rules of client-go. An identical event only increases a count. Starting with the
+ * tenth within ten minutes, events that differ only in their message become one event. An object can have 25 events at
+ * once, and one more every five minutes.
  */
 export class EventCorrelator {
   readonly #clock: Clock;
@@ -69,8 +69,8 @@ export class EventCorrelator {
   }
 
   /**
-   * Returns the event to write; undefined when the object has had too many events. The count of the event rises in any
-   * case.
+   * Returns the event to write; undefined when the object has had too many events. The count of the event increases in
+   * both cases.
    */
   correlate(occurrence: Occurrence): CorrelatedEvent | undefined {
     const { object } = occurrence;
@@ -89,7 +89,10 @@ export class EventCorrelator {
     return { ...occurrence, message, ...known, lastTime };
   }
 
-  /** Returns the number of messages within the time, including this one; forgets older ones. */
+  /**
+   * Returns the number of different messages of similar events, including the given message. The count starts again
+   * when the last similar event was more than ten minutes ago.
+   */
   #countSimilar(alike: string, message: string): number {
     const nowMs = this.#clock.monotonicMs();
     const similar = this.#similar.take(alike, () => ({ messages: new Set(), lastMs: nowMs }));
@@ -128,7 +131,7 @@ class BoundedMap<V> {
     this.#maxSize = maxSize;
   }
 
-  /** The value of a key, which is made if absent, and becomes the most recently used. */
+  /** Returns the value of a key, which becomes the most recently used one. Creates the value if it is absent. */
   take(key: string, create: () => V): V {
     const value = this.#entries.get(key) ?? create();
     this.#entries.delete(key);

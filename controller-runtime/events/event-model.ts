@@ -21,7 +21,7 @@ const involvedObject = {
   properties: { apiVersion: text, kind: text, namespace: text, name: text, uid: text, resourceVersion: text },
 } as const;
 
-/** `v1 Event`, which any server has: what `kubectl describe` and `kubectl events` show. */
+/** The kind `v1 Event`, which any server has. `kubectl describe` and `kubectl events` show its objects. */
 export const eventModel: ModelDescriptor<EventObject> = defineModel({
   gvk: 'v1/Event',
   plural: 'events',

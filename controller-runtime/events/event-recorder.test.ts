@@ -13,7 +13,7 @@ describe('an event recorder', () => {
   let clock: FakeClock;
   let logger: ReturnType<typeof createRecordingLogger>;
   let sent: Sent[];
-  /** The faults of the next requests. */
+  /** The faults of the next requests: an error to throw, or a promise that delays the response. */
   let troubles: (Error | Promise<void> | undefined)[];
   let recorder: EventWriter;
 
@@ -59,7 +59,7 @@ describe('an event recorder', () => {
     },
   });
 
-  it('writes text that the server accepts, wherever the text is cut off', async () => {
+  it('cuts off long text so that the server accepts it, at any position', async () => {
     recorder.event(person(), 'Normal', `${'R'.repeat(127)}\u{1f600}`, `${'x'.repeat(1023)}\u{1f600}`);
     await eventually(() => recorder.isIdle());
     const [[, { reason, message }]] = sent as [Sent];
@@ -67,7 +67,7 @@ describe('an event recorder', () => {
     expect([reason.isWellFormed(), message.isWellFormed()]).to.deep.equal([true, true]);
   });
 
-  it('creates an event that kubectl can find, and patches its count when it happens again', async () => {
+  it('creates an event that kubectl can find, and patches its count when it occurs again', async () => {
     const run = recorder.ofRun('run-1');
     run.event(person(), 'Normal', 'Greeted', 'said hello');
     await clock.advance(60_000);
@@ -118,7 +118,7 @@ describe('an event recorder', () => {
     ]);
   });
 
-  it('tries again every ten seconds while there is no server, and is idle meanwhile', async () => {
+  it('tries again every ten seconds while no server responds, and is idle between the attempts', async () => {
     troubles = [new ApiError('ServiceUnavailable', 'down'), new ApiError('Timeout', 'late')];
     recorder.event(person(), 'Normal', 'Greeted', 'hello');
     await eventually(() => recorder.isIdle());
@@ -127,7 +127,7 @@ describe('an event recorder', () => {
     await eventually(() => sent.length === 1);
   });
 
-  it('gives up after twelve attempts, or at once on an event that is refused, logs it, and continues', async () => {
+  it('drops an event after twelve attempts, or at once when the server refuses it, logs that, and continues', async () => {
     troubles = Array.from({ length: 12 }, () => new ApiError('ServiceUnavailable', 'down'));
     recorder.event(person(), 'Normal', 'First', 'hello');
     await clock.advance(120_000);
@@ -142,7 +142,7 @@ describe('an event recorder', () => {
     ]);
   });
 
-  it('never throws, whatever its arguments, and shortens long texts', async () => {
+  it('never throws for any arguments, and shortens long texts', async () => {
     const bad = recorder as unknown as { event(...args: unknown[]): void };
     for (const args of [
       [],
@@ -161,7 +161,7 @@ describe('an event recorder', () => {
     ]);
   });
 
-  it('queues at most a thousand events, and logs once that it drops the newest', async () => {
+  it('queues at most a thousand events, drops further ones, and logs this once', async () => {
     let letGo = (): void => {};
     troubles = [new Promise((resolve) => (letGo = resolve))];
     for (let index = 0; index < 1100; index += 1) {
@@ -173,7 +173,7 @@ describe('an event recorder', () => {
     expect(logger.entries).to.have.length(1);
   });
 
-  it('writes the waiting events when it is closed, for at most five seconds, and accepts no more', async () => {
+  it('writes the waiting events when it is closed, for at most five seconds, and accepts no new ones', async () => {
     recorder.event(person(), 'Normal', 'First', 'hello');
     recorder.event(person(), 'Normal', 'Second', 'hello');
     await recorder.close();

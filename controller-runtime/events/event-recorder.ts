@@ -6,22 +6,22 @@ import { sleep } from '../clock/sleep.ts';
 import { EventCorrelator, type CorrelatedEvent, type Occurrence } from './event-correlator.ts';
 import { eventModel } from './event-model.ts';
 
-/** `Warning` for what may need a person's attention. */
+/** The type of an event: `Warning` when it may need a person's attention. */
 export type EventType = 'Normal' | 'Warning';
 
-/** Records what happens to an object for its operators: `kubectl describe` and `kubectl events` show it. */
+/** Records events about objects for people. `kubectl describe` and `kubectl events` show these events. */
 export interface EventRecorder {
   /**
-   * Records that something happened to an object: a word in UpperCamelCase, and a sentence of at most 1,024 characters
-   * (more is cut off). It is written later; identical events raise a count. Returns at once and never throws; failed
-   * writes are logged.
+   * Records an event about an object. `reason` is a word in UpperCamelCase, and `message` a sentence of at most 1,024
+   * characters (more is cut off). The event is written later; an identical event only increases a count. The call
+   * returns at once and never throws; failed writes are logged.
    */
   event(object: ApiObject, type: EventType, reason: string, message: string): void;
 }
 
 export interface EventWriterParts {
   readonly client: Client;
-  /** Name of the reporting controller. */
+  /** The name of the reporting controller. */
   readonly component: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -35,19 +35,19 @@ const maxReasonLength = 128;
 /** client-go's numbers. */
 const maxTries = 12;
 const retryMs = 10_000;
-/** The time for which a stop waits for events that are not written yet. */
+/** The maximum time for which a stop waits for events that are not written yet. */
 const closeMs = 5000;
 
 const reconcileIdAnnotation = 'controller-runtime/reconcile-id';
 
-/** Writes a controller's events, one after another, beside its runs. */
+/** Writes a controller's events, one after another, without delaying the controller's runs. */
 export class EventWriter implements EventRecorder {
   readonly #parts: EventWriterParts;
   readonly #correlator: EventCorrelator;
   readonly #waiting: CorrelatedEvent[] = [];
   readonly #abort = new AbortController();
   #writing: Promise<void> | undefined;
-  /** True between two attempts, when nothing is under way. */
+  /** True between two attempts to write an event, when no request is under way. */
   #isPausing = false;
   #isClosed = false;
   #dropped = 0;
@@ -68,13 +68,13 @@ export class EventWriter implements EventRecorder {
     };
   }
 
-  /** True when all events are written, or wait for the server to come back. */
+  /** True when all events are written, or wait for the next attempt. */
   isIdle(): boolean {
     return this.#writing === undefined || this.#isPausing;
   }
 
   /**
-   * Accepts no more events, and writes those that wait, for at most five seconds. Settles when nothing is under way.
+   * Accepts no new events, and writes those that wait, for at most five seconds. Settles when no request is under way.
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -112,7 +112,8 @@ export class EventWriter implements EventRecorder {
       await this.#write(event);
     }
     this.#dropped = 0;
-    // Cleared in the same turn in which the list was found empty, so that the next event starts a new run.
+    // The field is cleared in the turn of the event loop in which the list was found empty, so that the next event
+    // starts a new loop.
     this.#writing = undefined;
   }
 
@@ -134,7 +135,7 @@ export class EventWriter implements EventRecorder {
     }
   }
 
-  /** Patches the count of a repeated event; creates an event that is new, was deleted or was never written. */
+  /** Patches the count of a repeated event. Creates an event that is new, was deleted or was never written. */
   async #send(event: CorrelatedEvent): Promise<void> {
     const { client, component } = this.#parts;
     const { name, count, message, object } = event;

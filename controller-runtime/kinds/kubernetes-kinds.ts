@@ -39,11 +39,11 @@ const configMap = {
   properties: { data: values, binaryData: values, immutable: { ...flag, nullable: true } },
 } as const;
 
-/** `v1 ConfigMap`: configuration for others to read. The values of `binaryData` are base64. */
+/** `v1 ConfigMap`: configuration that other objects or programs read. The values of `binaryData` are base64. */
 export interface ConfigMap extends NamespacedObject {
   readonly data?: Readonly<Record<string, string>> | null;
   readonly binaryData?: Readonly<Record<string, string>> | null;
-  /** True when the values can never be changed. */
+  /** True to make the values immutable. */
   readonly immutable?: boolean | null;
 }
 
@@ -62,15 +62,16 @@ const secret = {
 } as const;
 
 /**
- * `v1 Secret`: passwords, tokens and keys. The values of `data` are base64. The server adds `stringData` to `data`, and no response
- * contains it; so a wish with `stringData` is sent again in each run, and one with `data` is not.
+ * `v1 Secret`: passwords, tokens and keys. The values of `data` are base64. The server moves the values of `stringData`
+ * to `data`, so no response contains `stringData`. For this reason, a wish with `stringData` is sent again in each run;
+ * use `data` in wishes.
  */
 export interface Secret extends NamespacedObject {
   readonly data?: Readonly<Record<string, string>> | null;
   readonly stringData?: Readonly<Record<string, string>> | null;
   /** The purpose of the values; it cannot be changed. Default `Opaque`. */
   readonly type?: string;
-  /** True when the values can never be changed. */
+  /** True to make the values immutable. */
   readonly immutable?: boolean | null;
 }
 
@@ -128,7 +129,7 @@ const namespace = {
   },
 } as const;
 
-/** `v1 Namespace`: each object of a Namespaced kind is in one. */
+/** `v1 Namespace`: a named part of the objects. Each object of a Namespaced kind is in a namespace. */
 export interface Namespace extends ApiObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
   readonly status?: {
@@ -172,7 +173,7 @@ const event = {
   },
 } as const;
 
-/** `v1 Event`: what happened to an object, for people. A run records events with `event`. */
+/** `v1 Event`: a report for people of something that happened to an object. A run records events with `event`. */
 export interface Event extends NamespacedObject {
   readonly involvedObject: ObjectReference;
   readonly related?: ObjectReference | null;
@@ -217,12 +218,14 @@ const lease = {
   },
 } as const;
 
-/** `coordination.k8s.io/v1 Lease`: the process that holds it is the leader. Without a `holderIdentity` it is free. */
+/**
+ * `coordination.k8s.io/v1 Lease`: the process that holds it is the leader. A lease without a `holderIdentity` is free.
+ */
 export interface Lease extends NamespacedObject {
   readonly spec?: LeaseSpec;
 }
 
-/** Times have six digits of a second, as clients in Go require. */
+/** The times have six digits of a second, which clients in Go require. */
 export interface LeaseSpec {
   /** The identity of the holder; empty or absent when the lease has no holder. */
   readonly holderIdentity?: string;

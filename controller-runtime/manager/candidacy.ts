@@ -4,8 +4,8 @@ import type { Term } from '../election/term.ts';
 import { startPart, stopPart, type Part } from './part.ts';
 
 /**
- * A manager's part in an election: it is a candidate, holds the lease in the background until the manager has
- * stopped, and then releases it.
+ * Takes part in an election for a manager. It is a candidate until it is elected, renews the lease in the background
+ * until the manager has stopped, and then releases the lease.
  */
 export class Candidacy {
   readonly #settings: ElectionSettings;
@@ -22,13 +22,13 @@ export class Candidacy {
     this.#observe(false);
   }
 
-  /** True when another process held the lease at the last look. */
+  /** True when another process held the lease when it was last read. */
   get seesOther(): boolean {
     const { holder } = this.#elector;
     return this.#term === undefined && holder !== undefined && holder !== this.#settings.identity;
   }
 
-  /** The lease that this process holds, or held last; undefined before it was elected. */
+  /** The lease that this process holds, or held last; undefined before the process was elected. */
   get leader(): { readonly lease: string; readonly identity: string; readonly term: number } | undefined {
     if (this.#term === undefined) return undefined;
     const { namespace, name, transitions } = this.#term.epoch;
@@ -40,7 +40,8 @@ export class Candidacy {
   }
 
   /**
-   * Resolves once elected, or with undefined when the signal aborts before. The lease is renewed until {@link leave}.
+   * Resolves with the term when this process is elected, or with undefined when the signal aborts before that. The
+   * lease is then renewed until {@link leave} is called.
    */
   async stand(signal: AbortSignal): Promise<Term | undefined> {
     const term = await this.#elector.acquire(signal);

@@ -51,7 +51,7 @@ describe('a manager with leader election', () => {
     await at.client.update<Lease>({ ...lease, spec: { ...lease.spec, ...spec } });
   };
 
-  it('starts endpoints, caches and the parts that need caches, and all others only as the leader; stops in reverse order, and releases the lease last', async () => {
+  it('starts endpoints, caches and parts that need caches before its election, all others after it; stops in reverse order, and releases the lease last', async () => {
     const runnables = [runnable('collector', 'leadership'), runnable('endpoint'), runnable('page', 'caches')];
     const at = harnessFor({ runnables });
     at.client.intercept = (line) => {
@@ -72,7 +72,7 @@ describe('a manager with leader election', () => {
     expect(at.manager.readinessProblem()).to.equal('stopped');
   });
 
-  it('waits with warm caches, idle and ready, while another process leads, and works once that process is silent', async () => {
+  it('waits, idle and ready, with warm caches while another process leads, and starts its controllers when that process is silent', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     await at.person('ada');
@@ -92,13 +92,13 @@ describe('a manager with leader election', () => {
     expect(at.manager.controllers().map(({ name }) => name)).to.deep.equal(['greeter', 'badges']);
   });
 
-  it('does not start a controller that is being removed when it is elected', async () => {
+  it('does not start a controller that is being removed at the time of its election', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     await at.person('ada');
     at.startOnly();
     await at.idle();
-    // The informer of the controller ends slowly, so that the election comes before the controller has ended.
+    // The informer of the controller ends slowly, so that the manager is elected before the controller has ended.
     const informer = at.client.informer(Badge);
     const run = informer.run.bind(informer);
     let release = (): void => {};
@@ -126,7 +126,7 @@ describe('a manager with leader election', () => {
     expect((await at.client.get<Lease>(Lease, 'lock', inDefault)).spec?.holderIdentity).to.equal('other');
   });
 
-  it('rejects run when the lease is lost, without waiting for the runs under way, whose signals abort', async () => {
+  it('rejects run when the lease is lost; the signals of the runs under way abort, but the manager does not wait for these runs', async () => {
     const statuses: boolean[] = [];
     let wasAborted = false;
     const stuck = controller(Person, {
@@ -151,7 +151,7 @@ describe('a manager with leader election', () => {
     expect((await at.client.get<Lease>(Lease, 'lock', inDefault)).spec?.holderIdentity).to.equal('other');
   });
 
-  it('gives up at the first write that the server refuses for its term, and sends none after it', async () => {
+  it('gives up at the first write that the server refuses because the term is over, and sends no write after it', async () => {
     const refused: unknown[] = [];
     const writer = controller(Person, {
       async reconcile({ client, name }) {
@@ -176,7 +176,7 @@ describe('a manager with leader election', () => {
     expect(at.client.requests.filter((line) => line.startsWith('patch'))).to.have.lengthOf(1);
   });
 
-  it('survives an observer that throws, and reports when a lease is neither renewed nor given up', async () => {
+  it('continues when the observer throws, and reports a lease that is neither renewed nor released', async () => {
     const observe = (): void => {
       throw new Error('observer');
     };

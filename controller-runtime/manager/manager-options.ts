@@ -8,37 +8,40 @@ import type { Metrics } from '../telemetry/metrics.ts';
 import type { Runnable } from './runnable.ts';
 
 export interface ManagerOptions {
-  /** The client of the controllers; in process or over HTTP. */
+  /** The client of the controllers, either in process or over HTTP. */
   readonly client: Client;
   readonly controllers?: readonly ControllerDefinition[];
-  /** Long-running parts; those that need nothing start before the controllers, and stop after them. */
+  /**
+   * Long-running parts of the program. Those with `needs: 'nothing'` start before the controllers, and stop after them.
+   */
   readonly runnables?: readonly Runnable[];
   /**
-   * Only one of the managers with the same lease runs its controllers, and their writes include its term: the server
-   * refuses the writes of a former leader (409), even when it has not noticed yet. Default: no election.
+   * The options of the leader election. Only one of the managers with the same lease runs its controllers, and their
+   * writes include the term. The server refuses the writes of a former leader (409), even when that process does not
+   * know yet that its term is over. Default: no election.
    */
   readonly leaderElection?: LeaderElectionOptions;
-  /** Default: the real time. */
+  /** The clock. Default: the system clock. */
   readonly clock?: Clock;
-  /** Errors that it throws are dropped. Default: silent. */
+  /** The logger. Errors that it throws are ignored. Default: a logger that writes nothing. */
   readonly logger?: Logger;
-  /** Makes the reconcileID of each run. Default: random UUIDs. */
+  /** Returns the reconcileID of each run. Default: random UUIDs. */
   readonly uuid?: () => string;
-  /** Jitter of the election, in [0, 1). Default Math.random. */
+  /** Returns a random number in [0, 1) for the jitter of the election. Default Math.random. */
   readonly random?: () => number;
   /**
-   * The time that caches may take to sync before an error names them; the manager continues to wait. Default 2 minutes.
+   * The time after which an error is logged that names the caches that are not synced. The manager continues to wait.
+   * Default 2 minutes.
    */
   readonly cacheSyncTimeoutMs?: Duration;
-  /** The time that a stop waits for running reconciles before it abandons them. Default 30 s. */
+  /** The grace period: the time for which a stop waits for runs under way before it abandons them. Default 30 s. */
   readonly graceMs?: Duration;
-  /** The metrics of the controllers. Default: metrics of this manager's own, which measure the process as well. */
+  /** The metrics of the controllers. Default: the manager's own metrics, which also measure the process. */
   readonly metrics?: Metrics;
   /**
-   * Reports the runs and the state of the controllers as objects, which commands and the console read. These objects
-   * carry `name`, which no other manager of the server may have. `by` is a reporter that several managers share;
-   * without it, the manager has its own, which writes with the client of the manager. Without `report`, nothing is
-   * reported.
+   * If given, the runs and the states of the controllers are reported as objects, which commands and the console read.
+   * The objects contain `name`, which no other manager of the server may use. `by` is a reporter that several managers
+   * share. Without it, the manager has a reporter of its own, which writes with the client of the manager.
    */
   readonly report?: { readonly name: string; readonly by?: Reporter };
 }

@@ -28,7 +28,7 @@ describe('a manager', () => {
     expect(runs).to.equal(200);
   });
 
-  it('starts reconciling only when every cache of the controller is synced, and names those that are not', async () => {
+  it('starts to reconcile only when every cache of the controller is synced, and names the caches that are not', async () => {
     let runs = 0;
     const at = harnessFor({
       controllers: [controller(Person, { owns: [Badge], reconcile: () => void (runs += 1) })],
@@ -49,7 +49,7 @@ describe('a manager', () => {
     await at.idle();
   });
 
-  it('keeps the other controllers running when one cannot follow its kind, and tries that one again', async () => {
+  it('continues to run other controllers when one cannot follow its kind, and tries again to start that one', async () => {
     let runs = 0;
     const at = harnessFor({
       controllers: [greeter(() => void (runs += 1)), controller(Badge, { reconcile() {} })],
@@ -65,7 +65,7 @@ describe('a manager', () => {
     await at.clock.runUntil(() => at.manager.isIdle());
   });
 
-  it('tells runs under way at once that it stops, carries out their requests until the grace is over, and starts no other runs', async () => {
+  it('aborts the signals of runs under way at once when it stops, sends their requests until the grace period is over, and starts no runs', async () => {
     const ended: string[] = [];
     const told: string[] = [];
     let letGo = (): void => {};
@@ -97,7 +97,7 @@ describe('a manager', () => {
     expect(at.lines('warn')).to.deep.equal([]);
   });
 
-  it('logs no error of a run that is stopped', async () => {
+  it('does not log the error of a run that is stopped', async () => {
     const at = harnessFor({
       controllers: [
         controller(Person, {
@@ -116,7 +116,7 @@ describe('a manager', () => {
     expect([...at.lines('error'), ...at.lines('warn')]).to.deep.equal([]);
   });
 
-  it('abandons runs that outlast the grace, with a warning that names them', async () => {
+  it('abandons runs that exceed the grace period, with a warning that names them', async () => {
     let wasAborted = false;
     const at = harnessFor({
       controllers: [
@@ -156,7 +156,7 @@ describe('a manager', () => {
     expect(runs.slice(3)).to.deep.equal(['one again', 'one again']);
   });
 
-  it('refuses two controllers of one name, and finds a queue by name or kind', async () => {
+  it('refuses two controllers with the same name, and finds a queue by the name or the kind of its controller', async () => {
     const at = harnessFor({ controllers: [greeter(() => {})] });
     expect(() => at.manager.add(greeter(() => {}))).to.throw('a controller "greeter" already');
     expect(at.manager.queue('greeter')).to.deep.equal([]);
@@ -164,7 +164,7 @@ describe('a manager', () => {
     expect(() => at.manager.queue('Badge')).to.throw('no controller "Badge"');
   });
 
-  it('starts its runnables first and stops them last; one that fails is logged and stops nothing', async () => {
+  it('starts its runnables first and stops them last; it logs a runnable that fails, and all others continue', async () => {
     const events: string[] = [];
     const part: Runnable = {
       name: 'part',
@@ -193,7 +193,7 @@ describe('a manager', () => {
     expect(at.lines('error')[0]?.fields).to.include({ part: 'broken' });
   });
 
-  it('keeps following a controller when a runnable of the same name fails', async () => {
+  it('continues to run a controller when a runnable with the same name fails', async () => {
     const broken: Runnable = { name: 'greeter', run: () => Promise.reject(new Error('boom')) };
     const at = harnessFor({ runnables: [broken], controllers: [greeter(() => Promise.reject(new Error('later')))] });
     await at.person('ada');
@@ -201,7 +201,7 @@ describe('a manager', () => {
     await at.holds(() => at.manager.stateOf('greeter', 'ada')?.state === 'delayed');
   });
 
-  it('survives a reconciler that throws a value that is not an Error', async () => {
+  it('continues when a reconciler throws a value that is not an Error', async () => {
     let runs = 0;
     const at = harnessFor({
       controllers: [

@@ -24,20 +24,17 @@ import { StandbyCaches } from './standby-caches.ts';
 
 const noKeys: QueueSizes = Object.freeze({ processing: 0, parked: 0, delayed: 0, ready: 0 });
 
-/** A followed kind that was added to a running controller. */
+/** A source that was added to a controller: the events of a followed kind. */
 export interface WatchHandle {
   /** True when the controller has received every object that existed when the source was added. */
   hasSynced(): boolean;
-  /** Ends the watch: from then on, events of the kind enqueue no keys. Further calls have no effect. */
+  /** Removes the source: later events of the kind enqueue no keys. Further calls have no effect. */
   remove(): void;
 }
 
 type ManagerState = 'created' | 'running' | 'stopped';
 
-/**
- * Runs controllers and other long-running parts. A failure of one is logged with its name, and does not affect the
- * others.
- */
+/** Runs controllers and other long-running parts. The failure of one is logged, and the others continue. */
 export class Manager {
   readonly #options: Required<Pick<ManagerOptions, 'client' | 'clock' | 'logger' | 'uuid' | 'metrics'>>;
   readonly #ownsMetrics: boolean;
@@ -45,7 +42,7 @@ export class Manager {
   readonly #graceMs: number;
   readonly #runnables: readonly Runnable[];
   readonly #report: { readonly name: string; readonly by: Reporter } | undefined;
-  /** Closed with the manager; undefined when the reporter is shared, or there is none. */
+  /** The reporter that is closed with the manager; undefined when the reporter is shared, or there is none. */
   readonly #ownReporter: Reporter | undefined;
   readonly #candidacy: Candidacy | undefined;
   readonly #election: ElectionSettings | undefined;
@@ -55,11 +52,11 @@ export class Manager {
   readonly #controllers = new Map<string, Controller>();
   readonly #sharded = new Map<string, ShardedController>();
   readonly #parts = new Map<string, Part>();
-  /** Controllers that are being removed, by name: winning an election does not start them. */
+  /** The controllers that are being removed, by name. They are not started after an election. */
   readonly #leaving = new Map<string, Promise<void>>();
-  /** The client of the controllers' writes; undefined until they may work. */
+  /** The client for the controllers' writes; undefined until the controllers may run. */
   #client: Client | undefined;
-  /** True once the caches are warm: sharded controllers wait for no election. */
+  /** True once the caches are synced: sharded controllers then start, because they need no election. */
   #mayShard = false;
   #state: ManagerState = 'created';
 
@@ -94,10 +91,10 @@ export class Manager {
   }
 
   /**
-   * Starts the parts that need nothing, then the caches, then the parts that need these, and, once elected, the
-   * controllers. Works until the signal aborts, and stops in reverse order: the lease is released last. Settles when
-   * all of it has stopped. Rejects when it was run before, and when the lease is lost (see `isFormerLeader`): the
-   * process continues, and a new manager may take part in the next election.
+   * Starts first the parts that need nothing, then the caches, then the parts that need the caches, and, once elected,
+   * the controllers. Runs until the signal aborts, and then stops everything in reverse order: the lease is released
+   * last. Settles when everything has stopped. Rejects when it was called before. Also rejects when the lease is lost
+   * (see `isFormerLeader`): the process can continue, and a new manager can take part in the next election.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('a manager runs once');
@@ -128,10 +125,7 @@ export class Manager {
     }
   }
 
-  /**
-   * Runs the parts that only the leader runs, once elected; resolves when they have stopped. Rejects when the lease was
-   * lost.
-   */
+  /** After the election, runs the parts that only the leader runs, until they stop. Rejects when the lease is lost. */
   async #lead(until: AbortController): Promise<void> {
     const term = await this.#candidacy?.stand(until.signal);
     const unlink = linkAbort(until, term?.signal);
@@ -162,8 +156,9 @@ export class Manager {
   }
 
   /**
-   * Adds a followed kind to a controller; a running one follows it from now on, beginning with the objects that are there. The
-   * source ends with the controller, or when the handle is removed. Throws when there is no such controller.
+   * Adds a followed kind to a controller. A running controller follows the kind from now on, and first receives the
+   * existing objects. The source ends with the controller, or when `remove` of the returned handle is called. Throws
+   * when there is no such controller.
    */
   addWatch(controllerName: string, source: OwnedSource | WatchSource): WatchHandle {
     const name = this.#nameOf(controllerName);
@@ -185,13 +180,15 @@ export class Manager {
     this.#controllers.get(name)?.removeSource(source);
   }
 
-  /** The next controller of this name, for example after an election, is made from it. */
+  /**
+   * Changes the definition of a controller. A later start of the controller, for example after an election, uses it.
+   */
   #replace(name: string, change: (definition: ControllerDefinition) => Partial<ControllerDefinition>): void {
     const definition = this.#definitions.get(name);
     if (definition !== undefined) this.#definitions.set(name, Object.freeze({ ...definition, ...change(definition) }));
   }
 
-  /** Stops a controller, within the grace, and removes it. Resolves when it has stopped; at once when there is none. */
+  /** Stops a controller within the grace period, and removes it. Resolves when no such controller runs. */
   async remove(name: string): Promise<void> {
     const leaving = this.#leaving.get(name) ?? this.#remove(name);
     this.#leaving.set(name, leaving);
@@ -209,7 +206,7 @@ export class Manager {
     this.#definitions.delete(name);
   }
 
-  /** Every controller, in the order they were added. */
+  /** All controllers, in the order in which they were added. */
   controllers(): readonly ControllerStatus[] {
     return [...this.#definitions.values()].map(({ name, model: { group, version, kind } }) => {
       const controller = this.#controllers.get(name);
@@ -226,39 +223,36 @@ export class Manager {
   }
 
   /**
-   * Returns the states of at most `limit` keys (default: all) in the queue of the controller with this name or kind;
-   * none before it is started. Throws when there is no such controller.
+   * Returns the states of at most `limit` keys (default: all) in the queue of the controller with this name or kind.
+   * The list is empty before the controller is started. Throws when there is no such controller.
    */
   queue(nameOrKind: string, limit?: number): readonly KeyState[] {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.keys(limit) ?? [];
   }
 
-  /**
-   * Returns the state of one key of a controller; undefined when it is not in the queue. Throws when there is no such
-   * controller.
-   */
+  /** Returns the state of a key; undefined when it is not in the queue. Throws when there is no such controller. */
   stateOf(nameOrKind: string, key: string): KeyState | undefined {
     return this.#controllers.get(this.#nameOf(nameOrKind))?.stateOf(key);
   }
 
   /**
-   * Returns the last runs of a key (`name`, or `namespace/name`), at most ten, the newest first; without a key, the
-   * last run of each of the thousand keys that ran last. Throws when there is no controller with this name or kind.
+   * Returns at most the last ten runs of a key (`name`, or `namespace/name`), the newest first. Without a key, returns
+   * the last run of each key, for the thousand keys with the latest runs. Throws when there is no controller with this
+   * name or kind.
    */
   runs(nameOrKind: string, options: { readonly key?: string; readonly limit?: number } = {}): readonly RunRecord[] {
     const { key, limit = Infinity } = options;
     return this.#controllers.get(this.#nameOf(nameOrKind))?.runs(key, limit) ?? [];
   }
 
-  /** Returns the metrics of its controllers, and of other parts that use the same `Metrics`, as text for Prometheus. */
+  /** Returns the metrics of the controllers, and of other code with the same `Metrics`, as text for Prometheus. */
   metrics(): string {
     return this.#options.metrics.text();
   }
 
   /**
-   * True when all controllers work, none of their keys is ready or being processed, and every event is delivered.
-   * Delayed keys (`after`, back-off) and parked keys do not count. A manager that waits for its election is idle as
-   * well.
+   * True when all controllers have started, no key is ready or being processed, and every event is delivered. Delayed
+   * and parked keys do not count. A manager that waits for its election is also idle.
    */
   isIdle(): boolean {
     if (this.#state !== 'running') return false;
@@ -276,8 +270,7 @@ export class Manager {
   }
 
   /**
-   * Returns the reason why the manager is not ready; undefined when it is. A manager that waits for its election is
-   * ready.
+   * Returns the reason why the manager is not ready; undefined when it is ready, even while it waits for its election.
    */
   readinessProblem(): string | undefined {
     if (this.#state !== 'running') return this.#state === 'created' ? 'not started' : 'stopped';
@@ -343,7 +336,8 @@ export class Manager {
       ...(isSharded ? { shards: definition.shards } : {}),
       client,
       cacheSyncTimeoutMs: this.#cacheSyncTimeoutMs,
-      // Read at the stop. After the lease is lost there is nothing to finish, because another process does the work.
+      // This is read when the controller stops. After the lease is lost, no run should be finished, because another
+      // process does the work.
       get graceMs() {
         return candidacy?.hasLost === true && !isSharded ? 0 : graceMs;
       },
@@ -391,7 +385,7 @@ export class Manager {
   }
 }
 
-/** Makes a manager; nothing happens before its `run`. */
+/** Makes a manager. It does nothing before its `run` is called. */
 export function createManager(options: ManagerOptions): Manager {
   return new Manager(options);
 }

@@ -1,4 +1,4 @@
-/** Something that the manager runs. */
+/** A controller, a cache or a runnable that the manager runs. */
 export interface Part {
   readonly abort: AbortController;
   readonly stopped: Promise<void>;

@@ -1,6 +1,6 @@
 import type { Client } from '../client/client.ts';
 
-/** The arguments of a runnable besides its signal. */
+/** The arguments of a runnable in addition to its signal. */
 export interface RunnableContext {
   /**
    * The manager's client. If the runnable needs `leadership`, the client's writes include the term, like those of
@@ -9,18 +9,19 @@ export interface RunnableContext {
   readonly client: Client;
 }
 
-/** A part that lives as long as its manager: a server, a poller, a cleaner. */
+/** A part of the program that runs as long as its manager, such as a server, a poller or a cleaner. */
 export interface Runnable {
   /** Unique within a manager. */
   readonly name: string;
   /**
-   * The condition of its start: `nothing` (default; for example for HTTP endpoints), the `caches` of all controllers,
-   * or `leadership`, as for the controllers. It stops before what it needs. Without an election every manager leads.
+   * The condition for the start: `nothing` (the default, for example for HTTP endpoints); `caches`: the caches of all
+   * controllers are synced; `leadership`: this manager leads, like for controllers. The part is stopped before the
+   * caches end, or before the lease is released, if it needs these. Without an election, every manager leads.
    */
   readonly needs?: 'nothing' | 'caches' | 'leadership';
   /**
-   * Works until the signal aborts, and settles when all of it has stopped. A rejection is logged, and ends only this
-   * part.
+   * Runs until the signal aborts, and settles when everything in it has stopped. A rejection is logged, and ends only
+   * this part.
    */
   run(signal: AbortSignal, context: RunnableContext): Promise<void>;
 }

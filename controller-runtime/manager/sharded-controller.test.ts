@@ -12,7 +12,7 @@ import { createManager, type Manager } from './manager.ts';
 const shards = 16;
 const inDefault = { namespace: 'default' };
 
-/** A process with a manager; all of a test share one server. */
+/** A process with a manager. All processes of a test use the same server. */
 class TestProcess {
   readonly name: string;
   readonly manager: Manager;
@@ -58,7 +58,7 @@ describe('a sharded controller', () => {
   let client: FakeClient;
   let clock: FakeClock;
   let processes: TestProcess[];
-  /** `<process> <key>` of each run, in order. */
+  /** The runs in order, as `<process> <key>`. */
   let ran: string[];
   let running: Set<string>;
   let overlaps: string[];
@@ -82,7 +82,7 @@ describe('a sharded controller', () => {
     expect(overlaps).to.deep.equal([]);
   });
 
-  /** Requests of a silent process get lost; its caches continue. */
+  /** Makes the client of a process. The requests of a silent process get no response, but its caches continue. */
   const clientOf = (name: string): Client =>
     new Proxy(client, {
       get: (target, property) => {
@@ -128,7 +128,7 @@ describe('a sharded controller', () => {
   const ownerOf = (name: string): string | undefined =>
     processes.find(({ held }) => held.includes(shardOf(name, shards)))?.name;
 
-  it('is run by a process that is alone, with all shards and each key once', async () => {
+  it('is run by a single process with all shards, and each key is reconciled once', async () => {
     for (const name of names) await person(name);
     start('a');
     await clock.runUntil(() => areSpread(16) && processes[0]?.manager.isIdle() === true);
@@ -140,7 +140,7 @@ describe('a sharded controller', () => {
     expect(ran).to.have.lengthOf(41);
   });
 
-  it('is spread evenly over processes that join, and each key belongs to one of them', async () => {
+  it('is spread evenly over processes that start, and each key belongs to exactly one process', async () => {
     for (const name of names) await person(name);
     start('a');
     await clock.runUntil(() => areSpread(16));
@@ -159,7 +159,7 @@ describe('a sharded controller', () => {
     expect(processes.map(({ held }) => held)).to.deep.equal(before);
   });
 
-  it('moves at once when a process stops, and the keys of its shards run again', async () => {
+  it('moves at once when a process stops, and the keys of its shards are reconciled again', async () => {
     for (const name of names) await person(name);
     for (const name of ['a', 'b']) start(name);
     await clock.runUntil(() => areSpread(8, 8) && processes.every(({ manager }) => manager.isIdle()));
@@ -172,7 +172,7 @@ describe('a sharded controller', () => {
     expect(ran.toSorted()).to.deep.equal(left.map((name) => `a ${name}`).toSorted());
   });
 
-  it('is taken over within the lease duration and one retry when a process falls silent; that process writes no more', async () => {
+  it('is taken over within the lease duration and one retry when a process becomes silent, which then writes nothing', async () => {
     for (const name of names) await person(name);
     for (const name of ['a', 'b', 'c']) start(name);
     await clock.runUntil(() => areSpread(5, 5, 6) && processes.every(({ manager }) => manager.isIdle()));
@@ -191,7 +191,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => areSpread(5, 5, 6));
   });
 
-  it('keeps a shard in its process while one of its runs is under way, even if others ask for it', async () => {
+  it('keeps a shard in its process while a run of the shard is under way, even if another process requests the shard', async () => {
     let release = (): void => {};
     let wasTold = false;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -206,7 +206,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => processes[0]?.held.length === 16);
     const index = shardOf('person-0', shards);
     const b = start('b');
-    // B asks for shards in an order of its own, so the test waits until the busy one is among them.
+    // Process b requests shards in an order of its own, so the test makes b the preferred holder of the busy shard.
     await clock.runUntil(() => b.held.length > 0);
     await change(index, { preferredHolder: 'b' });
     await clock.runUntil(() => wasTold);
@@ -217,7 +217,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => ran.includes('b person-0'));
   });
 
-  it('gives a shard to a running process if the process that asked for it does not take it', async () => {
+  it('gives a shard to a running process if the process that requested it does not take it', async () => {
     start('a');
     await clock.runUntil(() => areSpread(16));
     await change(5, { preferredHolder: 'dead' });
@@ -226,7 +226,7 @@ describe('a sharded controller', () => {
     expect((await lease(5)).spec).not.to.have.property('preferredHolder');
   });
 
-  it('waits while processes with another number of shards work', async () => {
+  it('waits while processes with another number of shards run', async () => {
     for (const name of names) await person(name);
     const a = start('a');
     await clock.runUntil(() => areSpread(16));

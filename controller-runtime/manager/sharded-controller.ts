@@ -47,7 +47,7 @@ export class ShardedController {
     return { held: this.#election.held, of: this.#shards };
   }
 
-  /** True when each shard is reconciled here or elsewhere, and none is about to move. */
+  /** True when each shard is reconciled by some process, and no shard is moving. */
   get isSettled(): boolean {
     return this.#election.isSettled;
   }
@@ -57,7 +57,10 @@ export class ShardedController {
     return overdue === undefined ? undefined : `the lease "${overdue}" was neither renewed nor released`;
   }
 
-  /** Works until the signal aborts, or the controller fails; settles when all of it has stopped, and the leases are released. */
+  /**
+   * Runs until the signal aborts or the controller fails. Settles when everything has stopped, and the leases are
+   * released.
+   */
   async run(signal: AbortSignal, name: string): Promise<void> {
     const help = 'Shards of a controller whose keys this process reconciles.';
     const options = { name: 'controller_runtime_shards_held', help, labels: ['controller'], type: 'gauge' } as const;

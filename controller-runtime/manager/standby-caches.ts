@@ -16,7 +16,10 @@ interface Followed {
   readonly part: Part;
 }
 
-/** The caches of controllers before the election, so that a process that takes over starts with warm caches. */
+/**
+ * Runs the caches of the controllers before the election, so that a process that becomes the leader starts with synced
+ * caches.
+ */
 export class StandbyCaches {
   readonly #parts: StandbyParts;
   readonly #followed = new Map<string, Followed>();
@@ -48,8 +51,8 @@ export class StandbyCaches {
   }
 
   /**
-   * Waits until all are synced, or until a time limit, which is logged: controllers whose kinds are served must not
-   * wait for other kinds.
+   * Waits until all caches are synced, or until the time limit, and logs when the limit is reached. The limit is needed
+   * because controllers whose kinds are served must not wait for kinds that are not.
    */
   async synced(limitMs: number, signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#parts;

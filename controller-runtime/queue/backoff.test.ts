@@ -8,18 +8,18 @@ describe('back-off', () => {
     expect(delays).to.deep.equal([10, 20, 40, 80, 100, 100, 100, 100]);
   });
 
-  it('allows a burst of retries at once, then a limited rate over all keys', () => {
+  it('allows a burst of retries at once, and then limits the rate of retries of all keys', () => {
     const backoff = new Backoff({ perSecond: 10, burst: 3 });
     const delays = Array.from({ length: 6 }, () => backoff.delayMs(1, 5000));
     expect(delays).to.deep.equal([5, 5, 5, 100, 200, 300]);
   });
 
-  it('takes the longer of both delays', () => {
+  it('uses the longer of the two delays: that of the key and that of the rate', () => {
     const backoff = new Backoff({ perSecond: 10, burst: 1 });
     expect([backoff.delayMs(7, 0), backoff.delayMs(7, 0), backoff.delayMs(1, 0)]).to.deep.equal([320, 320, 200]);
   });
 
-  it('regains turns while nothing fails, up to the burst', () => {
+  it('allows a new burst after a time without failures, up to the size of the burst', () => {
     const backoff = new Backoff({ perSecond: 10, burst: 2 });
     for (let failure = 0; failure < 4; failure += 1) backoff.delayMs(1, 0);
     expect(backoff.delayMs(1, 200)).to.equal(100);
@@ -27,14 +27,14 @@ describe('back-off', () => {
     expect(later).to.deep.equal([5, 5, 100]);
   });
 
-  it('never delays by more than the maximum, however many failures there are', () => {
+  it('never delays by more than the maximum, for any number of failures', () => {
     const backoff = new Backoff({ perSecond: 10, burst: 1, maxMs: 1000 });
     const delays = Array.from({ length: 50 }, () => backoff.delayMs(1, 0));
     expect(Math.max(...delays)).to.equal(1000);
     expect(backoff.delayMs(1, 1000)).to.equal(100);
   });
 
-  it('refuses what cannot be a delay or a rate, naming the option', () => {
+  it('refuses an invalid delay or rate, and names the option', () => {
     for (const [option, values] of Object.entries({
       baseMs: [0, -1, Number.NaN, Infinity],
       maxMs: [4, Number.NaN, Infinity],

@@ -1,31 +1,35 @@
 import { unknownKeyOf } from '../api/index.ts';
 
 export interface BackoffOptions {
-  /** Delay after the first failure. Default 5 ms. */
+  /** The delay after the first failure. Default 5 ms. */
   readonly baseMs?: number;
   /** The longest delay. Default 1,000,000 ms (1000 s). */
   readonly maxMs?: number;
   /**
-   * The average number of retries per second of all keys together: a key waits for its own delay or for its turn,
-   * whichever takes longer. Default: no limit.
+   * The maximum average number of retries per second, for all keys together. A key waits for its own delay, or until
+   * the rate allows its retry, whichever takes longer. Default: no limit.
    */
   readonly perSecond?: number;
-  /** The number of retries that need not wait for their turn after a time without retries. Default 100. */
+  /** The number of retries that the rate allows at once after a time without retries. Default 100. */
   readonly burst?: number;
 }
 
 const defaults = { baseMs: 5, maxMs: 1_000_000, perSecond: Infinity, burst: 100 } as const;
 
 /**
- * The delay after this many failures in a row (from 1): the base, doubled by each further failure, up to the maximum.
+ * Returns the delay after a number of failures in a row, at least 1: the base, doubled by each further failure, up to
+ * the maximum.
  */
 export function backoffDelayMs(failures: number, options: Pick<BackoffOptions, 'baseMs' | 'maxMs'> = {}): number {
   const { baseMs = defaults.baseMs, maxMs = defaults.maxMs } = options;
-  // 2 ** 1024 is Infinity, and Math.min still returns maxMs: no failure count overflows.
+  // 2 ** 1024 is Infinity, for which Math.min still returns maxMs, so no number of failures is too large.
   return Math.min(baseMs * 2 ** (Math.max(1, failures) - 1), maxMs);
 }
 
-/** @throws RangeError that names an option with a wrong value; TypeError for an unknown key. */
+/**
+ * Checks the options. @throws RangeError for an option with an invalid value, which it names; TypeError for an unknown
+ * key.
+ */
 export function checkBackoff(options: BackoffOptions): void {
   const unknown = unknownKeyOf(options, Object.keys(defaults));
   if (unknown !== undefined) throw new TypeError(`backoff: ${unknown}`);
@@ -39,20 +43,20 @@ export function checkBackoff(options: BackoffOptions): void {
   check('burst', burst, Number.isSafeInteger(burst) && burst >= 1);
 }
 
-/** The delays of a queue's failing keys. */
+/** Computes the delays of a queue's failing keys. */
 export class Backoff {
   readonly #options: BackoffOptions;
   readonly #maxMs: number;
   readonly #perMs: number;
   readonly #burst: number;
   /**
-   * The number of retries that could run at once, as of {@link #asOfMs}; when negative, the number that wait for their
-   * turn.
+   * The number of retries that the rate allowed at the time {@link #asOfMs}. A negative number is the number of retries
+   * that wait for the rate.
    */
   #tokens: number;
   #asOfMs = -Infinity;
 
-  /** Throws RangeError that names the wrong option. */
+  /** Throws RangeError for an invalid option; the error names the option. */
   constructor(options: BackoffOptions) {
     checkBackoff(options);
     const { maxMs, perSecond, burst } = { ...defaults, ...options };
@@ -64,14 +68,14 @@ export class Backoff {
   }
 
   /**
-   * Returns the delay after this many failures of a key in a row, of which the last happened now. Each call uses up one
-   * turn of the rate.
+   * Returns the delay after a number of failures of a key in a row. Call it once for each failure, when it happens,
+   * because each call counts as one retry in the rate.
    */
   delayMs(failures: number, nowMs: number): number {
     return Math.max(backoffDelayMs(failures, this.#options), this.#turnMs(nowMs));
   }
 
-  /** Returns the time until the next turn that the rate allows; never more than the maximum delay. */
+  /** Returns the time until the rate allows the next retry; never more than the maximum delay. */
   #turnMs(nowMs: number): number {
     if (this.#perMs === Infinity) return 0;
     const gained = this.#asOfMs === -Infinity ? 0 : (nowMs - this.#asOfMs) * this.#perMs;

@@ -1,6 +1,9 @@
 import type { QueueEntry } from './queue-entry.ts';
 
-/** Delayed keys by due time: a binary heap whose entries know their index, so that each can be moved or removed. */
+/**
+ * The delayed keys, ordered by due time: a binary heap. The entries have their index in it, so that each can be moved
+ * or removed.
+ */
 export class DelayHeap {
   readonly #entries: QueueEntry[] = [];
   #order = 0;
@@ -25,7 +28,7 @@ export class DelayHeap {
     this.#up(entry);
   }
 
-  /** Restores the order after an entry's time became earlier. */
+  /** Restores the order after the due time of an entry was set to an earlier time. */
   moveEarlier(entry: QueueEntry): void {
     this.#up(entry);
   }

@@ -6,24 +6,31 @@ export interface KeyState {
   readonly key: string;
   readonly state: 'ready' | 'delayed' | 'processing' | 'parked';
   readonly priority: number;
-  /** Consecutive runs after which another is needed, with a back-off: failures, requeues, conflicts. */
+  /**
+   * The number of consecutive runs after which a back-off and another run were needed: failures, requeues, conflicts.
+   */
   readonly attempts: number;
-  /** When the first of the runs in `attempts` ended, in milliseconds since 1970; absent when `attempts` is 0. */
+  /**
+   * The time at which the first of the runs in `attempts` ended, in milliseconds since 1970; absent when `attempts` is
+   * 0.
+   */
   readonly failingSince?: number;
   /**
-   * When a delayed key is due, in milliseconds since 1970; also for a key that is being processed and will be delayed
-   * afterwards.
+   * The time at which a delayed key is due, in milliseconds since 1970. A key that is being processed and will be
+   * delayed afterwards also has it.
    */
   readonly nextTime?: number;
   readonly lastError?: string;
-  /** Reasons of the next run; of the present run while the key is being processed. */
+  /** The reasons of the next run; while the key is being processed, those of the current run. */
   readonly reasons: readonly Reason[];
 }
 
 /** The number of keys in each state. */
 export type QueueSizes = Readonly<Record<KeyState['state'], number>>;
 
-/** `wallMs` is the wall clock minus the monotonic clock. */
+/**
+ * Returns the state of an entry. `wallMs` is the difference of the wall clock and the monotonic clock, in milliseconds.
+ */
 export function keyStateOf(entry: QueueEntry, wallMs: number): KeyState {
   const { key, attempts, lastError, running, next } = entry;
   const state = entry.state === 'idle' ? 'ready' : entry.state;

@@ -5,12 +5,13 @@ export interface WorkItem {
   readonly key: string;
   readonly priority: number;
   /**
-   * Consecutive runs before this one after which another was needed, with a back-off: failures, requeues, conflicts.
+   * The number of consecutive runs before this one after which a back-off and another run were needed: failures,
+   * requeues, conflicts.
    */
   readonly attempts: number;
-  /** The reasons why the key was enqueued, the first reason first; at most eight. */
+  /** The reasons why the key was enqueued, the oldest first; at most eight. */
   readonly reasons: readonly Reason[];
-  /** Milliseconds for which the key was ready; only if the queue has an observer. */
+  /** The time in milliseconds for which the key was ready; present only if the queue has an observer. */
   readonly waitMs?: number;
 }
 
@@ -24,39 +25,42 @@ export interface ReadyLevel {
 }
 
 /**
- * The state of a key. An `idle` key is remembered only for its failures. While it is processed, {@link
+ * The state of a key. An `idle` key is kept only to count its failures. While a key is `processing`, {@link
  * QueueEntry.next} is its state after `done`.
  */
 export type EntryState = 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
 
-/** One key. A class, so that all entries share one hidden class: the queue makes one per add. */
+/**
+ * One key of the queue. It is a class, so that all entries share one hidden class of V8, because the queue creates an
+ * entry for most adds.
+ */
 export class QueueEntry {
   readonly key: string;
   state: EntryState = 'idle';
-  /** Priority of the next run: the highest of all adds since the last `get`; undefined without one. */
+  /** The priority of the next run: the highest of all adds since the last `get`; undefined when there was no add. */
   priority: number | undefined = undefined;
-  /** Reasons of the next run. */
+  /** The reasons of the next run. */
   reasons: readonly Reason[] = noReasons;
-  /** True when a reason is a change. Kept separately, since the list of reasons may be full. */
+  /** True when a reason is a change. This is stored separately, because the list of reasons may be full. */
   changed = false;
-  /** Consecutive runs after which another was needed, with a back-off. */
+  /** The number of consecutive runs after which a back-off and another run were needed. */
   attempts = 0;
   /** The number of retries that count towards the retry limit. */
   failures = 0;
-  /** Monotonic time at which the first of the runs in {@link attempts} ended. */
+  /** The monotonic time at which the first of the runs in {@link attempts} ended. */
   failingMs = 0;
   lastError: string | undefined = undefined;
   /** Monotonic time at which a delayed key becomes ready. */
   dueMs = 0;
   /** Monotonic time at which the key became ready; kept only if the queue has an observer. */
   readyMs = 0;
-  /** Orders entries with equal dueMs: first in, first out. */
+  /** A number that orders entries with equal dueMs: first in, first out. */
   order = 0;
-  /** Position in the delay heap; -1 outside. */
+  /** The index in the delay heap; -1 when the entry is not in the heap. */
   heapIndex = -1;
   /** The run under way. */
   running: WorkItem | undefined = undefined;
-  /** The next state after the run under way. */
+  /** The state of the key after the run under way. */
   next: 'nothing' | 'ready' | 'delayed' | 'parked' = 'nothing';
   level: ReadyLevel | undefined = undefined;
   before: QueueEntry | undefined = undefined;

@@ -1,9 +1,9 @@
-/** An observer of a queue. The queue's hot path calls its methods: they must be quick, and must not throw. */
+/** An observer of a queue. The queue calls its methods for every key, so they must be quick, and must not throw. */
 export interface QueueObserver {
-  /** Called when a key became ready. */
+  /** Called when a key becomes ready. */
   added(): void;
   /** Called when `get` returns a key, with the time for which it was ready. */
   taken(waitedMs: number): void;
-  /** Called when a key failed, and was put back. */
+  /** Called when a key is put back after a failure. */
   retried(): void;
 }

@@ -1,14 +1,14 @@
 import type { QueueEntry, ReadyLevel } from './queue-entry.ts';
 
 /**
- * The maximum number of empty levels that are kept. They are kept because the same few priorities occur again and
- * again.
+ * The maximum number of priorities whose empty lists are kept. They are kept because the same few priorities are used
+ * repeatedly.
  */
 const maxLevels = 32;
 
 /**
- * Ready keys, those with the highest priority first; keys with the same priority are first in, first out. Each
- * operation takes constant time as long as there are few priorities.
+ * The ready keys, those with the highest priority first. Keys with the same priority are first in, first out. Each
+ * operation takes constant time while there are few priorities.
  */
 export class ReadyList {
   readonly #levels = new Map<number, ReadyLevel>();

@@ -1,37 +1,38 @@
 /**
- * The reason why a key was enqueued: its own object changed, an object it owns changed, a mapping named it, a periodic resync, a
- * retry after a failure, a time that was asked for, a slot of the schedule, or a person or program by hand.
+ * The type of the reason why a key was enqueued: a change of the key's own object, a change of an object that it owns,
+ * a mapping that returned the key, a periodic resync, a retry after a failure, the end of a requested delay, a slot of
+ * the schedule, or a manual request of a user or a program.
  */
 export type ReasonType = 'event' | 'owner' | 'mapping' | 'resync' | 'retry' | 'timer' | 'schedule' | 'manual';
 
 export interface Reason {
   readonly type: ReasonType;
-  /** The reason in words, for people: `ADDED`, `Badge ada`. */
+  /** Details for people, such as `ADDED` or `Badge ada`. */
   readonly detail?: string;
-  /** W3C traceparent of the write that caused it, where that is traced. */
+  /** The W3C traceparent of the write that was the cause; absent when the write was not traced. */
   readonly traceparent?: string;
   /** The revision of the changed object; absent for objects that exist at the start. */
   readonly resourceVersion?: string;
-  /** The field manager that wrote this revision, where it is known. */
+  /** The field manager that wrote this revision; absent when it is not known. */
   readonly manager?: string;
 }
 
-/** A key that is added more often than this keeps the first eight distinct reasons. */
+/** The maximum number of reasons of a key. The first eight distinct reasons are kept. */
 export const maxReasons = 8;
 
 const changes: ReadonlySet<ReasonType> = new Set<ReasonType>(['event', 'owner', 'mapping', 'schedule', 'manual']);
 
-/** True for changes and for the next slot: these reasons release a parked key, and all others do not. */
+/** True for a change, a manual request and a slot: these reasons release a parked key, and all others do not. */
 export function isChange(reason: Reason): boolean {
   return changes.has(reason.type);
 }
 
-/** Shared by all keys without a reason, because most keys need a list only for a short time. */
+/** The empty list, shared by all keys without a reason, because most keys have reasons only for a short time. */
 export const noReasons: readonly Reason[] = Object.freeze([]);
 
 /**
- * The list with a reason appended, unless the list is full; if the list has the same reason already, that one gets the
- * newer revision. The empty list is never changed.
+ * Returns the list with a reason appended, unless the list is full. If the list has an equal reason already, this
+ * reason gets the newer revision. The empty list is never changed.
  */
 export function withReason(reasons: readonly Reason[], reason: Reason): readonly Reason[] {
   if (reasons.length === 0) return [reason];

@@ -7,7 +7,9 @@ import { WorkQueue } from './work-queue.ts';
 const keys = ['a', 'b', 'c', 'd'];
 const retryLimit = 3;
 
-/** A key in the simple model, which has flat lists with linear search, no heap, no links, no timers. */
+/**
+ * A key in the simple model of the queue. The model has plain lists with linear search, and no heap, links or timers.
+ */
 interface ModelKey {
   state: 'idle' | 'ready' | 'delayed' | 'processing' | 'parked';
   next: 'nothing' | 'ready' | 'delayed' | 'parked';
@@ -31,7 +33,7 @@ function startOver(entry: ModelKey): void {
   if (entry.failures > retryLimit) Object.assign(entry, { attempts: 0, failures: 0 });
 }
 
-/** The rules of the queue in their simplest form, which is slow. */
+/** A slow queue with the simplest implementation of the rules. */
 class PlainQueue {
   nowMs = 0;
   isShutDown = false;
@@ -156,13 +158,15 @@ class PlainQueue {
 interface Real {
   readonly queue: WorkQueue;
   readonly clock: FakeClock;
-  /** Drains that have not resolved. */
+  /** The number of drains that have not resolved. */
   waitingDrains: number;
 }
 
 type Step = fc.AsyncCommand<PlainQueue, Real>;
 
-/** Runs one operation on the model and on the queue; afterwards both must be in the same state. */
+/**
+ * Makes a step that runs one operation on the model and on the queue, and then checks that both are in the same state.
+ */
 function step(
   name: string,
   run: (model: PlainQueue, real: Real) => void | Promise<void>,
@@ -180,7 +184,10 @@ function step(
   };
 }
 
-/** Compared as text, with a line for each key: deep equality of each state made this test ten times slower. */
+/**
+ * Checks that the queue has the state of the model. The states are compared as text, with a line for each key, because
+ * deep equality made this test ten times slower.
+ */
 function expectSame(model: PlainQueue, { queue, clock, waitingDrains }: Real): void {
   expect(waitingDrains).to.equal(model.waitingDrains);
   const actual = queue.snapshot().map((entry) => {
@@ -286,13 +293,13 @@ const shutdowns = [
   ),
 ];
 
-describe('WorkQueue against a plain model', () => {
+describe('WorkQueue compared with a plain model', () => {
   for (const [numRuns, tier] of [
     [300, ''],
     [3000, ' [slow]'],
   ] as const) {
-    it(`agrees with it in every state of ${numRuns} schedules${tier}`, async () => {
-      // A shutdown is one choice of thirty, so that most schedules are long.
+    it(`has the state of the model after every step of ${numRuns} schedules${tier}`, async () => {
+      // A shutdown has a chance of one in thirty, so that most schedules are long.
       const often = Array.from({ length: 8 }, () => steps).flat();
       const schedules = fc.commands([...often, ...shutdowns], { maxCommands: 60, size: '+1' });
       await fc.assert(
@@ -304,7 +311,7 @@ describe('WorkQueue against a plain model', () => {
           });
           await fc.asyncModelRun(setup, commands);
         }),
-        // Uses the same schedules each time, so that a failure can be repeated.
+        // Each run of the test uses the same schedules, so that a failure can be repeated.
         { numRuns, seed: 1 },
       );
     });

@@ -18,13 +18,13 @@ describe('WorkQueue', () => {
     clock = new FakeClock();
   });
 
-  it('returns a key once, however often it was added', () => {
+  it('returns a key once after several adds', () => {
     const queue = queueWith();
     for (let times = 0; times < 5; times += 1) queue.add('a');
     expect(takeAll(queue)).to.deep.equal(['a']);
   });
 
-  it('runs a key exactly once more when it was added while it was processed', () => {
+  it('returns a key exactly once more when it was added while it was being processed', () => {
     const queue = queueWith();
     queue.add('a');
     queue.get();
@@ -38,7 +38,7 @@ describe('WorkQueue', () => {
     expect(queue.snapshot()).to.deep.equal([]);
   });
 
-  it('keeps the order of becoming ready within a priority, and the highest priority first', () => {
+  it('returns the highest priority first, and keys of the same priority in the order in which they became ready', () => {
     const queue = queueWith();
     queue.add('resync', { priority: -100 });
     queue.add('a');
@@ -47,7 +47,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['urgent', 'a', 'b', 'resync']);
   });
 
-  it('puts a key whose priority is raised behind the others with the new priority, and never lowers a priority', () => {
+  it('puts a key whose priority is raised behind the other keys with this priority, and never lowers a priority', () => {
     const queue = queueWith();
     queue.add('low', { priority: -100 });
     queue.add('a');
@@ -57,7 +57,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['a', 'low', 'b']);
   });
 
-  it('keeps working when more priorities are used than it keeps levels', () => {
+  it('returns keys in the right order when more priorities are used than it keeps empty lists for', () => {
     const queue = queueWith();
     for (let priority = 0; priority < 100; priority += 1) {
       queue.add(`k${priority}`, { priority });
@@ -68,7 +68,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue).slice(-2)).to.deep.equal(['again0', 'low']);
   });
 
-  it('lets the earliest of several delays win', async () => {
+  it('uses the earliest of several delays', async () => {
     const queue = queueWith();
     queue.addAfter('a', 1000);
     queue.addAfter('a', 50);
@@ -82,7 +82,7 @@ describe('WorkQueue', () => {
     expect(queue.length).to.equal(0);
   });
 
-  it('makes a delayed key ready at once on a plain add, and runs it once, not twice', async () => {
+  it('makes a delayed key ready at once on a plain add, and returns it only once', async () => {
     const queue = queueWith();
     queue.addAfter('a', 1000);
     queue.add('a');
@@ -110,7 +110,7 @@ describe('WorkQueue', () => {
     expect(queue.length).to.equal(1);
   });
 
-  it('makes a key ready when its delay ended while it was processed', async () => {
+  it('makes a key ready after its run when its delay ended during the run', async () => {
     const queue = queueWith();
     queue.add('a');
     queue.get();
@@ -120,7 +120,7 @@ describe('WorkQueue', () => {
     expect(queue.length).to.equal(1);
   });
 
-  it('delays many keys in the order of their times, whatever the order in which they are added and removed', async () => {
+  it('returns many delayed keys in the order of their times, for any order of adds and removals', async () => {
     const queue = queueWith();
     const count = 500;
     for (let index = 0; index < count; index += 1) queue.addAfter(`k${index}`, 1 + ((index * 7919) % 1009));
@@ -143,7 +143,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['a', 'low']);
   });
 
-  it('backs off by key: 5 ms, doubling, 1000 s at most, and from the start after forget', async () => {
+  it('backs off by key: 5 ms, doubled up to 1000 s, and again from 5 ms after forget', async () => {
     const queue = queueWith();
     const delays: number[] = [];
     const fail = (): void => {
@@ -161,7 +161,7 @@ describe('WorkQueue', () => {
     expect(delays.at(-1)).to.equal(5);
   });
 
-  it('reports the keys that fail or are parked before a few of the others, and counts all of them', () => {
+  it('reports first the keys that fail or are parked, then a few of the others, and counts all keys', () => {
     const queue = queueWith();
     for (const key of ['a', 'b', 'c', 'd', 'fails']) queue.add(key);
     queue.addAfter('later', 1000);
@@ -184,7 +184,7 @@ describe('WorkQueue', () => {
     expect(queue.failing).to.equal(0);
   });
 
-  it('parks a key when its retries are used up, shows it, and starts over when something changes', async () => {
+  it('parks a key when its retries are used up, shows it, and resets its failures when something changes', async () => {
     const queue = queueWith({ retryLimit: 2 });
     const run = (): string => {
       queue.get();
@@ -222,7 +222,7 @@ describe('WorkQueue', () => {
     expect(stateOf(queue, 'a')).to.equal('ready');
   });
 
-  it('starts over with a key whose object changed during the run that used up its retries', () => {
+  it('resets the failures of a key whose object changed during the run that used up its retries', () => {
     const queue = new WorkQueue({ clock, retryLimit: 0 });
     queue.add('a');
     queue.get();
@@ -258,7 +258,7 @@ describe('WorkQueue', () => {
     expect(queue.get()?.reasons).to.deep.equal([{ type: 'event' }]);
   });
 
-  it('counts only ready keys in length', () => {
+  it('counts only ready keys in its length', () => {
     const queue = queueWith();
     for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
     queue.addAfter('e', 100);
@@ -289,7 +289,7 @@ describe('WorkQueue', () => {
     expect(told).to.equal(3);
   });
 
-  it('refuses new keys after shutdown, returns no more, and leaves no timer', async () => {
+  it('refuses new keys after shutdown, returns no keys, and leaves no timer', async () => {
     const queue = queueWith();
     queue.add('a');
     queue.addAfter('b', 10);
@@ -302,7 +302,7 @@ describe('WorkQueue', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  it('drains once nothing runs any more', async () => {
+  it('resolves a drain when no run is under way', async () => {
     const queue = queueWith();
     queue.add('a');
     queue.add('b');
@@ -317,7 +317,7 @@ describe('WorkQueue', () => {
     await drain;
   });
 
-  it('releases a waiting drain on a later plain shutdown', async () => {
+  it('resolves a waiting drain when shutdown is called later', async () => {
     const queue = queueWith();
     queue.add('a');
     queue.get();
@@ -334,7 +334,7 @@ describe('WorkQueue', () => {
     expect(() => queue.done('b')).to.throw('no run of this key');
   });
 
-  it('counts its keys by state, and shows at most the requested number of keys: running and parked ones first', () => {
+  it('counts its keys by state, and shows at most the requested number of keys, running and parked ones first', () => {
     const queue = queueWith({ retryLimit: 0 });
     for (const key of ['runs', 'fails']) {
       queue.add(key);

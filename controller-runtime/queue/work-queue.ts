@@ -9,7 +9,8 @@ import { isChange, noReasons, withReason, type Reason } from './reason.ts';
 
 export interface AddOptions {
   /**
-   * Keys with the highest priority come first. Default 0; for a running key that is requeued, the priority of its run.
+   * The priority: keys with the highest one come first. Default 0; for a running key that is requeued, the priority of
+   * its run.
    */
   readonly priority?: number;
   /** The reason of the add. Default: `manual` for add, `timer` for addAfter, `retry` for addRateLimited. */
@@ -25,10 +26,10 @@ export interface RetryOptions extends AddOptions {
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
-  /** Called when a key becomes ready; take it with `get`. Must not throw. */
+  /** Called when a key becomes ready; `get` then returns it. Must not throw. */
   readonly onReady?: () => void;
   readonly backoff?: BackoffOptions;
-  /** Retries after which a failing key is parked. Default: no limit. */
+  /** The number of retries after which a failing key is parked. Default: no limit. */
   readonly retryLimit?: number;
   /** Default: none. */
   readonly observer?: QueueObserver;
@@ -40,9 +41,10 @@ const retry: Reason = Object.freeze({ type: 'retry' });
 
 /**
  * A keyed work queue: one entry for each key, and never two runs of a key at once. A key that is added while it is
- * being processed runs exactly once more. The order is by priority, then first in, first out; raising a key's
- * priority puts it at the end of its new level. Failing keys back off one by one; with a retry limit they are parked:
- * visible, and released by the next add whose reason is a change (event, owner, mapping, manual).
+ * being processed runs exactly once more. The order is by priority, then first in, first out; raising a key's priority
+ * puts it at the end of its new level. Each failing key has its own back-off. With a retry limit, a key that exceeds it
+ * is parked: it stays visible, and the next add whose reason is a change (event, owner, mapping, schedule, manual)
+ * releases it.
  */
 export class WorkQueue {
   readonly #clock: Clock;
@@ -62,7 +64,7 @@ export class WorkQueue {
   #timer: Timer | undefined;
   #timerDueMs = Infinity;
 
-  /** Throws RangeError that names the wrong option of the back-off. */
+  /** Throws RangeError for an invalid option of the back-off; the error names the option. */
   constructor(options: WorkQueueOptions) {
     const { clock, onReady = () => {}, backoff = {}, retryLimit = Infinity } = options;
     this.#clock = clock;
@@ -72,12 +74,12 @@ export class WorkQueue {
     this.#observer = options.observer;
   }
 
-  /** Ready keys; delayed, parked and processed ones are not counted. */
+  /** The number of ready keys. Delayed and parked keys, and those that are being processed, are not counted. */
   get length(): number {
     return this.#ready.size;
   }
 
-  /** Keys that are being processed. */
+  /** The number of keys that are being processed. */
   get processing(): number {
     return this.#processing;
   }
@@ -93,7 +95,7 @@ export class WorkQueue {
     this.#makeReady(entry);
   }
 
-  /** Makes a key ready after a delay; the earliest time wins, and a ready key stays ready. A delay ≤ 0 is `add`. */
+  /** Makes a key ready after a delay. The earliest time counts; a ready key stays ready. A delay ≤ 0 is `add`. */
   addAfter(key: string, delayMs: number, options?: AddOptions): void {
     const withDefaults = { priority: this.#requeuePriority(key, options), reason: options?.reason ?? timer };
     if (!(delayMs > 0)) return this.add(key, withDefaults);
@@ -106,8 +108,8 @@ export class WorkQueue {
   }
 
   /**
-   * Counts a failure and adds the key after its back-off; returns `parked` when the failures exceed the retry limit,
-   * and no change has arrived in the meantime.
+   * Counts a failure, and adds the key after its back-off. When the failures exceed the retry limit, and no change has
+   * arrived in the meantime, the key is parked instead, and the result is `parked`.
    */
   addRateLimited(key: string, options: RetryOptions = {}): 'delayed' | 'parked' {
     const entry = this.#entryOf(key);
@@ -129,7 +131,8 @@ export class WorkQueue {
   }
 
   /**
-   * Parks a key until something changes; its failures are not forgotten. If a change arrived during its run, it is ready at once.
+   * Parks a key until something changes. Its failures still count. If a change arrived during its run, the key is ready
+   * at once.
    */
   park(key: string, error?: string): void {
     const entry = this.#entryOf(key);
@@ -152,7 +155,9 @@ export class WorkQueue {
     if (entry.state === 'idle') this.#entries.delete(key);
   }
 
-  /** The next ready key, to be given back with `done`; undefined when there is none, or after shutdown. */
+  /**
+   * Returns the next ready key, for which the caller must call `done`; undefined if there is none, or after shutdown.
+   */
   get(): WorkItem | undefined {
     if (this.#shutDown) return undefined;
     const entry = this.#ready.shift();
@@ -169,9 +174,7 @@ export class WorkQueue {
     return item;
   }
 
-  /**
-   * Ends the run of a key; if it was added in the meantime, it is queued again. Throws when no run of it is under way.
-   */
+  /** Ends the run of a key. If the key was added meanwhile, it is queued again. Throws when the key has no run. */
   done(key: string): void {
     const entry = this.#entries.get(key);
     if (entry?.state !== 'processing') throw new Error(`done("${key}"): no run of this key is under way`);
@@ -186,7 +189,7 @@ export class WorkQueue {
     if (this.#processing === 0) this.#releaseDrains();
   }
 
-  /** Refuses new keys, and returns none from `get`. Resolves waiting drains. */
+  /** Shuts the queue down: it refuses new keys, and `get` returns none. Resolves waiting drains. */
   shutdown(): void {
     this.#close();
     this.#releaseDrains();
@@ -214,8 +217,8 @@ export class WorkQueue {
   }
 
   /**
-   * The states of the first `limit` keys that wait: those that are parked or fail, then at most `usual` ready ones, then delayed
-   * ones. O(limit), however many keys there are.
+   * Returns the states of the first `limit` keys that wait: those that are parked or fail, then at most `usual` ready
+   * ones, then delayed ones. The time is O(limit), for any number of keys.
    */
   waiting(limit: number, usual: number): readonly KeyState[] {
     const wallMs = this.#clock.now() - this.#clock.monotonicMs();
@@ -233,8 +236,8 @@ export class WorkQueue {
   }
 
   /**
-   * The states of the first `limit` keys (default all), for people and tests: first the keys that run or are parked,
-   * then those that wait, in the order of their first add. O(keys).
+   * Returns the states of the first `limit` keys (default all), for people and tests: first the keys that are being
+   * processed or parked, then those that wait, in the order of their first add. The time is O(keys).
    */
   snapshot(limit: number = Infinity): readonly KeyState[] {
     const wallMs = this.#clock.now() - this.#clock.monotonicMs();
@@ -248,7 +251,7 @@ export class WorkQueue {
     return states;
   }
 
-  /** Returns the state of one key; undefined when it is in none of these states. */
+  /** Returns the state of one key; undefined when the queue does not have it, or keeps only its failures. */
   stateOf(key: string): KeyState | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined || entry.state === 'idle') return undefined;
@@ -287,7 +290,7 @@ export class WorkQueue {
     return entry;
   }
 
-  /** A key that is requeued during its run keeps its priority. */
+  /** Returns the priority for a requeue. A key that is requeued during its run keeps its priority. */
   #requeuePriority(key: string, options: AddOptions | undefined): number {
     return options?.priority ?? this.#entries.get(key)?.running?.priority ?? 0;
   }
@@ -302,7 +305,10 @@ export class WorkQueue {
     this.#ready.push(entry, priority);
   }
 
-  /** A key that its retry limit parked starts over; one parked by `park` keeps its failures. */
+  /**
+   * Releases a parked key. The failures of a key that the retry limit parked are reset; a key that `park` parked keeps
+   * its failures.
+   */
   #release(entry: QueueEntry): void {
     if (!isParked(entry)) return;
     this.#startOver(entry);
@@ -353,15 +359,15 @@ export class WorkQueue {
   }
 
   /**
-   * Sets the only timer, for the key that is due first. The timer may fire for a key that is no longer delayed; it is
-   * then only set again, for the next key.
+   * Sets the timer of the queue for the key that is due first. When the timer fires for a key that is no longer
+   * delayed, it is only set again for the next key.
    */
   #arm(): void {
     const dueMs = this.#delayed.first()?.dueMs;
     if (this.#shutDown || dueMs === undefined || (this.#timer !== undefined && this.#timerDueMs <= dueMs)) return;
     this.#clock.clearTimeout(this.#timer);
     this.#timerDueMs = dueMs;
-    // Whole milliseconds, rounded up, because a timer that fires too early would have to be set again.
+    // The delay is rounded up to whole milliseconds, because a timer that fires too early would have to be set again.
     this.#timer = this.#clock.setTimeout(() => this.#onTimer(), Math.ceil(dueMs - this.#clock.monotonicMs()));
   }
 

@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 
-/** The places for items that are processed at once, which the workers of several queues share. */
+/** Limits the number of items that the workers of several queues process at once. */
 export class WorkerPool {
   readonly #concurrency: number;
   readonly #pool: PQueue;
@@ -12,7 +12,7 @@ export class WorkerPool {
     this.#pool.on('next', () => this.#pumpAll());
   }
 
-  /** True when another item may begin. */
+  /** True when the processing of another item may begin. */
   get hasRoom(): boolean {
     return this.#pool.pending + this.#pool.size < this.#concurrency;
   }
@@ -27,7 +27,10 @@ export class WorkerPool {
     return () => void (this.#pumps = this.#pumps.filter((other) => other !== pump));
   }
 
-  /** Another queue comes first each time, so that a full one does not hold back the others. */
+  /**
+   * Calls the pump of each queue. Each time, a different queue is the first, so that a queue with many items does not
+   * block the others.
+   */
   #pumpAll(): void {
     const pumps = this.#pumps;
     if (pumps.length > 1) this.#pumps = [...pumps.slice(1), ...pumps.slice(0, 1)];

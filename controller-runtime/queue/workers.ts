@@ -4,18 +4,18 @@ import type { WorkQueue } from './work-queue.ts';
 
 export interface WorkersParts {
   readonly queue: WorkQueue;
-  /** The number of items that are processed at once; or a pool, whose places several queues share. */
+  /** The maximum number of items that are processed at once; or a pool, whose limit several queues share. */
   readonly concurrency: number | WorkerPool;
   /**
-   * The number of items in a row before the event loop gets a turn. Default 64, so that a million keys without I/O do
-   * not starve other work.
+   * The maximum number of items that are started in one turn of the event loop. Default 64, so that a million keys
+   * without I/O do not block other work.
    */
   readonly itemsPerTurn?: number;
-  /** Processes one item, and gives it back with `done`. Must not reject. */
+  /** Processes one item, and then calls `done` of the queue. Must not reject. */
   readonly process: (item: WorkItem) => Promise<void>;
 }
 
-/** The workers of a queue: they take its ready keys, between `start` and `stop`. */
+/** The workers of a queue. Between `start` and `stop`, they process the ready keys. */
 export class Workers {
   readonly #parts: WorkersParts;
   readonly #pool: WorkerPool;
@@ -39,14 +39,14 @@ export class Workers {
     this.pump();
   }
 
-  /** Takes no more keys. Items that are being processed continue. */
+  /** Starts no further keys. Items that are being processed continue. */
   stop(): void {
     this.#isWorking = false;
     this.#leave?.();
     this.#leave = undefined;
   }
 
-  /** Gives ready keys to the free workers. Call it when a key becomes ready. */
+  /** Starts ready keys while workers are free. Call it when a key becomes ready. */
   pump(): void {
     const { queue, process, itemsPerTurn = 64 } = this.#parts;
     while (this.#isWorking && this.#itemsThisTurn < itemsPerTurn && this.#pool.hasRoom) {

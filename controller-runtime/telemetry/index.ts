@@ -1,4 +1,4 @@
-// Metrics and traces of the parts of a program.
+// The metrics and the traces of a program.
 export { Counter, Gauge, Histogram } from './instruments.ts';
 export { metricsContentType } from './metric-text.ts';
 export { Metrics } from './metrics.ts';

@@ -1,4 +1,4 @@
-/** A number that only grows. */
+/** A counter: a number that only increases. */
 export class Counter {
   #value = 0;
 
@@ -11,7 +11,7 @@ export class Counter {
   }
 }
 
-/** A number that may rise and fall. */
+/** A gauge: a number that may increase and decrease. */
 export class Gauge {
   value = 0;
 }
@@ -20,7 +20,7 @@ export class Gauge {
 export class Histogram {
   /** Upper bounds, ascending. */
   readonly buckets: readonly number[];
-  /** The observations in each bucket alone; the last bucket has no upper bound. */
+  /** The number of observations in each single bucket. The last bucket has no upper bound. */
   readonly counts: Float64Array;
   #sum = 0;
 

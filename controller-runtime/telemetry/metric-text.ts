@@ -1,9 +1,9 @@
 import { Histogram, type Counter, type Gauge } from './instruments.ts';
 
-/** Content-Type of the text format. */
+/** The Content-Type of Prometheus' text format. */
 export const metricsContentType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Throws RangeError for a name that Prometheus does not allow. */
+/** Checks the name of a metric and those of its labels. Throws RangeError for a name that Prometheus does not allow. */
 export function checkMetricNames(name: string, labels: readonly string[]): void {
   if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new RangeError(`"${name}" cannot be the name of a metric`);
   for (const label of labels) {
@@ -27,7 +27,7 @@ export function formatSample(name: string, labels: string, value: number): strin
   return `${name}${labels === '' ? '' : `{${labels}}`} ${formatNumber(value)}\n`;
 }
 
-/** The lines of one series. */
+/** Returns the lines of one series. */
 export function formatSeries(name: string, labels: string, series: Counter | Gauge | Histogram): string {
   if (!(series instanceof Histogram)) return formatSample(name, labels, series.value);
   const { buckets, counts, sum } = series;

@@ -3,7 +3,7 @@ import { createLeaderStatus, Metrics } from './metrics.ts';
 import { startProcessMetrics } from './process-metrics.ts';
 
 describe('Metrics', () => {
-  it('writes counters and gauges as Prometheus reads them, sorted by name', () => {
+  it('writes counters and gauges in Prometheus’ text format, sorted by name', () => {
     const metrics = new Metrics();
     metrics.gauge({ name: 'workers', help: 'At work.' }).of().value = 2.5;
     const total = metrics.counter({ name: 'requests_total', help: 'All\nof \\ them.', labels: ['verb', 'path'] });
@@ -37,7 +37,7 @@ describe('Metrics', () => {
     ]);
   });
 
-  it('shares a metric among all callers that use its name, each with the labels of its own view', () => {
+  it('shares a metric among all callers that use its name, each with its own additional labels', () => {
     const metrics = new Metrics();
     const options = { name: 'runs_total', help: 'x', labels: ['controller'] };
     for (const plugin of ['a', 'b']) {
@@ -60,7 +60,7 @@ describe('Metrics', () => {
     }
   });
 
-  it('keeps at most 5,000 series of a metric, and one for all others', () => {
+  it('keeps at most 5,000 series of a metric, and one series for all other label values', () => {
     const metrics = new Metrics();
     const family = metrics.counter({ name: 'many_total', help: 'x', labels: ['id', 'code'] });
     for (let id = 0; id < 6000; id += 1) family.of(String(id), '200').inc();
@@ -70,7 +70,7 @@ describe('Metrics', () => {
     expect(metrics.text()).to.include('many_total{id="other",code="other"} 1000\n');
   });
 
-  it('reads samples on request, until they end, and skips those that fail', () => {
+  it('calls sample functions for each text until they are removed, and skips those that throw', () => {
     const metrics = new Metrics();
     let depth = 1;
     const end = metrics.sample({ name: 'depth', help: 'x', type: 'gauge', labels: ['name'] }, () => [[['a'], depth]]);
@@ -97,7 +97,7 @@ describe('Metrics', () => {
     expect(metrics.text()).not.to.match(/^process_cpu/m);
   });
 
-  it('shows the leader, and no leader at first', () => {
+  it('shows whether this process leads, which is 0 at first', () => {
     const metrics = new Metrics();
     const tell = createLeaderStatus(metrics, 'people');
     expect(metrics.text()).to.include('leader_election_master_status{name="people"} 0\n');

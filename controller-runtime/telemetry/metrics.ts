@@ -2,15 +2,15 @@ import { Counter, Gauge, Histogram } from './instruments.ts';
 import { checkMetricNames, formatHeader, formatLabels, formatSample, formatSeries } from './metric-text.ts';
 
 export interface MetricOptions {
-  /** The name by Prometheus' rules: letters, digits and `_`, with the unit at the end. */
+  /** The name, which follows Prometheus' rules: letters, digits and `_`, with the unit at the end. */
   readonly name: string;
   readonly help: string;
-  /** Names of the labels, whose values {@link Family.of} takes in this order. Default none. */
+  /** The names of the labels. {@link Family.of} takes their values in this order. Default none. */
   readonly labels?: readonly string[];
 }
 
 export interface HistogramOptions extends MetricOptions {
-  /** Upper bounds of the buckets, ascending; a bucket without a bound is added. */
+  /** The upper bounds of the buckets, ascending. A bucket without an upper bound is added. */
   readonly buckets: readonly number[];
 }
 
@@ -18,14 +18,14 @@ export interface SampledOptions extends MetricOptions {
   readonly type: 'counter' | 'gauge';
 }
 
-/** The values of a metric's labels, and its value. */
+/** The values of a metric's labels, and the value of the metric. */
 export type Sample = readonly [labels: readonly string[], value: number];
 
 /** The series of one metric, one for each combination of label values. */
 export interface Family<I> {
   /**
-   * Returns the series with these label values; the first call creates it with the value 0. Keep the returned series
-   * where you count often. Beyond 5,000 series, all further ones share one series whose labels are all `other`.
+   * Returns the series with these label values. The first call creates the series with the value 0. Keep the returned
+   * series if you count often. Beyond 5,000 series, all further ones share one series whose labels are all `other`.
    */
   of(...values: readonly string[]): I;
 }
@@ -35,7 +35,7 @@ interface Definition {
   readonly help: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly labels: readonly string[];
-  /** Keyed by their labels as text. */
+  /** The series, by their labels as text. */
   readonly series: Map<string, Counter | Gauge | Histogram>;
   readonly sources: Set<() => string>;
 }
@@ -45,8 +45,8 @@ type Labels = Readonly<Record<string, string>>;
 const maxSeries = 5000;
 
 /**
- * Metrics of a program, and their text for Prometheus. Instruments are plain numbers, so counting takes a few
- * nanoseconds; looking up labels each time took 200 (prom-client 15.1).
+ * The metrics of a program, and their text for Prometheus. Instruments are plain numbers, so counting takes a few
+ * nanoseconds. With prom-client 15.1, which looks up the labels each time, it took 200 ns.
  */
 export class Metrics {
   readonly #definitions: Map<string, Definition>;
@@ -59,26 +59,26 @@ export class Metrics {
   }
 
   /**
-   * The counter of this name, made by the first call. Throws when a metric of that name has another type or other
-   * labels.
+   * Returns the counter with this name. The first call creates it. Throws when the metric with this name has another
+   * type or other labels.
    */
   counter(options: MetricOptions): Family<Counter> {
     return this.#family(this.#define(options, 'counter'), () => new Counter());
   }
 
-  /** Returns a gauge as {@link Metrics.counter} returns a counter. */
+  /** Returns the gauge with this name, with the rules of {@link Metrics.counter}. */
   gauge(options: MetricOptions): Family<Gauge> {
     return this.#family(this.#define(options, 'gauge'), () => new Gauge());
   }
 
-  /** Returns a histogram as {@link Metrics.counter} returns a counter. */
+  /** Returns the histogram with this name, with the rules of {@link Metrics.counter}. */
   histogram(options: HistogramOptions): Family<Histogram> {
     return this.#family(this.#define(options, 'histogram'), () => new Histogram(options.buckets));
   }
 
   /**
-   * Adds series whose values `read` returns each time that the text is made; they are left out if `read` throws.
-   * Returns a function that removes them.
+   * Adds series whose values `read` returns each time that the text is made. The series are left out of the text if
+   * `read` throws. Returns a function that removes the series.
    */
   sample(options: SampledOptions, read: () => Iterable<Sample>): () => void {
     const definition = this.#define(options, options.type);
@@ -141,7 +141,10 @@ function textOf(definition: Definition): string {
   return formatHeader(name, definition) + lines.join('') + [...sources].map(sampled).join('');
 }
 
-/** A failing part of the program must not hide the metrics of the others. */
+/**
+ * Returns the text of a source of series, or an empty text when the source throws: the failure of one source must not
+ * hide the metrics of the others.
+ */
 function sampled(source: () => string): string {
   try {
     return source();
@@ -150,7 +153,7 @@ function sampled(source: () => string): string {
   }
 }
 
-/** `leader_election_master_status` of one lease: 0 until this process leads. */
+/** Returns the gauge `leader_election_master_status` of one lease, which is 0 until this process leads. */
 export function createLeaderStatus(metrics: Metrics, lease: string): (isLeader: boolean) => void {
   const help = 'Whether this process holds the lease.';
   const status = metrics.gauge({ name: 'leader_election_master_status', help, labels: ['name'] }).of(lease);

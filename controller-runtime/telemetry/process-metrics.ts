@@ -2,8 +2,8 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Metrics, SampledOptions } from './metrics.ts';
 
 /**
- * The interval at which the event loop's delay is measured. A shorter one costs more, and shows nothing that a request
- * would notice.
+ * The interval at which the event loop's delay is measured. A shorter interval costs more, and would only show delays
+ * that no request notices.
  */
 const resolutionMs = 20;
 
@@ -32,7 +32,9 @@ export function startProcessMetrics(metrics: Metrics): () => void {
   };
 }
 
-/** The monitor measures whole intervals, so the interval itself is subtracted. */
+/**
+ * Returns the delay in seconds. The monitor measures the delay including the interval, so the interval is subtracted.
+ */
 function lateSeconds(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e6 - resolutionMs) / 1000;
 }

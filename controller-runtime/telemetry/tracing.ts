@@ -4,7 +4,7 @@ import type { Context, Link } from '@opentelemetry/api';
 
 type TraceApi = typeof Api;
 
-/** The place where every copy of OpenTelemetry's API stores the installed providers. */
+/** The global key under which every copy of OpenTelemetry's API stores the installed providers. */
 const globalKey = Symbol.for('opentelemetry.js.api.1');
 
 const require = createRequire(import.meta.url);
@@ -12,9 +12,9 @@ let loaded: TraceApi | undefined;
 let isMissing = false;
 
 /**
- * OpenTelemetry's API, once the program has installed a tracer provider; undefined before. The check reads one
- * global. Programs without tracing do not load the API, which takes 20 ms, and need not install it: it is an optional
- * peer, which comes with every SDK.
+ * Returns OpenTelemetry's API once the program has installed a tracer provider; undefined before that. The check reads
+ * one global. Programs without tracing do not load the API, which takes 20 ms, and need not install it: it is an
+ * optional peer dependency, and every SDK brings it.
  */
 function installedApi(): TraceApi | undefined {
   const installed: unknown = Reflect.get(globalThis, globalKey);
@@ -37,7 +37,7 @@ function loadApi(): TraceApi | undefined {
   }
 }
 
-/** The operations of a program on a span; the `Span` of OpenTelemetry's API has them. */
+/** The methods of a span that this package uses. The `Span` of OpenTelemetry's API has them. */
 export interface Span {
   setAttribute(name: string, value: string | number | boolean): unknown;
   updateName(name: string): unknown;
@@ -47,16 +47,16 @@ export interface Span {
 }
 
 export interface SpanOptions {
-  /** Has low cardinality: it names the operation, never the object. */
+  /** The name of the span. It must have low cardinality: it names the operation, never the object. */
   readonly name: string;
   readonly kind: 'server' | 'client' | 'internal';
   readonly attributes?: Readonly<Record<string, string | number | boolean>>;
   /**
-   * Begins a trace with links to these spans, given by their traceparent; when absent, the span is a child of the
-   * present one.
+   * The traceparents of the spans that caused this work. If given, the span begins a new trace with links to these
+   * spans. If absent, the span is a child of the current span.
    */
   readonly causes?: readonly string[];
-  /** Headers of a request: the span becomes a child of the span that they name. */
+  /** The headers of a request. The span becomes a child of the span that the headers name. */
   readonly headers?: object;
 }
 
@@ -68,8 +68,9 @@ const noHeaders: Readonly<Record<string, string>> = Object.freeze({});
 const origins = new WeakMap<object, string>();
 
 /**
- * Does the work in a span, which is the active span for everything that the work awaits. Without an SDK it only does
- * the work, and does not make the options. A rejection is recorded, and passed on.
+ * Runs the work in a span, which is the active span for everything that the work awaits. Without an SDK, it only runs
+ * the work, and does not call the function for the options. A rejection is recorded in the span, and rejects the
+ * result.
  */
 export function inSpan<R>(options: () => SpanOptions, work: (span: Span | undefined) => Promise<R>): Promise<R> {
   const api = installedApi();
@@ -94,15 +95,15 @@ async function traced<R>(api: Installed, options: SpanOptions, work: (span: Span
   }
 }
 
-/** Marks the work of the span as failed. */
+/** Marks a span as failed, and records the error. */
 export function failSpan(span: Span, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   span.recordException(error instanceof Error ? error : message);
-  // 2 is ERROR. The API, which has constants for it, may not be loaded.
+  // The code 2 is ERROR. The API has a constant for it, but the API may not be loaded.
   span.setStatus({ code: 2, message });
 }
 
-/** The W3C traceparent of the present span; undefined without one. */
+/** Returns the W3C traceparent of the current span; undefined when there is none. */
 export function currentTraceparent(): string | undefined {
   const api = installedApi();
   const span = api?.trace.getSpanContext(api.context.active());
@@ -111,7 +112,7 @@ export function currentTraceparent(): string | undefined {
   return `00-${span.traceId}-${span.spanId}-${flags}`;
 }
 
-/** Headers for a request that belongs to the present span, as the program's propagator writes them. */
+/** Returns the headers for a request within the current span, as the program's propagator writes them. */
 export function traceHeaders(): Readonly<Record<string, string>> {
   const api = installedApi();
   if (api === undefined) return noHeaders;
@@ -120,12 +121,12 @@ export function traceHeaders(): Readonly<Record<string, string>> {
   return headers;
 }
 
-/** Remembers the write that made a state of an object. */
+/** Remembers the traceparent of the span in which a state of an object was written. */
 export function noteOrigin(state: object, traceparent: string): void {
   origins.set(state, traceparent);
 }
 
-/** The traceparent of the write that made this state, if it is known. */
+/** Returns the traceparent of the span in which this state was written; undefined when it is not known. */
 export function originOf(state: object): string | undefined {
   return origins.get(state);
 }

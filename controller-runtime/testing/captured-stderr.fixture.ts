@@ -1,4 +1,4 @@
-/** Returns the text written to stderr during the work, and prints none of it. */
+/** Returns the text that is written to stderr during the work, and prints none of it. */
 export async function capturedStderr(work: () => Promise<void>): Promise<string> {
   const write = process.stderr.write.bind(process.stderr);
   let text = '';

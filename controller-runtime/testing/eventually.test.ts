@@ -8,13 +8,13 @@ describe('eventually', () => {
     expect(await eventually(() => (asked += 1) > 2 && `asked ${asked}`)).to.equal('asked 3');
   });
 
-  it('treats a condition that throws as not true yet', async () => {
+  it('continues when the condition throws', async () => {
     let asked = 0;
     await eventually(async () => expect((asked += 1)).to.equal(3));
     expect(asked).to.equal(3);
   });
 
-  it('rejects with the awaited condition and the last failure', async () => {
+  it('rejects after the time-out with a description of the condition and the last failure', async () => {
     const never = eventually(() => expect(1).to.equal(2), {
       timeoutMs: 10 / testPatienceMs(1),
       describe: () => 'one to be two',

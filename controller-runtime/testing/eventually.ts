@@ -1,19 +1,23 @@
 import { testPatienceMs } from './test-patience.ts';
 
 export interface EventuallyOptions {
-  /** Real time, which HOMEOSTAT_TEST_TIME_FACTOR multiplies. Default 5000 ms. */
+  /** The time limit in real time, which HOMEOSTAT_TEST_TIME_FACTOR multiplies. Default 5000 ms. */
   readonly timeoutMs?: number;
-  /** Describes the condition in the error. Called at the time-out only. */
+  /** Returns a description of the condition for the error. It is called only at the time-out. */
   readonly describe?: string | (() => string);
 }
 
-/** Short compared to any test, long enough to leave the CPU idle. */
+/**
+ * The interval between two calls of the condition. It is short compared to any test, and long enough to leave the CPU
+ * idle.
+ */
 const pollMs = 3;
 
 /**
- * Calls the condition until it returns something truthy, and resolves with that. A condition that throws or rejects does not hold
- * yet; what it threw last is the cause of the time-out's error. `await eventually(() => expect(list).to.have.length(2))`
- * works, since an assertion is truthy; a block without `return` never holds.
+ * Calls the condition repeatedly until it returns a truthy value, and resolves with this value. A condition that throws
+ * or rejects is called again; its last error is the cause of the time-out's error. `await eventually(() =>
+ * expect(list).to.have.length(2))` works, because an assertion is truthy; a function body without `return` never
+ * returns a truthy value.
  */
 export async function eventually<V>(
   condition: () => V | Promise<V>,

@@ -17,7 +17,7 @@ import type { Participant, SettleOptions } from './settle.ts';
 export interface ResyncParts {
   readonly client: Client;
   readonly controllers: readonly ControllerDefinition[];
-  /** The clock of the manager. Default: the real time. */
+  /** The clock of the manager. Default: the system clock. */
   readonly clock: Clock | undefined;
   readonly logger: Logger;
   readonly externalSystems: readonly ExternalSystem[];
@@ -25,8 +25,8 @@ export interface ResyncParts {
 }
 
 /**
- * Runs the controllers once for every object, in a manager of its own, as a restart of their process does. Rejects when a
- * run sends a write, calls an external system or fails, and names the first write with the fields that it changed.
+ * Reconciles every object once in a new manager, like after a restart of the controllers' process. Rejects when a run
+ * sends a write, calls an external system or fails. The error names the first write with the fields that it changed.
  */
 export async function expectConverged(parts: ResyncParts, options?: SettleOptions): Promise<void> {
   const { client, controllers, clock, logger, externalSystems, participants } = parts;

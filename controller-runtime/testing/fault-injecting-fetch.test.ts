@@ -25,7 +25,7 @@ describe('a fault-injecting fetch', () => {
 
   afterEach(() => server.close());
 
-  it('passes requests on and records them', async () => {
+  it('sends requests to the server and records them', async () => {
     server.answer({ status: 201, body: 'made' });
     const response = await faulty.fetch(`${server.url}/a?b=c`, { method: 'POST', body: '{"d":1}' });
     expect([response.status, await response.text()]).to.deep.equal([201, 'made']);
@@ -33,7 +33,7 @@ describe('a fault-injecting fetch', () => {
     expect(server.requests[0]?.body).to.deep.equal({ d: 1 });
   });
 
-  it('keeps refused and stubbed requests away from the server, each fault once', async () => {
+  it('does not send refused and stubbed requests to the server, and uses each fault once', async () => {
     faulty.inject({ kind: 'refuse' });
     faulty.inject({ kind: 'answer', status: 429, headers: { 'retry-after': '1' }, body: { a: 1 } });
     server.answer({ body: 'ok' });
@@ -52,7 +52,7 @@ describe('a fault-injecting fetch', () => {
     expect(server.requests).to.have.length(1);
   });
 
-  it('lets a fault wait for the request that it is for', async () => {
+  it('keeps a fault until a request matches it', async () => {
     faulty.inject({ kind: 'refuse' }, ({ path }) => path === '/second');
     server.answer({ body: 'ok' });
     expect((await faulty.fetch(`${server.url}/first`)).status).to.equal(200);
@@ -70,7 +70,7 @@ describe('a fault-injecting fetch', () => {
     expect((await delayed).status).to.equal(200);
   });
 
-  it('breaks a body off after a number of bytes', async () => {
+  it('ends a body with an error after a number of bytes', async () => {
     faulty.inject({ kind: 'cut', afterBytes: 3 });
     server.answer({ body: 'abcdef' });
     const { body } = await faulty.fetch(server.url);
@@ -79,7 +79,7 @@ describe('a fault-injecting fetch', () => {
     expect(await failureOf(reader?.read() ?? Promise.resolve())).to.equal('fetch failed');
   });
 
-  it('cuts every body that is being read, and none that has ended', async () => {
+  it('cuts every body that is being read, and no body that has ended', async () => {
     server.answer({ body: 'short' });
     await (await faulty.fetch(server.url)).text();
     const stream = server.stream();

@@ -1,4 +1,4 @@
-/** One request as it was sent; `path` holds the query. */
+/** A sent request; `path` includes the query. */
 export interface RecordedRequest {
   readonly method: string;
   readonly path: string;
@@ -8,9 +8,9 @@ export interface RecordedRequest {
 
 /** The fault of one request. */
 export type Fault =
-  /** The request never reaches the server, as when the connection is refused. */
+  /** The request never reaches the server, like when the connection is refused. */
   | { readonly kind: 'refuse' }
-  /** The server never receives it; the client gets this response. */
+  /** The server never receives the request; the client gets this response. */
   | {
       readonly kind: 'answer';
       readonly status: number;
@@ -19,9 +19,9 @@ export type Fault =
     }
   /** The request reaches the server, but its response is lost. */
   | { readonly kind: 'loseAnswer' }
-  /** The request is sent when the promise has settled. */
+  /** The request is sent only when this promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
-  /** The body breaks off after this number of bytes. */
+  /** The body ends with an error after this number of bytes. */
   | { readonly kind: 'cut'; readonly afterBytes: number };
 
 export interface FaultInjectingFetch {
@@ -29,14 +29,18 @@ export interface FaultInjectingFetch {
   readonly fetch: typeof fetch;
   /** All requests so far, including those with a fault. */
   readonly requests: readonly RecordedRequest[];
-  /** The next request that matches (default any) meets the fault, once. Several faults apply in order. */
+  /**
+   * Injects a fault into the next request for which `matches` returns true; default: the next request. Several faults
+   * apply in order, each once.
+   */
   inject(fault: Fault, matches?: (request: RecordedRequest) => boolean): void;
-  /** Breaks the bodies that are being read, mostly watches; returns how many. */
+  /** Breaks the bodies that are being read, mostly those of watches, and returns their number. */
   cutAll(): number;
 }
 
 /**
- * A fetch that records requests and makes some of them fail as the test says. `fetch` (default Node's) does the rest.
+ * Makes a fetch that records requests, and in which a test can inject faults. `inner` (default: the fetch of Node.js)
+ * sends the requests.
  */
 export function createFaultInjectingFetch(inner: typeof fetch = globalThis.fetch): FaultInjectingFetch {
   const faults = new Faults(inner);
@@ -55,8 +59,9 @@ class Faults {
   readonly waiting: { readonly fault: Fault; readonly matches: (request: RecordedRequest) => boolean }[] = [];
   readonly #inner: typeof fetch;
   /**
-   * Functions that cut each body that is being read. Each holds its request: on Node 20, a garbage-collected request
-   * no longer forwards the abort of its signal, so the body would never end.
+   * The functions that cut the bodies that are being read, with their requests. A reference to the request is needed:
+   * on Node 20, a request that was garbage collected no longer forwards the abort of its signal, so the body would
+   * never end.
    */
   readonly #open = new Map<() => void, Request>();
 
@@ -115,7 +120,7 @@ class Faults {
 interface CuttableOptions {
   readonly afterBytes: number;
   readonly request: Request;
-  /** Keeps the function that cuts the stream, as long as it is being read. */
+  /** The map to which the function that cuts the stream is added while the stream is being read. */
   readonly open: Map<() => void, Request>;
 }
 
@@ -128,7 +133,7 @@ function cuttableStream(body: ReadableStream<Uint8Array>, options: CuttableOptio
       cut = () => {
         options.open.delete(cut);
         controller.error(connectionLost());
-        // The inner stream may have failed already, in which case there is nothing to close.
+        // The inner stream may have failed already; there is nothing to close then.
         void reader.cancel().catch(() => {});
       };
       options.open.set(cut, options.request);

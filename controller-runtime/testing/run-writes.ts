@@ -12,7 +12,10 @@ import { SeenObjects } from './fakes/seen-objects.ts';
 /** The run that made a write. */
 export interface RunOfWrite {
   readonly reconcileID: string;
-  /** Name of the controller; absent for a write before the author's code, such as that of a finalizer. */
+  /**
+   * The name of the controller; absent for a write before the call of the author's code, such as the write of a
+   * finalizer.
+   */
   readonly controller?: string;
   readonly key?: ObjectKey;
   /**
@@ -22,7 +25,7 @@ export interface RunOfWrite {
   readonly reasons: readonly string[];
 }
 
-/** One write of a run, and what it changed. */
+/** One write of a run, and its changes. */
 export interface WriteStep {
   readonly request: ClientRequest;
   readonly run: RunOfWrite;
@@ -36,7 +39,7 @@ export interface WriteStep {
   readonly error?: unknown;
 }
 
-/** Invariants by name: functions that throw or reject when the invariant is broken. */
+/** The invariants, by name: functions that throw or reject when the invariant is broken. */
 export type KitInvariants = Readonly<Record<string, (client: Client) => unknown>>;
 
 export interface RunWritesParts {
@@ -44,7 +47,7 @@ export interface RunWritesParts {
   readonly clock: Clock | undefined;
   readonly controllers: readonly ControllerDefinition[];
   readonly invariants: KitInvariants;
-  /** With true, each write waits until {@link RunWrites.next} lets it pass. */
+  /** If true, each write waits until {@link RunWrites.next} is called. */
   readonly isHolding: boolean;
 }
 
@@ -53,7 +56,7 @@ interface Waiting {
   readonly end: (error: Error) => void;
 }
 
-/** Lets the writes of runs pass one at a time, and checks the invariants before the next one. */
+/** Sends the writes of runs one at a time, and checks the invariants after each, before the next write. */
 export class RunWrites implements Interceptor {
   /** The client for the controllers; its informers have caches of their own. */
   readonly client: Client;
@@ -81,7 +84,7 @@ export class RunWrites implements Interceptor {
     return this.#waiting.length > 0;
   }
 
-  /** The controllers, whose runs are noted. */
+  /** Returns the controller, whose runs are then recorded. */
   watching(definition: ControllerDefinition): ControllerDefinition {
     const { name, reconcile, cleanup } = definition;
     const noted =
@@ -102,7 +105,7 @@ export class RunWrites implements Interceptor {
     };
   }
 
-  /** Lets all writes pass, one at a time, until {@link hold}. */
+  /** Sends all writes, one at a time, until {@link hold} is called. */
   open(): void {
     this.#isHolding = false;
     this.#pump();
@@ -112,7 +115,7 @@ export class RunWrites implements Interceptor {
     this.#isHolding = this.#parts.isHolding;
   }
 
-  /** Lets one write pass that waits, and resolves when it is done and the invariants are checked. */
+  /** Sends one write that waits. Resolves when the write is done and the invariants are checked. */
   next(): Promise<WriteStep> {
     const step = new Promise<WriteStep>((resolve) => (this.#onStep = resolve));
     this.#permits += 1;
@@ -125,7 +128,7 @@ export class RunWrites implements Interceptor {
     if (this.#broken !== undefined) throw this.#broken;
   }
 
-  /** Refuses the writes that wait, and all later ones. */
+  /** Refuses the writes that wait, and all later writes. */
   end(): void {
     // Runs that end with this error are not reported as failed.
     this.#ended = Object.assign(new Error('the test kit has stopped'), { name: 'AbortError' });

@@ -9,7 +9,7 @@ const rejectionOf = (promise: Promise<unknown>): Promise<string> =>
   );
 
 describe('settle', () => {
-  it('waits until all are idle at once', async () => {
+  it('waits until all participants are idle at the same time', async () => {
     let work = 30;
     const first = { name: 'first', isIdle: () => (work -= 1) < 20 };
     const second = { name: 'second', isIdle: () => work < 5 };
@@ -17,14 +17,14 @@ describe('settle', () => {
     expect(work).to.be.below(5);
   });
 
-  it('starts again when one becomes busy during the stable turns', async () => {
+  it('waits for ten idle turns again when a participant becomes busy meanwhile', async () => {
     const busyAt = new Set([3, 7, 12]);
     let turn = 0;
     await settle([{ name: 'flickering', isIdle: () => !busyAt.has((turn += 1)) }]);
     expect(turn).to.be.at.least(12 + 10);
   });
 
-  it('asks the parts that may be behind the server only when all are idle, until they have caught up', async () => {
+  it('calls hasCaughtUp only when all participants are idle, and repeatedly until it returns true', async () => {
     let asked = 0;
     let idle = 0;
     const informer = {
@@ -37,7 +37,7 @@ describe('settle', () => {
     expect(idle).to.be.at.least(30);
   });
 
-  it('names those that are still busy when it gives up', async () => {
+  it('names the participants that are still busy when it gives up', async () => {
     const participants = [
       { name: 'queue persons', isIdle: () => false },
       { name: 'queue teams', isIdle: () => true },
@@ -47,14 +47,14 @@ describe('settle', () => {
     );
   });
 
-  it('names those that do not catch up when it gives up', async () => {
+  it('names the participants that have not caught up when it gives up', async () => {
     const lagging = { name: 'informer persons', isIdle: () => true, hasCaughtUp: async () => false };
     expect(await rejectionOf(settle([lagging], { timeoutMs: 20 / testPatienceMs(1) }))).to.match(
       /still busy: informer persons$/,
     );
   });
 
-  it('names them also when the time is over before they were asked', async () => {
+  it('names a participant that has not caught up when the time is over before hasCaughtUp was called', async () => {
     const lagging = { name: 'informer persons', isIdle: () => true, hasCaughtUp: async () => false };
     expect(await rejectionOf(settle([lagging], { timeoutMs: 0 }))).to.equal(
       'not settled within 0 ms; still busy: informer persons',

@@ -2,34 +2,39 @@ import { testPatienceMs } from './test-patience.ts';
 
 /** Something that may be busy: a queue, a worker pool, a handler's buffer, an informer. */
 export interface Participant {
-  /** Named in the error when it does not become idle. */
+  /** The name that the error contains when this participant does not become idle. */
   readonly name: string;
-  /** True when nothing waits here, and nothing is under way. */
+  /** True when no work waits in this participant, and none is under way. */
   isIdle(): boolean;
   /**
-   * Called once all are idle; returns true when this participant has received everything that the server has. Changes
-   * on a connection are invisible to isIdle. When absent, it counts as true.
+   * Called once all participants are idle. Returns true when this participant has received all changes from the server;
+   * isIdle cannot know of changes that are still on a connection. If the method is absent, the result counts as true.
    */
   hasCaughtUp?(): Promise<boolean>;
 }
 
 export interface SettleOptions {
-  /** Real time, which HOMEOSTAT_TEST_TIME_FACTOR multiplies. Default 5000 ms. */
+  /** The time limit in real time, which HOMEOSTAT_TEST_TIME_FACTOR multiplies. Default 5000 ms. */
   readonly timeoutMs?: number;
 }
 
-/** Work that passes between two participants may take a few turns of the event loop, during which both look idle. */
+/**
+ * The number of idle turns of the event loop that are required. Work that passes between two participants may take a
+ * few turns, during which both appear idle.
+ */
 const stableTurns = 10;
 
 /**
- * Resolves once all participants have been idle for ten turns of the event loop in a row, have caught up, and are
- * still idle. Rejects after the time-out, and names those that are not.
+ * Resolves once all participants have been idle for ten consecutive turns of the event loop, have caught up, and are
+ * still idle. Rejects after the time-out with an error that names the participants that are not.
  */
 export async function settle(participants: readonly Participant[], options: SettleOptions = {}): Promise<void> {
   await settleUnless(() => false, participants, options);
 }
 
-/** Settles like {@link settle}, and resolves with false; or with true as soon as the work is `interrupted`. */
+/**
+ * Waits like {@link settle}, and then resolves with false. Resolves with true as soon as `interrupted` returns true.
+ */
 export async function settleUnless(
   interrupted: () => boolean,
   participants: readonly Participant[],
@@ -49,10 +54,10 @@ export async function settleUnless(
     if (busy.length === 0 && participants.every((participant) => participant.isIdle())) return false;
     stable = 0;
   }
-  // On a busy machine, the time may be over before any participant was asked whether it has caught up.
+  // On a busy machine, the time may be over before hasCaughtUp was called, so it is called here.
   if (busy.length === 0) busy = await behind(participants);
   throw new Error(
-    `not settled within ${timeoutMs} ms; still busy: ${busy.join(', ') || 'work that starts again and again'}`,
+    `not settled within ${timeoutMs} ms; still busy: ${busy.join(', ') || 'work that starts again repeatedly'}`,
   );
 }
 

@@ -38,10 +38,11 @@ describe('createTestKit', () => {
 
   afterEach(() => kit.stop());
 
-  it('settles once all objects that the server has are reconciled', async () => {
+  it('settles once all objects of the server are reconciled', async () => {
     const watch = source.nextWatch();
     source.answerList('9', [person('a', '3')]);
-    // When the kit is asked whether it has caught up, the server has a second object, which then comes over the watch.
+    // The second list is that of hasCaughtUp. At that time, the server has a second object, whose event then arrives
+    // over the watch.
     source.lastList = { revision: '12', items: [person('a', '3'), person('b', '12')] };
     source.onList = (calls) => {
       if (calls === 2) watch.emit({ type: 'ADDED', object: person('b', '12') });
@@ -50,7 +51,7 @@ describe('createTestKit', () => {
     expect(reconciled).to.deep.equal(['a@3', 'b@12']);
   });
 
-  it('names what is still busy when it does not settle', async () => {
+  it('names the parts that are still busy when it does not settle', async () => {
     source.answerList('9', []);
     source.lastList = { revision: '12', items: [person('b', '12')] };
     const failure = await kit.settle({ timeoutMs: 50 / testPatienceMs(1) }).then(
@@ -60,7 +61,7 @@ describe('createTestKit', () => {
     expect(failure).to.equal('not settled within 50 ms; still busy: controllers');
   });
 
-  it('prints errors of reconcilers to stderr, unless it is given a logger', async () => {
+  it('prints errors of reconcilers to stderr when it has no logger', async () => {
     const failing = controller(Person, {
       reconcile: () => {
         throw new Error('no greeting today');

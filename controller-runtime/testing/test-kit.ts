@@ -15,24 +15,24 @@ import type { Participant, SettleOptions } from './settle.ts';
 export type TestKitOptions = ({ readonly client: Client } | { readonly server: { readonly client: Client } }) & {
   readonly controllers?: readonly ControllerDefinition[];
   /**
-   * The clock of the controllers. Default: the real time. With a FakeClock, the test decides when back-off and `after`
-   * end.
+   * The clock of the controllers. Default: the system clock. With a FakeClock, the test decides when a back-off or a
+   * delay by `after` ends.
    */
   readonly clock?: Clock;
-  /** Default: errors are printed to stderr. `silentLogger` prints nothing. */
+  /** The logger of the controllers. Default: errors are printed to stderr. `silentLogger` prints nothing. */
   readonly logger?: Logger;
   /** Other parts that may be busy, such as the server's garbage collection. Default none. */
   readonly participants?: readonly Participant[];
   /** The external systems that {@link TestKit.expectConverged} watches. Default none. */
   readonly externalSystems?: readonly ExternalSystem[];
   /**
-   * With true, each write of a run waits until {@link TestKit.step} lets it pass, or `settle` lets all pass. Default
+   * If true, each write of a run waits until {@link TestKit.step} sends it, or `settle` sends all writes. Default
    * false.
    */
   readonly stepped?: boolean;
   /**
-   * The invariants, by name. They are checked after each write of a run, before the next write, with a client that
-   * reads the stored objects. An invariant is broken when its function throws or rejects. `settle`, `step` and
+   * The invariants, by name. They are checked after each write of a run, before the next write. They receive a client
+   * that reads the stored objects. An invariant is broken when its function throws or rejects. `settle`, `step` and
    * `expectConverged` then reject with an error that names the first write that broke an invariant, the run of this
    * write, and the fields that it changed. Default none.
    */
@@ -41,25 +41,26 @@ export type TestKitOptions = ({ readonly client: Client } | { readonly server: {
 
 export interface TestKit {
   readonly client: Client;
-  /** Runs the controllers, from the kit's creation until {@link stop}. */
+  /** Runs controllers in a test, from its creation until {@link stop}. */
   readonly manager: Manager;
   /**
-   * Resolves when all queues are empty, nothing is in flight, and the controllers have seen all that the server has.
-   * Delayed keys do not count. Rejects after the time-out (default 5000 ms of real time), and names the busy parts.
+   * Resolves when all queues are empty, no request is in flight, and the controllers have received all changes from the
+   * server. Delayed keys do not count. Rejects after the time-out (default 5000 ms of real time) with an error that
+   * names the busy parts.
    */
   settle(options?: SettleOptions): Promise<void>;
   /**
-   * Settles, and then runs the controllers once more for every object, as a restart of their process does. Rejects when a run
-   * sends a write, calls an external system or fails; the message names the first write and the fields that it changed. Writes are
-   * carried out.
+   * Settles, and then reconciles every object once more, like after a restart of the controllers' process. Rejects when
+   * a run sends a write, calls an external system or fails; the message names the first write and the fields that it
+   * changed. The writes are carried out.
    */
   expectConverged(options?: SettleOptions): Promise<void>;
   /**
-   * Lets the next write of a run pass, and resolves with what it changed, before any other write; with undefined when nothing is
-   * left to do. Needs the option `stepped`. Rejects as `settle` does.
+   * Sends the next write of a run, and resolves with its changes before any other write is sent. Resolves with
+   * undefined when nothing is left to do. Needs the option `stepped`. Rejects like `settle`.
    */
   step(options?: SettleOptions): Promise<WriteStep | undefined>;
-  /** Stops the controllers; resolves when all of it has stopped. The client and its server keep running. */
+  /** Stops the controllers. Resolves when they have stopped. The client and its server continue to run. */
   stop(): Promise<void>;
 }
 
@@ -114,7 +115,10 @@ export function createTestKit(options: TestKitOptions): TestKit {
   };
 }
 
-/** Undefined for a kit that needs neither steps nor invariants: its controllers then share the caches of their client. */
+/**
+ * Returns undefined for a kit that needs neither steps nor invariants. Its controllers then share the caches of their
+ * client.
+ */
 function runWritesOf(options: TestKitOptions, client: Client): RunWrites | undefined {
   const { controllers = [], clock, stepped = false, invariants } = options;
   if (!stepped && invariants === undefined) return undefined;

@@ -11,7 +11,7 @@ const messageOf = (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error as Error).message,
   );
 
-describe('the patience of tests', () => {
+describe('the time for which tests wait', () => {
   const before = process.env[variable];
 
   afterEach(() => {
@@ -19,7 +19,7 @@ describe('the patience of tests', () => {
     else process.env[variable] = before;
   });
 
-  it('is multiplied by the environment variable, in eventually and settle, too', async () => {
+  it('is multiplied by the environment variable, also in eventually and settle', async () => {
     process.env[variable] = '2.5';
     expect(testPatienceMs(100)).to.equal(250);
     const busy = { name: 'queue', isIdle: () => false };

@@ -419,7 +419,7 @@ describe('homeostat in a process of its own [slow]', () => {
     });
     const [widgets] = (await command.line('ready'))['plugins'] as Line[];
     expect(widgets).to.include({ phase: 'Failed' });
-    expect(widgets?.['reason']).to.include('"widgets.example.com" is reserved: example.com and below it');
+    expect(widgets?.['reason']).to.include('"widgets.example.com" is reserved: example.com and its subdomains');
   });
 
   it('refuses a plugin whose manifest names the group of the service, before any of its code runs', async () => {

@@ -86,7 +86,7 @@ describe('conditions', () => {
       'Note has no status.conditions: add "conditions: conditionsSchema" to the schema of its status',
     );
     expect(await messageOf(Team, ({ event }) => event.onTransition('Normal', 'Redy'))).to.equal(
-      'event.onTransition: this run has not stated the condition "Redy": call condition() first',
+      'event.onTransition: this run has not set the condition "Redy": call condition() first',
     );
   });
 });

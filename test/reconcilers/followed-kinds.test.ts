@@ -179,7 +179,7 @@ describe('the kinds that a controller follows', () => {
     expect(given({ indexes: ['spec.taks'] })).to.throw(
       'Worker declares no index "spec.taks": did you mean "spec.task"?',
     );
-    expect(given({ predicates: [1] })).to.throw('options for Worker: predicates[0] is no function');
+    expect(given({ predicates: [1] })).to.throw('options for Worker: predicates[0] is not a function');
     expect(() => controller(Team, { indexes: ['spec.x'], reconcile: () => {} })).to.throw(
       'Team declares no index "spec.x"',
     );

@@ -229,7 +229,7 @@ for (const transport of transports) {
         'TypeError: once: the name of an effect must have 1 to 63 characters, not 0 characters',
         'Error: once("twice") was called twice in a run',
         'TypeError: once("large"): the result has 65537 bytes of JSON, and at most 65536 are recorded: return ids, and read the rest when it is needed',
-        'TypeError: once("function"): the result is a function, which JSON cannot hold',
+        'TypeError: once("function"): the result is a function, which JSON cannot represent',
       ]);
       await at.stop();
     });

@@ -372,7 +372,7 @@ describe('the dependents that a run owns', () => {
       'own: the controller does not own Note: add Note to its "owns"',
       'own: wish Worker/a comes after "Worker/c", which is no wish: did you mean "Worker/a"?',
       'own: these wishes wait for each other: Worker/a, Worker/b',
-      'own() was called twice in a run: give it all wishes in one list',
+      'own() was called twice in a run: pass all wishes in one list',
     ]);
     expect(() => wish(Worker, { metadata: { name: '' }, spec: { task: '' } })).to.throw(
       'wish(Worker): metadata.name is missing',

@@ -62,7 +62,7 @@ const adminRules: readonly PolicyRule[] = [
   rule(all, group, ['rolebindings', 'roles']),
 ];
 
-/** The ClusterRoles of Kubernetes that make sense here, for the kinds that every server has. */
+/** The ClusterRoles of Kubernetes that are useful on this server, for the kinds that every server has. */
 export const defaultRoles: readonly DefaultRole[] = [
   { name: 'cluster-admin', rules: fullAuthority },
   { name: 'admin', collects: aggregateTo('admin'), rules: [] },

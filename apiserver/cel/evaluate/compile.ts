@@ -75,7 +75,7 @@ export class Compiler {
     }
   }
 
-  /** Calls `compile` while further variables are declared, each with a slot of its own. */
+  /** Calls `compile` while further variables are declared, each with its own slot. */
   within<R>(names: readonly string[], compile: (slots: readonly number[]) => R): R {
     const slots = names.map((name) => {
       const slot = this.#count;

@@ -2,7 +2,7 @@ import { CelError } from '../values/cel-error.ts';
 import type { CelValue } from '../values/cel-value.ts';
 import type { CostMeter } from '../values/cost-meter.ts';
 
-/** The variables of one evaluation, by slot, and its cost. */
+/** The values of the variables of one evaluation, each in its slot, and the meter of its cost. */
 export interface Frame {
   readonly slots: (CelValue | undefined)[];
   readonly meter: CostMeter;

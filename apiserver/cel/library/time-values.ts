@@ -5,7 +5,7 @@ const second = 1_000_000_000n;
 const firstMoment = BigInt(Date.parse('0001-01-01T00:00:00Z')) * 1_000_000n;
 const lastMoment = BigInt(Date.UTC(9999, 11, 31, 23, 59, 59, 999)) * 1_000_000n + 999_999n;
 
-/** The number of nanoseconds of each unit of a duration. */
+/** The number of nanoseconds in each unit of a duration. */
 const units: ReadonlyMap<string, bigint> = new Map([
   ['ns', 1n],
   ['us', 1000n],

@@ -174,7 +174,7 @@ const needsOneType = new Set(['objects', 'lists with keys, whose order does not 
 
 describe('rules of schemas', () => {
   for (const [what, rule, fields, allowed, refused] of table) {
-    it(`read ${what} [spec operators-rule-values]`, () => {
+    it(`can read ${what} [spec operators-rule-values]`, () => {
       const shared = needsOneType.has(what)
         ? rule.replace('self.a', 'dyn(self.a)').replace('self.o', 'dyn(self.o)')
         : rule;
@@ -326,7 +326,7 @@ describe('rules of schemas', () => {
     });
   });
 
-  describe('that cost too much', () => {
+  describe('whose cost is above a limit', () => {
     const items = Array.from({ length: 10_000 }, (_, index) => index);
 
     it('refuse the write when one rule costs too much, and end the evaluation of rules [spec operators-cost]', () => {

@@ -38,7 +38,7 @@ export function asResource(schema: JsonSchema): JsonSchema {
   return { ...schema, type: 'object', properties: { ...schema.properties, ...resourceFields } };
 }
 
-/** True for the schema of a map: an object without declared fields, whose keys are data. */
+/** True for the schema of a map: an object without declared fields, whose keys clients choose. */
 export function isMapSchema({ additionalProperties, properties }: JsonSchema): boolean {
   return typeof additionalProperties === 'object' && Object.keys(properties ?? {}).length === 0;
 }

@@ -11,7 +11,7 @@ const cache = new Map<string, CelType>();
 export function overload(signature: string, run: CelFunction): Overload {
   const match = /^(?:(.+)::)?([^\s(]+)\((.*)\) (.+)$/.exec(signature);
   const [, target, name = '', args = '', result = ''] = match ?? [];
-  if (match === null) throw new SyntaxError(`"${signature}" is no signature`);
+  if (match === null) throw new SyntaxError(`"${signature}" is not a signature`);
   const types = splitTypes(args).map(typeOf);
   return {
     name,

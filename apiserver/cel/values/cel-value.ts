@@ -65,7 +65,7 @@ export class CelTypeValue extends CelObject {
 export class CelOptional extends CelObject {
   static readonly none: CelOptional = new CelOptional(undefined);
   readonly typeName = 'optional_type';
-  /** Undefined when there is no value. */
+  /** The value; undefined when there is none. */
   readonly value: CelValue | undefined;
 
   constructor(value: CelValue | undefined) {

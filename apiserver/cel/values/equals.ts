@@ -11,7 +11,7 @@ import {
 import type { CelObject, CelValue } from './cel-value.ts';
 import type { CostMeter } from './cost-meter.ts';
 
-/** An opaque value of a library that defines its own equality. */
+/** An opaque value of a library, with its own comparison for equality. */
 export interface Comparable {
   equalsCel(other: CelValue): boolean;
 }

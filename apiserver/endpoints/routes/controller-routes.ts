@@ -47,7 +47,7 @@ function classOf(target: unknown): AnyClass | undefined {
 
 function construct(cls: AnyClass): object {
   if (!takesNothing(cls))
-    throw new TypeError(`the constructor of ${cls.name} takes arguments: add an instance in place of the class`);
+    throw new TypeError(`the constructor of ${cls.name} takes arguments: add an instance instead of the class`);
   return new cls();
 }
 

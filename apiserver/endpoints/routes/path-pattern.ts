@@ -58,7 +58,7 @@ export function patternKey(segments: readonly PatternSegment[]): string {
 /**
  * Returns the segments of a request's path, each percent-decoded once; undefined when no route can match, because a
  * segment is empty or the path is too long. One trailing slash is ignored (objects-and-http "Endpoints").
- * @throws ApiError BadRequest for bytes that are no percent-encoded UTF-8.
+ * @throws ApiError BadRequest for bytes that are not percent-encoded UTF-8.
  */
 export function splitPath(path: string): readonly string[] | undefined {
   if (path.length > maxPathLength) return undefined;
@@ -78,7 +78,7 @@ function decodeSegment(segment: string): string {
 
 /**
  * True when the segments of a path, from `offset` on, match the segments of the pattern. The caller has checked that
- * there are equally many.
+ * both have the same number of segments.
  */
 export function matchesPattern(
   pattern: readonly PatternSegment[],

@@ -126,12 +126,12 @@ export class ServerResponse {
     return this.#withBody({ kind: 'stream', pieces }, type);
   }
 
-  /** Returns the response with a body of one JSON value per line, which is streamed as by `stream`. */
+  /** Returns the response with a streamed body of one JSON value per line; see `stream`. */
   ndjson(values: Pieces<unknown>): ServerResponse {
     return this.#withBody({ kind: 'ndjson', pieces: values }, 'application/x-ndjson');
   }
 
-  /** Returns the response with a body of server-sent events, which are streamed as by `stream`. */
+  /** Returns the response with a streamed body of server-sent events; see `stream`. */
   sse(events: Pieces<ServerEvent>): ServerResponse {
     return this.#withBody({ kind: 'sse', pieces: events }, 'text/event-stream');
   }

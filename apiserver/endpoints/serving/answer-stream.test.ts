@@ -78,7 +78,7 @@ describe('a streamed response', () => {
     return seen;
   }
 
-  /** Waits until the stream has done all that it does before the client reads. */
+  /** Lets the stream do all its work, up to the point where it waits for the client to read. */
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   };
@@ -121,7 +121,7 @@ describe('a streamed response', () => {
     connection.emit('close');
     await eventually(() => producer.returned);
     expect(producer.asked).to.equal(1);
-    expect(aborted.map(({ message }) => message)).to.deep.equal(['the client has gone']);
+    expect(aborted.map(({ message }) => message)).to.deep.equal(['the client has disconnected']);
     expect(errors).to.deep.equal([]);
     expect(ends).to.be.greaterThan(0);
     expect(connection.ended).to.equal(false);

@@ -49,7 +49,7 @@ export class AnswerStream implements Running {
       await this.#copy();
       if (!this.#over) outgoing.end();
     } catch (error) {
-      // A producer that was cancelled may throw an error because of the cancellation, which is ignored.
+      // A cancelled producer may throw because of the cancellation. This error is ignored.
       if (!this.#over) this.#fail(error);
     }
     this.#finish();
@@ -107,7 +107,7 @@ export class AnswerStream implements Running {
 
   readonly #onClose = (): void => {
     if (this.#over || this.#parts.outgoing.writableFinished) return;
-    this.#cancel(new Error('the client has gone'));
+    this.#cancel(new Error('the client has disconnected'));
     this.#finish();
   };
 }

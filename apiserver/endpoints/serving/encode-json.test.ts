@@ -21,12 +21,12 @@ describe('the JSON of a response', () => {
     expect(encode({ 'a "key"': one })).to.equal('{"a \\"key\\"":{ "a":1}}');
   });
 
-  it('is encoded again when it differs from the stored object', () => {
+  it('does not contain the stored bytes for a copy of a stored object', () => {
     expect(encode({ ...one })).to.equal('{"a":1}');
     expect(encode([one, { ...two }, undefined, 'x'])).to.equal('[{ "a":1},{"a":2},null,"x"]');
   });
 
-  it('is the output of JSON.stringify for everything else', () => {
+  it('is the output of JSON.stringify for all other values', () => {
     const values = [
       null,
       0,

@@ -152,7 +152,7 @@ export class EndpointCall implements Running {
   #leave(): void {
     this.#isOver = true;
     this.#end?.resolve(gone);
-    this.#parts.source.abort(new Error('the client has gone'));
+    this.#parts.source.abort(new Error('the client has disconnected'));
   }
 
   #expire(): void {

@@ -146,7 +146,7 @@ describe('the endpoints of plugins', () => {
       expect(() => owner('a').add(OldApples)).to.throw(
         '@ApiVersion of OldApples: "v1alpha1" must be <group>/<version>',
       );
-      expect(() => owner('b', { revision: '2.9' }).add(Apples)).to.throw('must be the version alone');
+      expect(() => owner('b', { revision: '2.9' }).add(Apples)).to.throw('must be only the version');
       for (const value of ['example.com/', '/v1', 'example.com/v1/x', 'example.com/1', 'example.com/v0', ''])
         expect(() => owner(`x${value}`).add(router(value, '/a')), value).to.throw('the router: ');
     });
@@ -318,7 +318,7 @@ describe('the endpoints of plugins', () => {
           return this.greeting;
         }
       }
-      expect(() => owner('a').add(Needy)).to.throw('add an instance in place of the class');
+      expect(() => owner('a').add(Needy)).to.throw('add an instance instead of the class');
       owner('b').add(new Needy('hello'));
       expect(paths()).to.deep.equal(['GET /apis/example.com/v1/a']);
     });

@@ -213,7 +213,7 @@ export class EndpointTable implements Endpoints {
   #check(groupVersion: string, entry: MountedEntry): void {
     const { definition, owner, label } = entry;
     if (definition.kind === 'route') {
-      if (definition.segments.length === 0) throw new Error(`${label} is the path of discovery: give it a path below`);
+      if (definition.segments.length === 0) throw new Error(`${label} is the path of discovery: give it a longer path`);
       checkBody(entry);
       checkPermission(label, entry);
     }

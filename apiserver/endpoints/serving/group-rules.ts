@@ -29,7 +29,7 @@ export function parseGroupVersion(value: unknown): { readonly group: string; rea
  */
 export function checkVersion(value: unknown): string {
   if (typeof value === 'string' && versionPattern.test(value)) return value;
-  const form = typeof value === 'string' && value.includes('/') ? 'must be the version alone, and ' : '';
+  const form = typeof value === 'string' && value.includes('/') ? 'must be only the version, and ' : '';
   throw new Error(`${quoteValue(value)} ${form}${versionRule}`);
 }
 
@@ -39,7 +39,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
   if (!group.includes('.') || checkDnsSubdomain(group).length > 0)
     throw new Error(`the group ${name} must be a domain with at least one dot`);
   if (isAtOrBelow(group, serviceDomain))
-    throw new Error(`the group ${name} is reserved: ${serviceDomain} and below it are the service's own`);
+    throw new Error(`the group ${name} is reserved: ${serviceDomain} and its subdomains belong to the service`);
   // The groups that consoleGroup, userGroup and publicGroup return are below the plugin's own group.
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
     throw new Error(`the group ${name} must be the plugin's own group ${ownGroup}, or below it`);
@@ -48,7 +48,7 @@ export function checkGroup(group: string, { serviceDomain, ownGroup, foreign }: 
     throw new Error(`the group ${name} belongs to "${taken.owner}", whose group is ${taken.group}`);
 }
 
-/** True when the plugin's own group is below another plugin's group, which is allowed. */
+/** True when the plugin's own group is below another plugin's group. The rules allow this. */
 function isWithin(ownGroup: string | undefined, group: string): boolean {
   return ownGroup !== undefined && isAtOrBelow(ownGroup, group);
 }

@@ -93,7 +93,7 @@ export class RequestPermissions {
     state.grants = state.grants === undefined ? [grant] : [...state.grants, grant];
   }
 
-  /** Returns whether the caller has a permission on which the request does not depend. */
+  /** Returns whether the caller has a permission, without making the request depend on it. */
   allows(context: Context, attributes: Attributes): boolean {
     return this.#parts.authorizer.decide(callerOf(context), attributes).allowed;
   }

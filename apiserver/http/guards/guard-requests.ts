@@ -106,7 +106,7 @@ export function guardRequests(
 function asksForOtherUser({ rawHeaders }: IncomingMessage): boolean {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? '';
-    // The first letter is compared first, because few names of headers begin with "i".
+    // The first letter is compared first, because few headers other than those for impersonation begin with "i".
     const isCandidate = (name.charCodeAt(0) | 0x20) === 0x69;
     if (isCandidate && name.toLowerCase().startsWith(impersonationPrefix)) return true;
   }
@@ -132,8 +132,8 @@ function askToLogIn(context: Context, { providers }: Pick<GuardParts, 'providers
 
 /**
  * Requires permission for each of the attributes of a request, which are like Kubernetes' RequestInfo. A path under
- * /api or /apis that has the form of an object's path counts as one, even if its kind is unknown, unless it is an
- * endpoint of a plugin.
+ * /api or /apis counts as the path of an object if it has the form of such a path, even if its kind is unknown. Paths
+ * of plugins' endpoints are an exception.
  * @throws ApiError Forbidden
  */
 function requirePermissions(context: Context, { endpoints, isKind, permissions }: GuardParts): void {

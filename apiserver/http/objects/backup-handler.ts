@@ -96,7 +96,7 @@ function underWay(cause?: Error): ApiError {
 function refusalOf(cause: unknown): ApiError {
   if (cause instanceof StoreError && cause.code === 'full') {
     const message =
-      'the disk of the database has no room for a copy: it needs as much free space as the database file has';
+      'the disk of the database has no space for a copy: the free space must be at least the size of the database file';
     return new ApiError('InsufficientStorage', message, { cause });
   }
   const message = 'the database cannot be copied at the moment';

@@ -98,8 +98,8 @@ export class ExportHandler {
   }
 
   /**
-   * Returns the next line. Logs an error; it comes from the database, because a client that disconnects causes none
-   * here.
+   * Returns the next line. Logs any error, because it comes from the database: a client that disconnects causes no
+   * error here.
    */
   async #next(lines: AsyncGenerator<string, void, undefined>): Promise<IteratorResult<string, void>> {
     try {

@@ -67,7 +67,8 @@ function readPassword(body: unknown): string {
 }
 
 /**
- * Refuses to let a user who is not a master set a master's password, since the user could then log in as the master.
+ * Lets only members of `system:masters` set the password of a member of this group, because a user who sets a password
+ * can log in with it. @throws ApiError Forbidden
  */
 function checkRank(context: Context, { model }: Resource, { metadata: { name }, spec = {} }: UserObject): void {
   const isMaster = (groups: readonly string[] = []): boolean => groups.includes(mastersGroup);

@@ -108,8 +108,8 @@ async function sendFile(
 }
 
 /**
- * Waits until the file is open. It may be unreadable, or just deleted, and an error is only possible before headers are
- * sent.
+ * Waits until the file is open. The file may be unreadable, or just deleted, and an error response is only possible
+ * before headers are sent.
  */
 async function opened(stream: Readable): Promise<void> {
   try {

@@ -56,7 +56,7 @@ const ui = SwaggerUIBundle({
 `;
 }
 
-/** The data by which the page distinguishes the kinds of every server from those of plugins and definitions. */
+/** The data by which the page distinguishes the kinds that every server has from those of plugins and definitions. */
 export interface DocsKinds {
   readonly serviceDomain: string;
   /** The tags of the kinds that every server has, and that are not in the server's own domain. */

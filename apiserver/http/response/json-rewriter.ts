@@ -32,7 +32,7 @@ type State =
    * yet.
    */
   | 'in a name of the path'
-  | 'in what is left out';
+  | 'in the omitted part';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -74,7 +74,7 @@ export class JsonRewriter {
     this.#level = { isArray: false, path: undefined, isEmpty: true, expectsName: false };
   }
 
-  /** Yields the output for a piece. All buffers have at least one byte; there may be none. */
+  /** Yields the output for a piece: any number of buffers, perhaps none, each with at least one byte. */
   *push(piece: Buffer): Generator<Buffer, void, undefined> {
     for (let at = 0; at < piece.length;) {
       at = this.#read(piece, at);
@@ -99,7 +99,7 @@ export class JsonRewriter {
         return this.#readWord(piece, at);
       case 'in a name of the path':
         return this.#readName(piece, at);
-      case 'in what is left out':
+      case 'in the omitted part':
         return this.#skip(piece, at);
     }
   }
@@ -193,7 +193,7 @@ export class JsonRewriter {
     if (!isWhole && end === piece.length) return end;
     const rest = this.#level.path?.slice(1) ?? [];
     if (isWhole && rest.length === 0) {
-      this.#state = 'in what is left out';
+      this.#state = 'in the omitted part';
       return end;
     }
     if (isWhole) this.#path = rest;

@@ -53,7 +53,8 @@ export class LeanKoa extends Koa {
     } catch {
       // koa, which the code below calls, reports the error.
     }
-    if (!isHandler(koaHandler)) throw new Error('koa has no method handleRequest: see what its new version has');
+    if (!isHandler(koaHandler))
+      throw new Error('koa has no method handleRequest: adapt this class to the new version of koa');
     const { statusCode } = context.res;
     await koaHandler.call(this, context, () => {
       res.statusCode = statusCode;
@@ -262,7 +263,7 @@ function isContextClass(made: unknown): made is ContextClass {
 function contextClass(): ContextClass {
   const made: unknown = LeanContext;
   if (isContextClass(made)) return made;
-  throw new Error('koa has no context with onerror: see what its new version has');
+  throw new Error('koa has no context with onerror: adapt this class to the new version of koa');
 }
 
 const ContextOfKoa = contextClass();

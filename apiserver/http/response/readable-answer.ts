@@ -4,8 +4,8 @@ import { JsonRewriter } from './json-rewriter.ts';
 import { cutIntoPieces, PieceStream } from './piece-stream.ts';
 
 /**
- * The maximum number of bytes of a response that is rewritten as a whole. Longer responses are rewritten in pieces,
- * while the client reads them, because with its indentation a line can be sixty times as long as its value.
+ * The maximum number of bytes of a response that is rewritten as a whole. Longer responses are rewritten in pieces
+ * while the client reads them, because the indentation can make a line sixty times as long as its value.
  */
 const wholeBytes = 128 * 1024;
 

@@ -61,8 +61,8 @@ export class WatchHandler {
   /** Starts a watch. Throws, or rejects, with a 4xx before the stream starts; later errors are sent as events. */
   handle(context: Context, path: ResourcePath, resource: Resource): Promise<void> | void {
     const from = readStart(context.query, context.get('Last-Event-ID'));
-    // The watch is counted before it starts, because it also counts while it collects initial objects and waits for
-    // revisions.
+    // The watch is counted here, before it starts, so that it also counts while it collects initial objects and waits
+    // for revisions.
     const address = addressBlock(this.#parts.proxies.addressOf(context));
     // The watch counts for the user who sent the request, so that a user who impersonates others gets no further
     // watches.
@@ -132,7 +132,9 @@ export class WatchHandler {
     }
   }
 
-  /** Returns the number of open watches of each kind that has any, in all versions together. */
+  /**
+   * Returns the number of open watches of each kind, in all versions together. Kinds without open watches are left out.
+   */
   counts(): ReadonlyMap<Resource, number> {
     const counts = new Map<Resource, number>();
     for (const { storage } of this.#streams.values()) counts.set(storage, (counts.get(storage) ?? 0) + 1);

@@ -53,9 +53,9 @@ export interface WatchStreamParts {
 }
 
 /**
- * The connection of one watcher. It has a position in the change feed of its kind, and no buffer of its own: unread
- * changes remain in the window of the feed, once for all watchers. If the window no longer has the next change, the
- * client receives a 410.
+ * The connection of one watcher. It has a position in the change feed of its kind, but no buffer: unread changes remain
+ * in the window of the feed, once for all watchers. If the window no longer has the next change, the client receives a
+ * 410.
  */
 export class WatchStream {
   readonly #parts: WatchStreamParts;

@@ -93,7 +93,8 @@ export class IssuerLogin implements LoginProvider {
     });
     const { issuer, login } = this.#parts;
     const user = await issuer.userOfIdToken(tokens.id_token ?? '', login.clientId);
-    if (user === undefined) throw this.#failure('no user', 'the ID token is not valid, or its claims make no user');
+    if (user === undefined)
+      throw this.#failure('no user', 'the ID token is not valid, or no user results from its claims');
     return user;
   }
 
@@ -148,7 +149,7 @@ export class IssuerLogin implements LoginProvider {
     if (typeof code === 'string' && !brokenEndpoint.has(code))
       return this.#failure('invalid', `the response of the issuer is wrong: ${code}`);
     const problem = [code, causeCode].find((each) => typeof each === 'string') ?? 'no response';
-    return this.#failure('unavailable', `the issuer cannot be asked: ${problem}`);
+    return this.#failure('unavailable', `a request to the issuer failed: ${problem}`);
   }
 
   #failure(reason: LoginFailure['reason'], problem: string): LoginFailure {

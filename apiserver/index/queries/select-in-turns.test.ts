@@ -82,7 +82,7 @@ describe('selectLong', () => {
 });
 
 describe('isLongSelection', () => {
-  it('is long or short depending on the page, the conditions and the sort keys [slow]', () => {
+  it('returns true or false depending on the page, the conditions and the sort keys [slow]', () => {
     const cache = createCrowd();
     const isLong = (options: QueryOptions, count?: number): boolean =>
       isLongSelection(cache, compileQuery(cache, options), count === undefined ? {} : { count });

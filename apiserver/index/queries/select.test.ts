@@ -57,13 +57,13 @@ describe('the objects that select visits', () => {
     expect(visited).to.equal(4);
   });
 
-  it('are one group of the first key when there are several keys', () => {
+  it('are only those that share the page’s value of the first key when there are several keys', () => {
     const { entries, visited } = run({ sort: [{ field: 'spec.age' }, { field: 'name', direction: 'desc' }] }, half);
     expect(entries[0]?.name).to.equal('p19950');
     expect(visited).to.be.at.most(400);
   });
 
-  it('are the matches alone when a selector is selective', () => {
+  it('are only the matches when a selector is selective', () => {
     const { total, visited } = run(field('spec.age', '42'), { count: 20 });
     expect([total, visited]).to.deep.equal([200, 200]);
   });
@@ -89,7 +89,7 @@ describe('the objects that select visits', () => {
     });
   });
 
-  it('are counted by rank for a single requirement, and end with the page', () => {
+  it('end with the page for a single requirement, whose matches the index counts by rank', () => {
     const ofLabel = run({ labelSelector: [{ key: 'app', operator: 'in', values: ['a3'] }] }, { count: 20 });
     expect(ofLabel.total).to.equal(size / 10);
     expect(ofLabel.visited).to.be.at.most(400);

@@ -93,7 +93,9 @@ function forEachOnce({ slices, exact }: Candidates, visit: (entry: Entry) => voi
   }
 }
 
-/** Chooses the index with the fewest candidates; `total` is the number of matches, if the indexes know it. */
+/**
+ * Chooses the index with the fewest candidates; `total` is the number of matches, if the indexes are enough to know it.
+ */
 export function planOf(cache: KindCache, conditions: readonly Condition[]): Plan {
   const [first] = conditions;
   if (first === undefined) return { candidates: undefined, total: cache.size };

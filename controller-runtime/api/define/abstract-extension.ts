@@ -7,8 +7,8 @@ import type { ApiObject, ObjectMeta } from '../object/object.ts';
 const extensionSymbol: symbol = Symbol.for('homeostat.extension');
 
 /**
- * The base class of models (spec 2.2). It has the fields of the envelope; authors add `spec` and `status`. A new
- * instance has apiVersion and kind of its `@GVK`.
+ * The base class of models (spec 2.2). It declares apiVersion, kind and metadata; authors add `spec` and `status`. A
+ * new instance has the apiVersion and the kind that its `@GVK` declares.
  */
 export abstract class AbstractExtension implements ApiObject {
   apiVersion: string;
@@ -24,7 +24,10 @@ export abstract class AbstractExtension implements ApiObject {
 
 Object.defineProperty(AbstractExtension, extensionSymbol, { value: true });
 
-/** True for classes that extend AbstractExtension, of whichever copy of this package. */
+/**
+ * True for classes that extend AbstractExtension, also when they extend the AbstractExtension of another copy of this
+ * package.
+ */
 export function isExtensionClass(value: unknown): value is new () => AbstractExtension {
   return typeof value === 'function' && Reflect.get(value, extensionSymbol) === true;
 }

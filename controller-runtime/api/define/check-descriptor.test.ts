@@ -46,7 +46,7 @@ function withField(field: JsonSchema): object {
 const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' };
 
 describe('checkDescriptor', () => {
-  it('accepts the example of the spec', () => {
+  it('accepts the example model of the specification', () => {
     expect(() => check({})).not.to.throw();
   });
 
@@ -115,18 +115,18 @@ describe('checkDescriptor', () => {
     });
   }
 
-  it('keeps a plugin in its own group or below it [spec 2.1-group-owned]', () => {
+  it('refuses the group of a plugin’s model unless it is the plugin’s group or a subdomain of it [spec 2.1-group-owned]', () => {
     for (const ownGroup of ['people.example.com', 'example.com']) expect(() => check({}, { ownGroup })).not.to.throw();
     for (const ownGroup of ['other.example.com', 'ple.example.com', 'eople.example.com']) {
       expect(errorOf(() => check({}, { ownGroup })).rule).to.include(`own group ${ownGroup}`);
     }
   });
 
-  it('does not reserve a domain that ends in the letters of the service domain without being below it [spec 2.1-group-service]', () => {
+  it('accepts a domain that ends in the letters of the service domain, but is not a subdomain of it [spec 2.1-group-service]', () => {
     expect(() => check({ group: 'myhomeostat.internal' })).not.to.throw();
   });
 
-  it('allows the service its reserved names, but no malformed group', () => {
+  it('accepts reserved names in the models of the service, but not a malformed group', () => {
     for (const group of ['', 'apps', 'homeostat.internal'])
       expect(() => check({ group }, { reservedAllowed: true })).not.to.throw();
     expect(() => check({ plural: 'namespaces' }, { reservedAllowed: true })).not.to.throw();
@@ -189,7 +189,7 @@ describe('checkDescriptor', () => {
     }
   });
 
-  it('refuses defaults of another type, and defaults that the enum does not contain', () => {
+  it('refuses defaults whose type is not that of the field, and defaults that the enum does not contain', () => {
     const rules = [
       [{ type: 'integer', default: '3' }, 'default "3" is not of type integer'],
       [{ type: 'string', default: {} }, 'default {} is not of type string'],
@@ -223,7 +223,7 @@ describe('checkDescriptor', () => {
     expect(errorOf(() => check({ components: { ...person.components, ...loop } })).rule).to.include('refers to itself');
   });
 
-  it('refuses schemas that are cyclic, too deep or too large, or that have a field with the name __proto__', () => {
+  it('refuses schemas that are cyclic, too deep or too large, or that have a field named __proto__', () => {
     const cyclic: Record<string, unknown> = { type: 'array' };
     cyclic['items'] = cyclic;
     expect(errorOf(() => check(withField(cyclic))).rule).to.include('contains itself');

@@ -9,11 +9,11 @@ import { unknownKeyOf } from '../base/unknown-key.ts';
 import { brokenVersionsRule } from './check-versions.ts';
 
 export interface DescriptorRules {
-  /** The service's own domain; it and its subdomains are reserved (spec 2.1). */
+  /** The service's own domain. The domain and its subdomains are reserved (spec 2.1). */
   readonly serviceDomain: string;
   /**
-   * The group that a plugin's manifest names: the group of the model must be the same, or a domain below it. If absent,
-   * the model may have any group that is not reserved.
+   * The group in the plugin's manifest. The model's group must be equal to it, or a subdomain of it. If absent, the
+   * model may have any group that is not reserved.
    */
   readonly ownGroup?: string;
   /** True for the service's own models, whose groups and plurals may be reserved. Default false. */
@@ -27,7 +27,7 @@ export interface DescriptorRules {
 
 /**
  * Domains of the service's own endpoints: the search of the audit log, and the archives of plugins. They are reserved,
- * because requests are routed to a kind first: a kind with such a group would hide the endpoint.
+ * because the router looks for a kind first: a kind whose group is one of these domains would hide the endpoint.
  */
 const endpointDomains: readonly string[] = ['audit.internal', 'plugins.internal'];
 
@@ -90,7 +90,7 @@ function brokenGroupRule({ group }: ModelDescriptor, rules: DescriptorRules): st
   if (!isDomain(group)) return must(group, 'must be a domain: lowercase letters, digits, hyphens and dots');
   if (!group.includes('.')) return must(group, 'must be a domain with at least one dot');
   const own = [rules.serviceDomain, ...endpointDomains].find((domain) => isAtOrBelow(group, domain));
-  if (own !== undefined) return must(group, `is reserved: ${own} and below it are the service's own`);
+  if (own !== undefined) return must(group, `is reserved: ${own} and its subdomains belong to the service`);
   const { ownGroup } = rules;
   if (ownGroup !== undefined && !isAtOrBelow(group, ownGroup))
     return must(group, `must be the plugin's own group ${ownGroup}, or below it`);
@@ -104,7 +104,7 @@ function brokenPluralRule({ plural }: ModelDescriptor, rules: DescriptorRules): 
     : mustBeLabel(plural);
 }
 
-/** The types require a function already; this check is for authors who use JavaScript. */
+/** Checks that `validate` is a function. TypeScript checks this already; authors who use JavaScript need this check. */
 function brokenValidateRule({ validate }: ModelDescriptor): string | undefined {
   return validate === undefined || typeof validate === 'function' ? undefined : must(validate, 'must be a function');
 }
@@ -117,7 +117,10 @@ function brokenDeprecationRule({ deprecated }: ModelDescriptor): string | undefi
 
 const scaleKeys: readonly string[] = ['specReplicasPath', 'statusReplicasPath', 'labelSelectorPath'];
 
-/** Each path has to lead to a field below `.spec` or `.status`, as its attribute requires, and not into a list. */
+/**
+ * Checks the three paths of `scale`. Each must lead to a field below `.spec` or `.status`, as its attribute requires,
+ * and not into a list.
+ */
 function brokenScaleRule({ scale }: ModelDescriptor): string | undefined {
   if (scale === undefined) return undefined;
   const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;

@@ -4,7 +4,7 @@ import { JsonPath } from '../base/json-path.ts';
 import type { PrinterColumn } from '../model/model.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
-/** The maximum number of columns: no terminal shows more, and each column costs time in each row. */
+/** The maximum number of columns. No terminal is wide enough for more, and each column costs time in each row. */
 const maxColumns = 64;
 
 const keys: readonly string[] = ['name', 'type', 'jsonPath', 'format', 'description', 'priority'];
@@ -15,8 +15,8 @@ const types: readonly unknown[] = ['integer', 'number', 'string', 'boolean', 'da
 const formats: readonly unknown[] = 'int32 int64 float double byte date date-time password'.split(' ');
 
 /**
- * Returns the first rule that the columns of a model break. The text names the column by its index, from 0, and the
- * field of the column.
+ * Returns the first rule that the columns of a model break. The returned text names the column by its index, which
+ * starts at 0, and the field of the column.
  */
 export function brokenColumnRule(columns: readonly PrinterColumn[]): string | undefined {
   if (columns.length > maxColumns) return `at most ${maxColumns} columns`;
@@ -29,7 +29,7 @@ export function brokenColumnRule(columns: readonly PrinterColumn[]): string | un
   return undefined;
 }
 
-// The types require these forms already; this check is for authors who use JavaScript.
+// TypeScript checks the types of these fields already; authors who use JavaScript need these checks.
 function brokenRule({
   name,
   type,

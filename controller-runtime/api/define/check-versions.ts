@@ -1,6 +1,6 @@
 import type { ModelDescriptor, ModelVersion } from '../model/model.ts';
 
-/** The maximum number of versions. More must be a mistake: even the oldest kinds have had only five. */
+/** The maximum number of versions of a kind. More must be a mistake: even the oldest kinds have had only five. */
 const maxVersions = 64;
 
 // Properties that all versions of a kind share.
@@ -12,7 +12,7 @@ export function brokenVersionsRule(storage: ModelDescriptor): string | undefined
   if (versions.length > maxVersions) return `must be at most ${maxVersions}`;
   const models = [storage, ...versions.map(({ model }) => model)];
   const names = new Set(models.map(({ version }) => version));
-  if (names.size < models.length) return 'must each be another version';
+  if (names.size < models.length) return 'must each have a different version';
   if (models.every(({ served }) => served === false)) return 'must have one that is served';
   return versions.map((version) => brokenVersionRule(storage, version)).find((broken) => broken !== undefined);
 }

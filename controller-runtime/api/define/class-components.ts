@@ -15,7 +15,7 @@ export class ClassComponents {
   readonly #classes = new Map<string, AnyClass>();
   readonly #components: Record<string, JsonSchema> = {};
 
-  /** @throws ModelError that names the class and the field */
+  /** @throws ModelError for a declaration that breaks a rule; it names the class and the field */
   constructor(root: AnyClass) {
     this.#model = root.name;
     this.#normaliser = new SchemaNormaliser(root.name, schemaNameOf(root));
@@ -28,8 +28,8 @@ export class ClassComponents {
   }
 
   /**
-   * Adds a class once, and returns its name. The name is known before the fields are read, so that a class may refer to
-   * itself.
+   * Adds the schema of a class, unless it was added before, and returns the schema's name. The name is known before the
+   * fields are read, so that a class may refer to itself.
    */
   #add(cls: AnyClass, where: string): string {
     const name = schemaNameOf(cls);
@@ -54,7 +54,7 @@ export class ClassComponents {
     const declaration = readDeclaration(cls);
     const isModel = isExtensionClass(cls);
     if (fields.size === 0 && declaration === undefined)
-      throw this.#error(where, `the class ${cls.name} bears no @Schema`);
+      throw this.#error(where, `the class ${cls.name} has no decorator @Schema`);
     for (const field of isModel ? envelopeFields : []) {
       if (fields.has(field))
         throw this.#error(`${cls.name}.${field}`, 'is part of the envelope and may not be declared');
@@ -76,9 +76,12 @@ export class ClassComponents {
 
   #field(cls: AnyClass, field: string, attributes: SchemaAttributes): object {
     const where = `${cls.name}.${field}`;
-    // With another name, the schema would describe a field that the class does not have.
+    // If `name` were not the field's name, the schema would describe a field that the class does not have.
     if (attributes.name !== undefined && attributes.name !== field) {
-      throw this.#error(where, 'name names the schema of a class; on a field it can only be the name of the field');
+      throw this.#error(
+        where,
+        'the attribute "name" names the schema of a class; on a field, it must be the name of the field',
+      );
     }
     return this.#resolve(attributes, where);
   }
@@ -131,7 +134,8 @@ export class ClassComponents {
   }
 
   #classOf(reference: ClassReference, where: string): AnyClass {
-    // A class has to be given as a function that returns it, so that it may be declared further down.
+    // A class has to be given as a function that returns it, so that the class may be declared further down in the
+    // file.
     if (isClass(reference)) throw this.#error(where, `write the class as a function: () => ${reference.name}`);
     const cls: unknown = reference();
     if (!isClass(cls)) throw this.#error(where, 'the function given as type must return a class');
@@ -152,7 +156,7 @@ export function schemaNameOf(cls: AnyClass): string {
   return declaration?.schema?.name ?? declaration?.gvk?.kind ?? cls.name;
 }
 
-// Arrow functions and methods have no prototype, so they are not taken for classes.
+// Arrow functions and methods have no prototype, so they are not mistaken for classes.
 function isClass(value: unknown): value is AnyClass {
   return typeof value === 'function' && typeof value.prototype === 'object';
 }

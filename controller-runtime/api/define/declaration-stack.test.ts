@@ -11,7 +11,7 @@ interface Declared {
   readonly held: WeakRef<object>;
 }
 
-/** A model, and an object in the closure of the function that declares it. */
+/** Declares a model. Returns the model, and an object in the closure of the function that declared the model. */
 function declared(): Declared {
   const held = { plural: 'things' };
   function declaringFunction(): ModelDescriptor {
@@ -30,11 +30,11 @@ describe('the stack of a declaration', () => {
     expect(declarationStackOf(declared().model)).to.match(/declaringFunction.*declaration-stack\.test\.[jt]s:\d+/);
   });
 
-  it('does not keep the objects alive that the declaring function can reach [slow]', async () => {
+  it('does not keep objects alive that only the declaring function can reach [slow]', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const { model, held } = declared();
-    // A WeakRef keeps its object alive for the turn in which it is made.
+    // A WeakRef keeps its object alive until the current turn of the event loop ends.
     await nextTurn();
     collect();
     expect(held.deref()).to.equal(undefined);

@@ -6,15 +6,15 @@ import type { Model } from '../model/model.ts';
  */
 const declarations = new WeakMap<object, string | undefined>();
 
-/** Records the stack of a model's declaration, and returns the model. */
+/** Stores the stack of the caller as the stack of the model's declaration, and returns the model. */
 export function noteDeclaration<T extends object>(model: T): T {
   declarations.set(model, new Error('declared').stack);
   return model;
 }
 
 /**
- * The stack of the call that declared a model, for messages that name its file and line. Undefined for a model of another
- * copy of this package.
+ * The stack of the call that declared a model, for messages that name the file and line of the declaration. Undefined
+ * for a model that another copy of this package declared.
  */
 export function declarationStackOf(model: Model): string | undefined {
   return declarations.get(model);

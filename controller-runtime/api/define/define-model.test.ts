@@ -76,7 +76,7 @@ describe('defineModel', () => {
     expect(fromClass.components).to.have.keys('Person', 'PersonSpec', 'PersonStatus');
   });
 
-  it('makes the same descriptor from a flat model of revision 2.9 as from its class', () => {
+  it('makes the same descriptor from a flat model of revision 2.9 of the specification as from its class', () => {
     const flat = defineModel({
       group: 'old.example.com',
       version: 'v1alpha1',
@@ -106,7 +106,7 @@ describe('defineModel', () => {
     expect(tree.components['Tree']?.properties?.['spec']).to.deep.equal({ $ref: '#/components/schemas/Tree' });
   });
 
-  it('writes unions, null, records and unknown of schema libraries in the form of components', () => {
+  it('converts the unions, null, records and unknown of schema libraries to the OpenAPI v3 form of components', () => {
     expect(fieldOf(Type.Union([Type.String(), Type.Null()]))).to.deep.equal({ type: 'string', nullable: true });
     expect(fieldOf({ type: ['integer', 'null'] })).to.deep.equal({ type: 'integer', nullable: true });
     expect(fieldOf(Type.Record(Type.String(), Type.Integer()))).to.deep.equal({
@@ -206,7 +206,7 @@ describe('defineModel', () => {
     });
   }
 
-  it('refuses a schema that contains itself, is too deep, or is small but becomes endless when its references are resolved [slow]', () => {
+  it('refuses a schema that contains itself, is too deep, or would become endless when its references are resolved [slow]', () => {
     const cyclic: { type: string; properties: Record<string, unknown> } = { type: 'object', properties: {} };
     cyclic.properties['self'] = cyclic;
     expect(() => specOf(cyclic)).to.throw(ModelError, /field\.self: the schema contains itself/);
@@ -261,7 +261,7 @@ describe('defineModel', () => {
     expect(unique.indexes[0]).to.include({ name: 'spec.slug', order: 'DESC', unique: true });
   });
 
-  it('refuses an index on a path that is unresolved, leads to an object, or exists already', () => {
+  it('refuses an index on a path that does not exist in the schema, leads to an object, or has an index already', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { slug: { type: 'string' } } } },
@@ -298,7 +298,7 @@ describe('defineModel', () => {
     expect(other?.valuesOf(object)).to.deep.equal([]);
   });
 
-  it('reports a stored value of another type than its index, with path and value', () => {
+  it('reports a stored value whose type is not that of the index, with path and value', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { field: { type: 'integer' } } } },

@@ -33,7 +33,7 @@ type Scope = ModelDescriptor['scope'];
 /** The fields that every object of a scope has. */
 type Envelope<C extends Scope> = C extends 'Namespaced' ? NamespacedObject : ApiObject;
 
-/** Objects that a schema of `{ spec, status }` describes; those of a Namespaced kind have a namespace. */
+/** The type of objects that a schema of `{ spec, status }` describes. Objects of a Namespaced kind have a namespace. */
 export type ObjectOf<S, C extends Scope = 'Cluster'> = Envelope<C> & FromSchema<S> extends infer O extends Envelope<C>
   ? { readonly [K in keyof O]: O[K] }
   : never;
@@ -45,12 +45,17 @@ type Names = GroupVersionKind | { readonly gvk: GvkText };
 
 const pathIndexKeys: readonly string[] = ['path', 'unique', 'order'];
 
-/** Options of {@link defineModel}: group, version and kind, or `gvk` as `<group>/<version>/<Kind>`. */
+/**
+ * Options of {@link defineModel}. The names are either group, version and kind, or `gvk` as `<group>/<version>/<Kind>`.
+ */
 export type ModelOptions<S, C extends Scope = Scope> = Names &
   Omit<ResourceOptions, 'scope'> & {
     /** Default `Cluster`. */
     readonly scope?: C;
-    /** A TypeBox or plain JSON Schema of an object: `spec` and `status`, or (revision 2.9) the fields themselves. */
+    /**
+     * A TypeBox or plain JSON Schema of an object with `spec` and `status`, or, as in revision 2.9 of the
+     * specification, with the fields at the top level.
+     */
     readonly schema: S & KnownKeywords<S>;
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S, C>>[];
     /** Rules in CEL about whole objects, which expressions read as `self`. Default none. */
@@ -62,8 +67,8 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
 /**
  * Declares a model without a class. Schemas of `spec` and `status` become components `<Kind>Spec` and `<Kind>Status`,
  * as do `$defs`; `$ref: '#'` and `$ref: '<Kind>'` are the model itself.
- * @throws ModelError that names the field of a schema or the path of an index that breaks a rule. The names are checked
- * at registration.
+ * @throws ModelError for a field of a schema or a path of an index that breaks a rule; it names the field or the path.
+ * Group, version, kind and plural are checked at registration.
  */
 export function defineModel<const S extends object, const C extends Scope = 'Cluster'>(
   options: ModelOptions<S, C>,
@@ -83,7 +88,7 @@ const ownKeys = [...resourceKeys, 'schema', 'indexes', 'rules', 'validate'];
 const keysBesideGvk: readonly string[] = ['gvk', ...ownKeys];
 const keysBesideNames: readonly string[] = ['group', 'version', 'kind', ...ownKeys];
 
-/** Adds rules to those that the schema itself has. */
+/** Returns the schema with the given rules after those that it has itself. */
 function withRules(schema: object, rules: readonly SchemaRule[] | undefined): object {
   if (rules === undefined) return schema;
   const own: unknown = Reflect.get(schema, 'x-kubernetes-validations');
@@ -121,8 +126,8 @@ function componentsOf(kind: string, schema: object): Readonly<Record<string, Jso
 }
 
 /**
- * Returns the schema of the object itself. A Cyclic of TypeBox refers to one of its own definitions, which is resolved
- * here.
+ * Returns the schema of the object itself. A Cyclic of TypeBox is a reference to one of its own definitions; this
+ * function resolves the reference.
  */
 function rootOf(normaliser: SchemaNormaliser, kind: string, schema: object): JsonSchema {
   const normal = normaliser.normalise(schema, kind);
@@ -138,7 +143,7 @@ interface Hoisted {
   readonly schema: JsonSchema;
 }
 
-/** Gives the schemas of spec and status a name, as those of classes have. */
+/** Moves the schema of spec or status to the named components, like that of a class, and returns a reference to it. */
 function hoist(components: Record<string, JsonSchema>, { kind, field, schema }: Hoisted): JsonSchema {
   if ((field !== 'spec' && field !== 'status') || schema.properties === undefined) return schema;
   const name = `${kind}${field === 'spec' ? 'Spec' : 'Status'}`;
@@ -146,7 +151,7 @@ function hoist(components: Record<string, JsonSchema>, { kind, field, schema }: 
     throw new ModelError(
       kind,
       `${kind}.${field}`,
-      `its schema is named "${name}", as one in $defs is; refer to that one, or rename it`,
+      `its schema has the name "${name}", which one in $defs has already; refer to the one in $defs, or rename it`,
     );
   }
   components[name] = schema;

@@ -18,13 +18,13 @@ const rules = { serviceDomain: 'homeostat.internal' };
 const convert = { toStorage: () => ({}), fromStorage: () => ({}) };
 
 describe('defineVersions', () => {
-  it('returns the stored version with the other versions, frozen, with descriptors in place of classes', () => {
+  it('returns the stored version with the other versions; the result is frozen and has descriptors in place of classes', () => {
     const kind = defineVersions(Person, [{ model: thing('v1') }]);
     expect(kind).to.deep.include({ ...descriptorOf(Person), versions: [{ model: thing('v1') }] });
     expect([Object.isFrozen(kind), Object.isFrozen(kind.versions)]).to.deep.equal([true, true]);
   });
 
-  it('types each conversion by the two versions', () => {
+  it('infers the types of each conversion from the two versions', () => {
     const number = defineModel({
       gvk: 'things.example.com/v2/Thing',
       plural: 'things',
@@ -48,7 +48,7 @@ describe('defineVersions', () => {
   });
 
   const broken: readonly (readonly [what: string, versions: readonly ModelVersion[], rule: string])[] = [
-    ['the same version twice', [{ model: thing('v2') }], 'must each be another version'],
+    ['the same version twice', [{ model: thing('v2') }], 'must each have a different version'],
     ['another plural', [{ model: thing('v1', { plural: 'stuff' }) }], 'v1 must have the plural "things", as v2 has'],
     ['another scope', [{ model: thing('v1', { scope: 'Namespaced' }) }], 'v1 must have the scope "Cluster", as v2 has'],
     [
@@ -74,7 +74,7 @@ describe('defineVersions', () => {
     });
   }
 
-  it('is refused at registration when no version is served, and accepted when a version other than the stored one is', () => {
+  it('is refused at registration when no version is served, and accepted when only a version other than the stored one is served', () => {
     const hidden = thing('v2', { served: false });
     const check = (served: boolean): void =>
       checkDescriptor(defineVersions(hidden, [{ model: thing('v1', { served }), ...convert }]), rules);

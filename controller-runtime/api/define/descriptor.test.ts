@@ -19,7 +19,7 @@ function describeField(attributes: SchemaAttributes): ModelDescriptor {
 }
 
 describe('descriptorOf', () => {
-  it('describes the Person of revision 2.15, its reference to itself included [spec 2.7-spec, 2.6-description, 2.6-name]', () => {
+  it('describes the class Person of revision 2.15 of the specification, including its reference to itself [spec 2.7-spec, 2.6-description, 2.6-name]', () => {
     const { components, ...rest } = descriptorOf(Person);
     expect(rest).to.deep.equal({
       group: 'people.example.com',
@@ -62,7 +62,7 @@ describe('descriptorOf', () => {
     });
   });
 
-  it('describes the flat Person of revision 2.9, the singular being the kind in lower case [spec 2.1-singular-default]', () => {
+  it('describes the flat class Person of revision 2.9 of the specification; its singular is the kind in lower case [spec 2.1-singular-default]', () => {
     const { components, singular } = descriptorOf(FlatPerson);
     expect(singular).to.equal('person');
     expect(components).to.have.keys('Person');
@@ -82,7 +82,7 @@ describe('descriptorOf', () => {
     expect(new Person()).to.include({ apiVersion: 'people.example.com/v1alpha1', kind: 'Person' });
   });
 
-  it('takes fields from base classes; of several declarations of a field, the one of the nearest class counts', () => {
+  it('takes fields from base classes; when several classes declare a field, the declaration of the most derived class counts', () => {
     abstract class Base extends AbstractExtension {
       @Schema({ type: 'string', requireMode: 'REQUIRED' }) first!: string;
       @Schema({ type: 'string' }) second = 'base';
@@ -144,7 +144,7 @@ describe('descriptorOf', () => {
     expect(() => descriptorOf(Misspelt)).to.throw(ModelError, '@GVK: unknown key "plurals". Did you mean "plural"?');
   });
 
-  it('keeps every attribute of a field', () => {
+  it('copies every attribute of a field into the schema', () => {
     const attributes: SchemaAttributes = {
       type: 'array',
       title: 'Ports',
@@ -198,14 +198,18 @@ describe('descriptorOf', () => {
   const refused: readonly (readonly [what: string, attributes: SchemaAttributes, message: RegExp])[] = [
     ['a field without a type', {}, /Thing\.field: has no type/],
     ['a field of an array whose items have no type', { type: 'array', items: {} }, /Thing\.field\.items: has no type/],
-    ['a class without @Schema', { type: () => Bare }, /Thing\.field: the class Bare bears no @Schema/],
+    ['a class without @Schema', { type: () => Bare }, /Thing\.field: the class Bare has no decorator @Schema/],
     ['a class given directly', { type: Bare as never }, /Thing\.field: write the class as a function: \(\) => Bare/],
     [
       'a function that returns no class',
       { type: () => undefined as never },
       /Thing\.field: the function given as type/,
     ],
-    ['a field that is renamed', { type: 'string', name: 'other' }, /Thing\.field: name names the schema of a class/],
+    [
+      'a field that is renamed',
+      { type: 'string', name: 'other' },
+      /Thing\.field: the attribute "name" names the schema of a class/,
+    ],
     ['an unknown type', { type: 'text' as never }, /Thing\.field: type must be one of/],
   ];
   for (const [what, attributes, message] of refused) {

@@ -14,10 +14,11 @@ const gvkKeys: readonly string[] = ['group', 'version', 'kind', ...resourceKeys]
 const descriptors = new WeakMap<ExtensionClass, ModelDescriptor>();
 
 /**
- * Returns the descriptor of a model, deeply frozen. For a class, it is the same at each call. The first call makes it,
- * not the decorator, because all classes to which it refers have to be declared by then. Names are checked at
- * registration.
- * @throws ModelError when the class is no model, or a field's schema breaks a rule; it names class and field.
+ * Returns the descriptor of a model, deeply frozen. For a class, each call returns the same descriptor. The first call
+ * makes it; the decorator cannot, because the classes to which a class refers may be declared later. Names are checked
+ * at registration.
+ * @throws ModelError when the class is not a model, or when the schema of a field breaks a rule; the error names the
+ * class and the field.
  */
 export function descriptorOf<T extends ApiObject>(model: Model<T>): ModelDescriptor<T> {
   if (typeof model !== 'function') return model;
@@ -41,8 +42,8 @@ function describeClass<T extends ApiObject>(cls: ExtensionClass<T>): ModelDescri
 }
 
 /**
- * Returns `static validate(next, previous)` of a class. The method is static, because objects are plain JSON, not
- * instances of their class.
+ * Returns the method `static validate(next, previous)` of a class. The method is static, because objects are plain
+ * JSON, not instances of their class.
  */
 function validationOf<T extends ApiObject>(cls: ExtensionClass<T>): ModelValidation<T> | undefined {
   const validate: unknown = Reflect.get(cls, 'validate');

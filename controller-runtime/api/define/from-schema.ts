@@ -1,6 +1,6 @@
 /**
  * Flattens the fields of an object type, so that editors and messages of the compiler show the fields. Without the
- * `infer`, they would show only the name of this alias.
+ * `infer`, editors and messages would show only the name of this alias.
  */
 type Flat<T> = T extends infer O ? { readonly [K in keyof O]: O[K] } : never;
 
@@ -69,8 +69,8 @@ type FromNotNull<S> = S extends { readonly '~unsafe': infer U }
                 : FromType<S>;
 
 /**
- * The type of the values that a schema admits, deeply readonly like the objects of caches. The schema is plain JSON
- * Schema whose literals the compiler knows, or a TypeBox type. A TypeBox type is recognised by its shape, so that this
- * package does not need TypeBox. References other than the root of a TypeBox Cyclic are `unknown`.
+ * The type of the values that a schema admits, deeply readonly like the objects of caches. The schema is a TypeBox
+ * type, or plain JSON Schema that the compiler knows with its literal types. A TypeBox type is recognised by its shape,
+ * so that this package does not need TypeBox. References other than the root of a TypeBox Cyclic are `unknown`.
  */
 export type FromSchema<S> = S extends { readonly nullable: true } ? FromNotNull<S> | null : FromNotNull<S>;

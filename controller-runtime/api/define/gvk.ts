@@ -7,8 +7,8 @@ import { declarationOf } from './model-metadata.ts';
 export type GvkDecorator = (value: new () => AbstractExtension, context: ClassDecoratorContext) => void;
 
 /**
- * Declares group, version, kind and names of a model (spec 2.1). Registration checks them, and names the attribute and
- * the rule in each error.
+ * Declares group, version, kind and names of a model (spec 2.1). Registration checks them; each error names the
+ * attribute and the rule.
  */
 export function GVK(options: GvkOptions): GvkDecorator {
   return (model, context) => {

@@ -1,9 +1,9 @@
 import type { GvkOptions } from '../model/gvk-options.ts';
 import type { AnyClass, SchemaAttributes } from './schema-attributes.ts';
 
-// Node 20 has no Symbol.metadata. Decorators store their data under it only if it exists before the first decorated
-// class runs, so it is defined on import. It is a symbol of the global registry, so that two copies of this package
-// agree.
+// Node 20 has no Symbol.metadata. Decorators store their data under this symbol only if it exists before the first
+// decorated class is evaluated, so the import of this module defines it. It is a symbol of the global registry, so that
+// two copies of this package use the same one.
 /** `Symbol.metadata`, under which the platform keeps the data of a class's decorators. */
 export const metadataSymbol: symbol = defineMetadataSymbol();
 const modelSymbol = Symbol.for('homeostat.model');
@@ -16,7 +16,7 @@ function defineMetadataSymbol(): symbol {
   return symbol;
 }
 
-/** The declarations of one class's decorators, without its base classes. */
+/** The declarations of the decorators of one class, without those of its base classes. */
 export interface ClassDeclaration {
   gvk?: GvkOptions;
   schema?: SchemaAttributes;
@@ -24,7 +24,7 @@ export interface ClassDeclaration {
   readonly fields: Map<string, SchemaAttributes>;
 }
 
-/** Returns the declaration to which decorators of a class write. */
+/** Returns the declaration that the decorators of a class fill in; creates it for the first decorator. */
 export function declarationOf({ metadata }: { readonly metadata?: object }): ClassDeclaration {
   if (metadata === undefined) {
     throw new TypeError(
@@ -38,7 +38,7 @@ export function declarationOf({ metadata }: { readonly metadata?: object }): Cla
   return declaration;
 }
 
-/** The metadata of a class inherits from that of its base class, so this reads its own properties only. */
+/** Reads only the metadata's own properties, because the metadata of a class inherits from that of its base class. */
 function declarationIn(metadata: object): ClassDeclaration | undefined {
   const own: unknown = Object.hasOwn(metadata, modelSymbol) ? Reflect.get(metadata, modelSymbol) : undefined;
   return isDeclaration(own) ? own : undefined;
@@ -74,7 +74,7 @@ function ancestorsOf(cls: AnyClass): AnyClass[] {
   return chain;
 }
 
-/** Any function counts as a class: only a class has declarations. */
+/** True for any function. That is enough, because only a class has declarations. */
 function isClass(value: unknown): value is AnyClass {
   return typeof value === 'function';
 }

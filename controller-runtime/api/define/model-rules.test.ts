@@ -10,7 +10,7 @@ const options = { gvk: 'rules.example.com/v1/Rule', plural: 'rules' } as const;
 const schema = { type: 'object', properties: { a: { type: 'integer' } } } as const;
 
 describe('rules of models', () => {
-  it('become rules of the schema of whole objects', () => {
+  it('become rules of the schema of the whole object', () => {
     const { components } = defineModel({ ...options, schema, rules });
     expect(components['Rule']?.['x-kubernetes-validations']).to.deep.equal(rules);
   });
@@ -46,7 +46,7 @@ describe('rules of models', () => {
     });
   }
 
-  it('may not have unknown keys, which the compiler checks', () => {
+  it('do not compile with unknown keys', () => {
     // @ts-expect-error -- the key is misspelt
     expect(() => defineModel({ ...options, schema, rules: [{ rule: 'true', mesage: 'a' }] })).to.throw('message');
   });

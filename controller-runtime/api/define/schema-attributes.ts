@@ -1,19 +1,19 @@
 import type { JsonSchema, SchemaRule } from '../schema/json-schema.ts';
 
-/** Any class, including abstract ones and those with constructor parameters. */
+/** The type of any class, also of an abstract class and of a class with constructor parameters. */
 export type AnyClass = abstract new (...parameters: never[]) => unknown;
 
 /**
- * Names a class whose fields bear `@Schema`. It is a function, so that the class may be declared further down, or may
- * be the class that has the field.
+ * A function that returns a class whose fields have `@Schema`. Because it is a function, the class may be declared
+ * further down, or may be the class that has the field.
  */
 export type ClassReference = () => AnyClass;
 
 type Plain = Omit<JsonSchema, '$ref' | 'type' | 'items' | 'properties' | 'required' | 'additionalProperties'>;
 
 /**
- * Attributes of `@Schema` (spec 2.6): those of JSON Schema in the OpenAPI v3 dialect. Types are never guessed, so a
- * field needs `type` or `enum`.
+ * Attributes of `@Schema` (spec 2.6): those of JSON Schema in the OpenAPI v3 dialect. The type of a field is never
+ * guessed, so a field needs `type` or `enum`.
  */
 export interface SchemaAttributes extends Plain {
   readonly type?: NonNullable<JsonSchema['type']> | ClassReference;
@@ -24,7 +24,7 @@ export interface SchemaAttributes extends Plain {
   /** `REQUIRED`: the field must be there. Default `NOT_REQUIRED`. */
   readonly requireMode?: 'REQUIRED' | 'NOT_REQUIRED';
   readonly items?: SchemaAttributes | ClassReference;
-  /** Fields of an object that has no class. */
+  /** Schemas of the fields of an object that has no class. */
   readonly properties?: Readonly<Record<string, SchemaAttributes>>;
   readonly additionalProperties?: boolean | SchemaAttributes | ClassReference;
 }

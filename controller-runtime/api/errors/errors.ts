@@ -3,7 +3,7 @@ import { statusCodes } from './status.ts';
 
 export interface ApiErrorOptions {
   readonly cause?: unknown;
-  /** The object of the error; `kind` is the plural, or the kind for Invalid. */
+  /** The object that the error is about. `kind` is the plural of its kind, except for Invalid, where it is the kind. */
   readonly details?: { readonly name?: string; readonly group?: string; readonly kind?: string; readonly uid?: string };
   readonly causes?: readonly FieldCause[];
   /** The value of the header Retry-After, in whole seconds. */
@@ -51,7 +51,7 @@ export class ApiError extends Error {
     };
   }
 
-  /** The error for a Status that a server has sent. */
+  /** Makes the error for a Status that a server has sent. */
   static fromStatus(status: Status): ApiError {
     const { causes, retryAfterSeconds, ...details } = status.details ?? {};
     const reason =
@@ -74,7 +74,10 @@ function isKnownReason(reason: string): reason is StatusReason {
   return Object.hasOwn(statusCodes, reason);
 }
 
-/** The reason of an API error, from whichever copy of this package it comes; undefined for any other value. */
+/**
+ * Returns the reason of an API error, also of one that another copy of this package made; undefined for any other
+ * value.
+ */
 export function reasonOf(error: unknown): StatusReason | undefined {
   if (!(error instanceof Error) || error.name !== 'ApiError' || !('reason' in error)) return undefined;
   return error.reason as StatusReason;
@@ -90,8 +93,8 @@ export function isNotFound(error: unknown): boolean {
 }
 
 /**
- * Returns undefined for NotFound, in the `catch` of a read or a deletion, like client-go's IgnoreNotFound.
- * @throws every other error unchanged.
+ * Returns undefined for a NotFound error, and throws every other error unchanged. Use it in the `catch` of a read or a
+ * deletion. It does what IgnoreNotFound of client-go does.
  */
 export function ignoreNotFound(error: unknown): undefined {
   if (isNotFound(error)) return undefined;

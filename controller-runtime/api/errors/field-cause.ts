@@ -1,7 +1,8 @@
 import type { CauseReason, FieldCause } from './status.ts';
 
 /**
- * The longest value that a message repeats; longer values are cut, so that a response is never larger than its request.
+ * The maximum length of a value in a message, in characters. Longer values are cut, so that a response is never much
+ * larger than its request.
  */
 const maxQuotedLength = 1024;
 
@@ -11,34 +12,34 @@ const maxQuotedLength = 1024;
  */
 const maxCausesPerField = 100;
 
-/** Returns a value as messages show it: JSON, cut at 1,024 characters. */
+/** Returns the JSON of a value for a message, cut at 1,024 characters. */
 export function quoteValue(value: unknown): string {
   const text =
     typeof value === 'string' ? JSON.stringify(value.slice(0, maxQuotedLength + 1)) : (JSON.stringify(value) ?? '');
   return text.length <= maxQuotedLength + 2 ? text : `${text.slice(0, maxQuotedLength)}…`;
 }
 
-/** `Invalid value: <value>: <detail>`, Kubernetes' form. */
+/** Makes a cause whose message has Kubernetes' form `Invalid value: <value>: <detail>`. */
 export function invalidValue(field: string, value: unknown, detail: string): FieldCause {
   return cause('FieldValueInvalid', field, `Invalid value: ${quoteValue(value)}: ${detail}`);
 }
 
-/** `Required value: <detail>`, Kubernetes' form. */
+/** Makes a cause whose message has Kubernetes' form `Required value: <detail>`. */
 export function requiredValue(field: string, detail: string): FieldCause {
   return cause('FieldValueRequired', field, `Required value: ${detail}`);
 }
 
-/** `Forbidden: <detail>`, Kubernetes' form. */
+/** Makes a cause whose message has Kubernetes' form `Forbidden: <detail>`. */
 export function forbiddenValue(field: string, detail: string): FieldCause {
   return cause('FieldValueForbidden', field, `Forbidden: ${detail}`);
 }
 
-/** `Too long: …`, Kubernetes' form; the value itself is not repeated. */
+/** Makes a cause whose message has Kubernetes' form `Too long: …`. The message does not contain the value. */
 export function tooLongValue(field: string, maxBytes: number): FieldCause {
   return cause('FieldValueTooLong', field, `Too long: may not be more than ${maxBytes} bytes`);
 }
 
-/** Returns the first 100 causes; the rest are not computed. */
+/** Returns the first 100 causes. It stops the iteration there, so the others are never computed. */
 export function takeCauses(causes: Iterable<FieldCause>): FieldCause[] {
   const taken: FieldCause[] = [];
   for (const each of causes) {

@@ -7,7 +7,7 @@ export class ModelError extends Error {
   readonly attribute: string;
   readonly rule: string;
 
-  /** `model` is the name that the author knows: that of the class or the kind. */
+  /** `model` is the name in the author's code: that of the class, or else the kind. */
   constructor(model: string, attribute: string, rule: string) {
     super(`model ${model}: ${attribute}: ${rule}`);
     this.attribute = attribute;

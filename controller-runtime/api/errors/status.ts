@@ -1,4 +1,7 @@
-/** HTTP status code of each reason (Kubernetes `metav1.StatusReason`). The comments make docs/reference/errors.md. */
+/**
+ * The HTTP status code of each reason (Kubernetes `metav1.StatusReason`). docs/reference/errors.md is generated from
+ * the comments of the reasons.
+ */
 export const statusCodes = {
   /**
    * The server cannot read the request: its body, a parameter, a header or a selector is malformed, or a list selects or
@@ -40,7 +43,10 @@ export const statusCodes = {
    * again, and watch from there.
    */
   Expired: 410,
-  /** Means the same as Expired. This server sends Expired; other servers and webhooks send Gone. Cure: list again. */
+  /**
+   * The reason Gone has the meaning of Expired. This server sends Expired; other servers and webhooks send Gone. Cure:
+   * list again.
+   */
   Gone: 410,
   /**
    * The body, the object or the work that it causes exceeds a limit. Cure: send less; split the object, or the request.
@@ -54,8 +60,8 @@ export const statusCodes = {
    */
   Invalid: 422,
   /**
-   * Too much is waiting already: requests of this user, writes, watches, connections or logins. Cure: retry after the
-   * time of the header Retry-After; use fewer watches and connections.
+   * A limit is reached: too many requests of this user, writes, watches, connections or logins are open or waiting.
+   * Cure: retry after the time of the header Retry-After; use fewer watches and connections.
    */
   TooManyRequests: 429,
   /**
@@ -70,8 +76,9 @@ export const statusCodes = {
    */
   ServiceUnavailable: 503,
   /**
-   * Something did not happen in time: the database has not confirmed a write, a hook or an endpoint has not ended, or a
-   * revision was not reached. Cure: read the object before you repeat a write, because it may be stored.
+   * A time limit has passed: the database has not confirmed a write, a hook or an endpoint has not returned, or the
+   * server has not reached a requested revision. Cure: read the object before you repeat a write, because it may be
+   * stored.
    */
   Timeout: 504,
   /**
@@ -89,11 +96,16 @@ export type CauseReason =
   | 'FieldValueRequired'
   /** The value breaks a rule of its schema or a rule between fields. Cure: the message has the rule. */
   | 'FieldValueInvalid'
-  /** The value has another type than the schema. Cure: send the type that the message names. */
+  /** The value does not have the type in the schema. Cure: send a value of the type that the message names. */
   | 'FieldValueTypeInvalid'
-  /** The value is not one of those that are allowed. Cure: use one that the message lists. */
+  /**
+   * The field has a list of allowed values, which does not contain the value. Cure: use a value that the message lists.
+   */
   | 'FieldValueNotSupported'
-  /** The value occurs twice in a list, or another object has it under a unique index. Cure: use another value. */
+  /**
+   * The value occurs twice in a list, or another object already has this value under a unique index. Cure: use another
+   * value.
+   */
   | 'FieldValueDuplicate'
   /** The field may not be set or changed here. Cure: leave it out, or send the stored value. */
   | 'FieldValueForbidden'
@@ -105,13 +117,16 @@ export type CauseReason =
   | 'FieldValueNotFound'
   /** Another field manager has set the field. Cure: leave the field out, or apply with `force=true`. */
   | 'FieldManagerConflict'
-  /** The term of this leader is over, so another process leads. Cure: take part in the next election. */
+  /**
+   * The writer is no longer the leader: its term is over, and another process may lead. Cure: take part in the next
+   * election.
+   */
   | 'FormerLeader'
   /** The namespace is being deleted. Cure: wait until it is gone, or use another namespace. */
   | 'NamespaceTerminating'
-  /** The server has not reached this revision yet. Cure: retry after the time of the header Retry-After. */
+  /** The server has not reached the requested revision yet. Cure: retry after the time of the header Retry-After. */
   | 'ResourceVersionTooLarge'
-  /** The response does not come from this API, but for example from a proxy. Cure: check the address of the server. */
+  /** The response comes from something else than this API, such as a proxy. Cure: check the address of the server. */
   | 'UnexpectedServerResponse';
 
 /** One cause of an error: the field, and the rule that it breaks. The message does not repeat the field's path. */

@@ -15,7 +15,7 @@ const indexes: readonly IndexSpec[] = Object.freeze([
       },
     },
   }),
-  // The timestamps are whole seconds in UTC, so their texts sort by time.
+  // The two timestamps are whole seconds in UTC, so the order of their texts is the order in time.
   new IndexSpec({
     name: 'metadata.creationTimestamp',
     indexFunc: single('creationTimestamp 1', (object) => object.metadata.creationTimestamp),
@@ -27,8 +27,8 @@ const indexes: readonly IndexSpec[] = Object.freeze([
 ]);
 
 /**
- * The four indexes that every model has (spec 2.8); `metadata.labels` holds `key=value`. Authors may not declare them
- * again.
+ * The four indexes that every model has (spec 2.8). The values of the index `metadata.labels` are texts `key=value`.
+ * Authors may not declare these indexes again.
  */
 export function defaultIndexes(): readonly IndexSpec[] {
   return indexes;

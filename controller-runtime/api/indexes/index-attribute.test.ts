@@ -7,7 +7,7 @@ import { Person } from '../person.fixture.ts';
 const person = new Person();
 
 describe('simpleAttribute', () => {
-  it('gives one value, and none for undefined and null [spec 2.8-simple-attribute]', () => {
+  it('returns one value, or no value for undefined and null [spec 2.8-simple-attribute]', () => {
     expect(simpleAttribute(Person, () => 'x').valuesOf(person)).to.deep.equal(['x']);
     expect(simpleAttribute(Person, () => '').valuesOf(person)).to.deep.equal(['']);
     expect(simpleAttribute(Person, () => undefined).valuesOf(person)).to.deep.equal([]);
@@ -25,7 +25,7 @@ describe('simpleAttribute', () => {
     }
   });
 
-  it('rethrows an error of the author’s function', () => {
+  it('rethrows an error that the author’s function throws', () => {
     const attribute = simpleAttribute(Person, ({ spec }) => spec.name);
     expect(() => attribute.valuesOf(person)).to.throw(TypeError, 'name');
   });
@@ -39,7 +39,7 @@ describe('multiValueAttribute', () => {
     expect(multiValueAttribute(Person, () => new Set(values)).valuesOf(person)).to.deep.equal(sorted);
   });
 
-  it('replaces an absent set by the empty one [spec 2.8-absent-set]', () => {
+  it('replaces an absent set with the empty set [spec 2.8-absent-set]', () => {
     expect(multiValueAttribute(Person, () => undefined).valuesOf(person)).to.deep.equal([]);
     expect(multiValueAttribute(Person, () => null).valuesOf(person)).to.deep.equal([]);
   });
@@ -56,14 +56,14 @@ describe('multiValueAttribute', () => {
     expect(() => multiValueAttribute(Person, () => ['a', null] as never).valuesOf(person)).to.throw(TypeError, 'null');
   });
 
-  it('is also a member of IndexAttributeFactory, as simpleAttribute is [spec 2.8-simple-attribute, 2.8-multi-value-attribute]', () => {
+  it('is a member of IndexAttributeFactory, and so is simpleAttribute [spec 2.8-simple-attribute, 2.8-multi-value-attribute]', () => {
     expect(IndexAttributeFactory.multiValueAttribute(Person, () => ['a']).valuesOf(person)).to.deep.equal(['a']);
     expect(IndexAttributeFactory.simpleAttribute(Person, () => 'a').valuesOf(person)).to.deep.equal(['a']);
   });
 });
 
 describe('defaultIndexes', () => {
-  it('are the four of the spec; only the name is unique [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', () => {
+  it('are the four of the specification; only the index of the name is unique [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', () => {
     expect(defaultIndexes().map(({ name, unique, indexFunc }) => [name, unique, indexFunc.multiValued])).to.deep.equal([
       ['metadata.name', true, false],
       ['metadata.labels', false, true],
@@ -72,7 +72,7 @@ describe('defaultIndexes', () => {
     ]);
   });
 
-  it('contain labels as key=value, and nothing for absent fields', () => {
+  it('have labels as values key=value, and no value for an absent field', () => {
     const metadata = { name: 'a', creationTimestamp: '2024-01-01T00:00:00Z' } as ApiObject['metadata'];
     const values = (object: ApiObject): unknown => defaultIndexes().map(({ indexFunc }) => indexFunc.valuesOf(object));
     const object: ApiObject = { apiVersion: 'v1', kind: 'A', metadata };

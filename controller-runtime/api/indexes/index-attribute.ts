@@ -8,8 +8,8 @@ const noValues: readonly string[] = Object.freeze([]);
 
 /**
  * Makes an index with one value for each object (spec 2.8). undefined and null mean "no value". Values must be strings:
- * anything else is a TypeError when the object is indexed. `model` gives `fn` its type; errors contain the name of the
- * model.
+ * any other value causes a TypeError when the object is indexed. The compiler infers the parameter of `fn` from
+ * `model`; errors contain the name of the model.
  */
 export function simpleAttribute<T extends ApiObject>(
   model: Model<T>,
@@ -26,9 +26,9 @@ export function simpleAttribute<T extends ApiObject>(
 }
 
 /**
- * Makes an index with a set of values for each object (spec 2.8). An absent set is the empty set; values are made
- * distinct and sorted by code point. A value that is no string, and a string in place of a set, is a TypeError when
- * the object is indexed.
+ * Makes an index with a set of values for each object (spec 2.8). An absent set counts as the empty set. The values are
+ * sorted by code point, without duplicates. When an object is indexed, a value that is not a string causes a TypeError,
+ * and so does a string in place of a set.
  */
 export function multiValueAttribute<T extends ApiObject>(
   model: Model<T>,
@@ -50,13 +50,13 @@ export function multiValueAttribute<T extends ApiObject>(
   });
 }
 
-/** The helpers under the name that the spec gives them (2.8). */
+/** The two functions under the name that the specification gives them (spec 2.8). */
 export class IndexAttributeFactory {
   static readonly simpleAttribute: typeof simpleAttribute = simpleAttribute;
   static readonly multiValueAttribute: typeof multiValueAttribute = multiValueAttribute;
 }
 
-/** Returns the distinct values in the order of an index: by code point. */
+/** Returns the values without duplicates, sorted by code point, which is the order of an index. */
 export function distinctSorted(values: readonly string[]): readonly string[] {
   return values.length < 2 ? values : [...new Set(values)].toSorted(compareCodePoints);
 }

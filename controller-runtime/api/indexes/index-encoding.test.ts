@@ -86,7 +86,7 @@ describe('encodings of indexes by path', () => {
     }
   }
 
-  it('refuses values of another type', () => {
+  it('refuses values that do not have the type of the encoding', () => {
     expect(() => encodingOf('integer').ofValue('1')).to.throw(TypeError);
     expect(() => encodingOf('integer').ofValue(1.5)).to.throw(RangeError);
     expect(() => encodingOf('string').ofValue(1)).to.throw(TypeError);
@@ -95,7 +95,7 @@ describe('encodings of indexes by path', () => {
 });
 
 describe('compareCodePoints', () => {
-  it('agrees with the order of code points [slow]', () => {
+  it('compares like an order by code points [slow]', () => {
     const points = (text: string): number[] => Array.from(text, (character) => character.codePointAt(0) ?? 0);
     const compare = (a: readonly number[], b: readonly number[]): number => {
       const index = a.findIndex((point, at) => point !== b[at]);

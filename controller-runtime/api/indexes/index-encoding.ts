@@ -3,18 +3,21 @@ import { quoteValue } from '../errors/field-cause.ts';
 /** Types of values that an index by path can hold. */
 export type IndexedType = 'string' | 'date-time' | 'integer' | 'number' | 'boolean';
 
-/** Encodes the values of one type as strings whose code point order is the order of the values. */
+/** Encodes the values of one type as strings. The order of the strings by code point is the order of the values. */
 export interface IndexEncoding {
-  /** Encodes a field's value. @throws TypeError on another type, RangeError on a value that the type cannot hold. */
+  /**
+   * Encodes a field's value. @throws TypeError for a value that does not have the type, RangeError for a value outside
+   * of its range.
+   */
   readonly ofValue: (value: unknown) => string;
-  /** Encodes a selector's literal. @throws RangeError on a value that the type cannot hold. */
+  /** Encodes a literal in a selector. @throws RangeError for a literal that is not a value of the type. */
   readonly ofLiteral: (literal: string) => string;
 }
 
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const dateTime = /^(\d{4}-\d\d-\d\d)[Tt ]((?:[01]\d|2[0-3]):\d\d:)(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** The encoding of a type. */
+/** The encoding of each type. */
 export function encodingOf(type: IndexedType): IndexEncoding {
   return encodings[type];
 }
@@ -90,8 +93,8 @@ function encodeDateTime(text: string): string {
   const isLeap = seconds === '60';
   const atMs = Date.parse(`${date}T${minutes}${isLeap ? '59' : seconds}${zone.toUpperCase()}`) + (isLeap ? 1000 : 0);
   const utc = Number.isNaN(atMs) ? '' : new Date(atMs).toISOString();
-  // Date would read February 30th as March 1st, so the calendar is checked here. The second check refuses years outside
-  // of 0000 to 9999, for which the result of toISOString begins with a sign.
+  // Date would read February 30th as March 1st, so the first check compares the date with the calendar. The second
+  // check refuses years outside of 0000 to 9999: for these, the result of toISOString begins with a sign.
   if (!isCalendarDate(date) || !/^\d{4}-/.test(utc))
     throw new RangeError(`${quoteValue(text)} is not a date-time (RFC 3339)`);
   const digits = fraction.replace(/0+$/, '');

@@ -6,7 +6,7 @@ import type { ApiObject } from '../object/object.ts';
 import { parseFieldSelector } from '../selector/parse-selector.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
-/** The indexes that are being declared for one model; the callback of a registration receives them (spec 2.8). */
+/** Collects the indexes that are declared for one model. The callback of a registration receives it (spec 2.8). */
 export class IndexSpecs<T extends ApiObject = ApiObject> {
   readonly #model: string;
   readonly #specs = new Map<string, IndexSpec<T>>();
@@ -20,8 +20,8 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
 
   /**
    * Adds an index.
-   * @throws ModelError when the name is taken, belongs to an index that every model has, or cannot be used in a field
-   * selector; when a key is unknown; and when the callback of the registration has already returned
+   * @throws ModelError when another index has the name, or a field selector cannot use it; when an option of the index
+   * is unknown; and when the callback of the registration has already returned
    */
   add(spec: IndexSpec<T>): this {
     const rule =
@@ -44,15 +44,15 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
 }
 
 /**
- * Frozen indexes that were checked and break no rule. They are kept, because each server of a process registers the
- * same built-in kinds.
+ * Frozen indexes that were checked and break no rule. They are kept, because each server in this process registers the
+ * same built-in kinds, whose indexes need only one check.
  */
 const correct = new WeakSet<object>();
 
 /** `fieldSelector=metadata.namespace=…` selects by namespace, so no index may have this name. */
 const reservedNames: readonly string[] = ['metadata.namespace'];
 
-/** True when a field selector with only this name selects by an index of this name. */
+/** True when a field selector can select by an index of this name. */
 function isSelectable(name: string): boolean {
   try {
     const [requirement, ...more] = parseFieldSelector(name);

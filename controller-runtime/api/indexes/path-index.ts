@@ -8,7 +8,7 @@ import { referencedName } from '../schema/schema-reference.ts';
 
 type Components = Readonly<Record<string, JsonSchema>>;
 
-/** The value at the end of a path. */
+/** The values at the end of a path, as the schema describes them. */
 interface Target {
   readonly type: IndexedType;
   /** True when the path leads through an array. */
@@ -18,7 +18,7 @@ interface Target {
 /**
  * An index by field path such as `spec.age` or `spec.ports.number` (`ports` may be an array), encoded by the type in
  * the schema: numbers, booleans and date-times sort by their values, not as texts.
- * @throws RangeError that says what is wrong with the path.
+ * @throws RangeError for a path that cannot have an index; its message has the reason.
  */
 export function pathAttribute<T extends ApiObject>(
   components: Components,
@@ -37,9 +37,9 @@ export function pathAttribute<T extends ApiObject>(
 }
 
 /**
- * Returns the definition of an index by path. Change the number in it whenever this code returns other values for a
- * path or a type. metadata.resourceVersion has no definition: an object has it when it is read, but not yet when it is
- * written.
+ * Returns the definition of an index by path. Change the number in the definition whenever this code returns other
+ * values for a path or a type. An index on metadata.resourceVersion has no definition, because the field is absent
+ * while the object is being written.
  */
 function definitionOf(path: string, type: IndexedType): string | undefined {
   return path === 'metadata.resourceVersion' ? undefined : `path 1 ${type} ${path}`;

@@ -3,9 +3,9 @@ import type { GroupVersionKind, PrinterColumn, ScaleSubresource } from './model.
 
 /** Names of a model, and options of its API (spec 2.1). They are checked at registration. */
 export interface ResourceOptions {
-  /** The segment of the path: a lowercase DNS label. */
+  /** The segment of the request path that stands for the kind: a lowercase DNS label. */
   readonly plural: string;
-  /** A lowercase DNS label. Default: the kind in lower case, which spec 2.1 calls normal. */
+  /** A lowercase DNS label. Default: the kind in lower case, as spec 2.1 recommends. */
   readonly singular?: string;
   /** Default `Cluster`. */
   readonly scope?: 'Cluster' | 'Namespaced';
@@ -14,9 +14,11 @@ export interface ResourceOptions {
    * dots and colons.
    */
   readonly nameFormat?: NameFormat;
-  /** Default: none, so an object with its status is written as a whole. */
+  /** Default: no subresource, so a write of the object also writes its status. */
   readonly subresources?: readonly 'status'[];
-  /** The paths of the replicas, for `/<name>/scale`. Default none. */
+  /**
+   * The paths of the fields with the numbers of replicas, for `/<name>/scale`. Default: none, so there is no `/scale`.
+   */
   readonly scale?: ScaleSubresource;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
@@ -24,7 +26,7 @@ export interface ResourceOptions {
   readonly printerColumns?: readonly PrinterColumn[];
   /** False when objects may be stored in this version, but are not served in it. Default true. */
   readonly served?: boolean;
-  /** True, or the text of a warning: each response in this version then has the warning. Default false. */
+  /** True, or the text of a warning. When set, each response in this version has a warning. Default false. */
   readonly deprecated?: boolean | string;
 }
 

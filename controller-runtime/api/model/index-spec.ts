@@ -2,12 +2,12 @@ import type { ApiObject } from '../object/object.ts';
 import { unknownKeyOf } from '../base/unknown-key.ts';
 
 /**
- * The result of an index function for an object: its values, encoded as strings whose code point order is the sort
- * order. The empty list means "no value": the object is not in the index, the unique rule does not apply to it, and
- * it comes last in a sort.
+ * The result of an index function for an object: the object's values, encoded as strings. The order of the strings by
+ * code point is the sort order. The empty list means "no value": the object is not in the index, the unique rule does
+ * not apply to it, and it comes last in a sort.
  */
 export interface IndexAttribute<T extends ApiObject = ApiObject> {
-  /** False for simpleAttribute and paths to scalars: never more than one value. */
+  /** True when an object may have several values. False for simpleAttribute, and for paths to scalars. */
   readonly multiValued: boolean;
   /**
    * Returns the values of an object. Throws the error of the author's function, and TypeError when a value is not a
@@ -15,15 +15,15 @@ export interface IndexAttribute<T extends ApiObject = ApiObject> {
    */
   valuesOf(object: T): readonly string[];
   /**
-   * Converts a selector's literal to a value of this index; without it, the literal itself is the value. Throws
-   * RangeError on a literal that the type cannot hold.
+   * Converts a literal in a selector to a value of this index. If this function is absent, the literal itself is the
+   * value. Throws RangeError for a literal that is not a value of the type.
    */
   encode?(literal: string): string;
   /**
-   * Identifies the function: attributes with the same definition return the same values for the same object, in every
-   * process. A server keeps the values of an index with a definition in its database; without a definition, it computes
-   * them at each start. Indexes by path have a definition. An author who sets it has to change it whenever the function
-   * returns other values. Default: none.
+   * A text that identifies the function: attributes with the same definition return the same values for the same
+   * object, in every process. The server stores the values of an index that has a definition in its database; it
+   * computes all other values at each start. Indexes by path have a definition. An author who sets a definition has to
+   * change it whenever the function returns other values. Default: none.
    */
   readonly definition?: string | undefined;
 }
@@ -32,9 +32,12 @@ export interface IndexAttribute<T extends ApiObject = ApiObject> {
 export interface IndexSpecOptions<T extends ApiObject = ApiObject> {
   /** The name, unique within the model. We recommend the path of the field, such as `spec.slug`. */
   readonly name: string;
-  /** The order of a sort by this index that names no direction. Default ASC. */
+  /** The direction of a sort by this index when the request gives none. Default ASC. */
   readonly order?: 'ASC' | 'DESC';
-  /** True when no two objects may have the same value: a write that breaks this is refused. Default false. */
+  /**
+   * True when no two objects may have the same value. A write that would give a second object the value is refused.
+   * Default false.
+   */
   readonly unique?: boolean;
   readonly indexFunc: IndexAttribute<T>;
 }
@@ -49,7 +52,7 @@ export class IndexSpec<T extends ApiObject = ApiObject> {
   readonly unique: boolean;
   readonly indexFunc: IndexAttribute<T>;
 
-  /** @throws TypeError for an unknown key. The other rules are checked where the index is declared. */
+  /** @throws TypeError for an unknown key. The other rules are checked when the index is added to a model. */
   constructor(options: IndexSpecOptions<T>) {
     const unknown = unknownKeyOf(options, indexKeys);
     if (unknown !== undefined) throw new TypeError(`IndexSpec "${options.name}": ${unknown}`);

@@ -32,7 +32,7 @@ function fieldsOf(
 }
 
 describe('validateMetadata', () => {
-  it('requires a name or generateName, in the words of Kubernetes', () => {
+  it('requires a name or generateName, and refuses their absence with the message of Kubernetes', () => {
     const required = {
       reason: 'FieldValueRequired',
       message: 'Required value: name or generateName is required',
@@ -43,12 +43,12 @@ describe('validateMetadata', () => {
     expect(validateMetadata({ generateName: 'a-' }, cluster)).to.deep.equal([]);
   });
 
-  it('accepts names with dots only for models whose names are domains', () => {
+  it('accepts names with dots only for models with the name format subdomain', () => {
     expect(fieldsOf({ name: 'persons.example.com' }, cluster)).to.deep.equal(['metadata.name']);
     expect(fieldsOf({ name: 'persons.example.com' }, { ...cluster, nameFormat: 'subdomain' })).to.deep.equal([]);
   });
 
-  it('requires a namespace exactly for namespaced models', () => {
+  it('requires a namespace for namespaced models, and refuses a namespace for all others', () => {
     expect(fieldsOf({ name: 'a' }, namespaced)).to.deep.equal(['metadata.namespace']);
     expect(fieldsOf({ name: 'a', namespace: 'x.y' }, namespaced)).to.deep.equal(['metadata.namespace']);
     expect(fieldsOf({ name: 'a', namespace: 'x' }, namespaced)).to.deep.equal([]);
@@ -81,7 +81,7 @@ describe('validateMetadata', () => {
     expect(cause?.message).to.contain('cannot be both set');
   });
 
-  it('validates owner references as in the recorded cases', () => {
+  it('accepts and refuses owner references as Kubernetes did in the recorded cases', () => {
     const table = tables.find(
       ({ table: name }) => name === 'api_validation.TestValidateObjectMetaOwnerReferences.testCases',
     );

@@ -5,13 +5,13 @@ import { checkDnsLabel, checkGenerateName, checkName, checkQualifiedName } from 
 import type { ObjectMeta, OwnerReference } from '../object/object.ts';
 import type { FieldCause } from '../errors/status.ts';
 
-/** The part of a model that the metadata rules need; every ModelDescriptor has it. */
+/** The properties of a model on which the rules of metadata depend. Every ModelDescriptor has them. */
 export type MetadataRules = Pick<ModelDescriptor, 'nameFormat' | 'scope'>;
 
 /**
- * Every violation in the metadata of one object that can be judged without the stored one (422): name and
- * generateName, namespace, labels, annotations, finalizers, ownerReferences. The types must be right already
- * (see metadataShapeErrors). At most 100 causes per field.
+ * Returns the violations (422) in the metadata of one object: name and generateName, namespace, labels, annotations,
+ * finalizers, ownerReferences. It does not compare the object with the stored one. The types must be right already (see
+ * metadataShapeErrors). At most 100 causes per field.
  */
 export function validateMetadata(metadata: Partial<ObjectMeta>, rules: MetadataRules): FieldCause[] {
   const { labels, annotations, finalizers, ownerReferences } = metadata;
@@ -25,7 +25,7 @@ export function validateMetadata(metadata: Partial<ObjectMeta>, rules: MetadataR
   return causes;
 }
 
-/** Null counts as absent. */
+/** True unless the value is undefined or null: null counts as absent. */
 function isGiven<T>(value: T | null | undefined): value is T {
   return value !== undefined && value !== null;
 }
@@ -79,7 +79,7 @@ function* oneOwnerCauses(owner: Partial<OwnerReference>, field: string): Generat
   if (!kind) yield invalidValue(`${field}.kind`, '', 'must not be empty');
   if (!name) yield invalidValue(`${field}.name`, '', 'must not be empty');
   if (!uid) yield invalidValue(`${field}.uid`, '', 'must not be empty');
-  // Events expire, and the objects that they own would be deleted with them.
+  // An Event expires, and its deletion would delete the objects that it owns.
   if (apiVersion === 'v1' && kind === 'Event') {
     yield invalidValue(field, owner, '/v1, Kind=Event is disallowed from being an owner');
   }

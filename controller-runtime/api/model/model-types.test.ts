@@ -74,8 +74,8 @@ const checkable =
   (): void =>
     checkDescriptor(defineModel(options), { serviceDomain: 'homeostat.internal' });
 
-describe('types of models', () => {
-  it('infer spec and status from a plain schema and from TypeBox', () => {
+describe('the types of models', () => {
+  it('have the spec and status that a plain schema or a TypeBox type describes', () => {
     type Status = { readonly greeting?: string } | undefined;
     expect(isExactly<SpecOf<typeof plain>, { [K in keyof ExpectedSpec]: ExpectedSpec[K] }>(true)).to.equal(true);
     expect(isExactly<SpecOf<typeof typebox>, { [K in keyof ExpectedSpec]: ExpectedSpec[K] }>(true)).to.equal(true);
@@ -84,7 +84,7 @@ describe('types of models', () => {
     expect(plain.components).to.deep.equal(typebox.components);
   });
 
-  it('give objects and runs of Namespaced models a namespace that is a string', () => {
+  it('have a namespace of type string in the objects and runs of Namespaced models', () => {
     const desk = defineModel({
       gvk: 'people.example.com/v1alpha1/Desk',
       plural: 'desks',
@@ -96,7 +96,7 @@ describe('types of models', () => {
     expect(desk.scope).to.equal('Namespaced');
   });
 
-  it('refuse an invalid gvk, and a keyword that schemas do not have', () => {
+  it('do not allow an invalid gvk, or a keyword that schemas do not have', () => {
     const names = { gvk: 'people.example.com/v1alpha1/Person', plural: 'persons' } as const;
     const spec = { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } } as const;
     const whole = { type: 'object', properties: { spec } } as const;
@@ -123,7 +123,7 @@ describe('types of models', () => {
     expect(() => defineModel({ ...names, schema: inItems })).to.throw('did you mean "pattern"?');
   });
 
-  it('read intersections, nested objects, and unsafe and recursive types', () => {
+  it('are inferred from intersections, nested objects, and unsafe and recursive types', () => {
     const both = Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.Optional(Type.Integer()) })]);
     const unsafe = Type.Unsafe<Date>({ type: 'string' });
     const tree = Type.Cyclic(
@@ -148,7 +148,7 @@ describe('types of models', () => {
     expect(defineModel({ ...names, indexes: ['spec.slug'] }).indexes).to.have.length(1);
   });
 
-  it('types the function of an index by the objects of its model, whether that is a class or a descriptor', () => {
+  it('types the parameter of an index function as the objects of the model, both for a class and for a descriptor', () => {
     const byClass = simpleAttribute(Person, (person) => person.spec.name);
     const byDescriptor = multiValueAttribute(plain, (person) => person.spec.tags);
     // @ts-expect-error the class has no such field

@@ -27,7 +27,7 @@ class Wrong extends AbstractExtension {
 }
 
 describe("a model's validate", () => {
-  it('is a property of the descriptor, and absent when the model has none', () => {
+  it('is a property of the descriptor, and absent when the model has no validation', () => {
     const validate = (): undefined => undefined;
     expect(defineModel({ ...gvk, schema, validate }).validate).to.equal(validate);
     expect(defineModel({ ...gvk, schema })).to.not.have.property('validate');
@@ -38,7 +38,7 @@ describe("a model's validate", () => {
     expect(validate?.(new Inheriting(), undefined)).to.deep.equal([{ field: 'Inheriting', message: 'no' }]);
   });
 
-  it('is refused by name when it is not a function', () => {
+  it('is refused when it is not a function, and the error names it', () => {
     expect(() => descriptorOf(Wrong)).to.throw('model Wrong: validate: must be a static method');
     const descriptor = defineModel({ ...gvk, schema, validate: 7 as never });
     expect(() => checkDescriptor(descriptor, { serviceDomain: 'x.internal' })).to.throw(

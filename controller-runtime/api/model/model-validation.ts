@@ -2,32 +2,34 @@ import { ApiError } from '../errors/errors.ts';
 import type { ApiObject } from '../object/object.ts';
 import type { CauseReason } from '../errors/status.ts';
 
-/** A violation that a model's own validation finds. */
+/** A violation of a rule that the validation function of a model checks. */
 export interface FieldViolation {
   /** Path such as `spec.tags[1]`. */
   readonly field: string;
-  /** The rule that is broken, in words without the field's path. */
+  /** The broken rule in words, without the field's path. */
   readonly message: string;
   /** Default `FieldValueInvalid`. */
   readonly reason?: CauseReason;
 }
 
 /**
- * Checks that a schema cannot express: rules between fields, and rules about changes. Called with the object that would
- * be stored, and with the stored one (undefined for a creation). Both are frozen, and the schema and the metadata are
- * valid. It is called for every create, update, patch and status write that changes something and does not remove the
- * object. It is synchronous, and returns the violations, which refuse the write (422 Invalid); it returns nothing or an
- * empty list when there are none. It may throw an ApiError Invalid instead. Anything else that it throws or returns is
- * a bug in the hook; the write is then refused as well.
+ * A function that checks rules which a schema cannot express: rules between fields, and rules about changes. It is
+ * called with the object that would be stored, and with the stored object (undefined for a creation). Both are frozen.
+ * The new object has valid metadata and is valid under its schema. It is called for every create, update, patch and
+ * status write that changes something and does not remove the object. It is synchronous. It returns the violations, and
+ * the server then refuses the write (422 Invalid); it returns nothing or an empty list when there are no violations. It
+ * may throw an ApiError Invalid instead. When it throws or returns anything else, the function has a bug, and the write
+ * is refused, too.
  */
 export type ModelValidation<T extends ApiObject = ApiObject> = {
-  // This is a method, because parameters of methods are bivariant: so a model of objects of any type is a `Model`.
+  // `validate` is declared as a method, because the parameters of methods are bivariant: this makes a model of any type
+  // of objects assignable to `Model`.
   validate(next: T, previous: T | undefined): readonly FieldViolation[] | void;
 }['validate'];
 
 /**
- * Returns the error that a rule throws to refuse an object: 422 Invalid with all of these violations. The server adds
- * the name of the object.
+ * Returns the error that a validation function throws to refuse an object: 422 Invalid with all of these violations.
+ * The server adds the name of the object.
  * @example throw invalid({ field: 'spec.name', message: 'is the name of another' });
  */
 export function invalid(...violations: readonly FieldViolation[]): ApiError {

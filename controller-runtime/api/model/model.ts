@@ -11,7 +11,7 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** A column of the tables that a model's objects are shown in, such as those of `kubectl get`. */
+/** A column of the tables that show a model's objects, such as those of `kubectl get`. */
 export interface PrinterColumn {
   /** The heading. */
   readonly name: string;
@@ -33,8 +33,8 @@ export interface PrinterColumn {
 }
 
 /**
- * The fields in which objects keep their replicas: `/<name>/scale` shows and sets them. Paths are fields joined by
- * dots.
+ * The paths of the fields with the numbers of replicas, which `/<name>/scale` shows and sets. A path is fields joined
+ * by dots.
  */
 export interface ScaleSubresource {
   /** A path below `.spec`, such as `.spec.replicas`. */
@@ -46,12 +46,12 @@ export interface ScaleSubresource {
 }
 
 /**
- * The common form of a model, whether it is declared by a class with `@GVK`, by `defineModel` or by a
- * CustomResourceDefinition; all other code works with it. Immutable (frozen). `T` is the type of its objects; it
- * exists for the compiler only.
+ * The common form of a model that was declared by a class with `@GVK`, by `defineModel` or by a
+ * CustomResourceDefinition. All other code works with this form. It is deeply frozen. `T` is the type of its objects;
+ * it exists for the compiler only.
  */
 export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupVersionKind {
-  /** The segment of the path, in lower case. */
+  /** The segment of the request path that stands for the kind, in lower case. */
   readonly plural: string;
   readonly singular: string;
   /** Default `Cluster`, because models of the spec have no namespace. */
@@ -62,8 +62,8 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
    */
   readonly nameFormat: NameFormat;
   /**
-   * With `status` in the list, creates and updates of the object ignore its status, which is written at the path
-   * `/status`. Default: none.
+   * If the list has `status`, creates and updates of the object ignore the status; only writes at the path `/status`
+   * set it. Default: none.
    */
   readonly subresources: readonly 'status'[];
   /** Default none: no `/scale`. */
@@ -77,7 +77,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   readonly components: Readonly<Record<string, JsonSchema>>;
   /** Indexes that the author declared, without the four that every model has. */
   readonly indexes: readonly IndexSpec<T>[];
-  /** The model's own rules, after those of the schema. */
+  /** The validation function of the model. The server calls it after it has checked the schema. */
   readonly validate?: ModelValidation<T>;
   /** False when objects may be stored in this version, but are not served in it. Default true. */
   readonly served?: boolean;
@@ -91,7 +91,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
    * others. Default none.
    */
   readonly versions?: readonly ModelVersion<T>[];
-  /** Absent at run time: it exists so that the compiler can infer T. */
+  /** This property is always absent at run time. It exists so that the compiler can infer T. */
   readonly objectType?: T;
 }
 
@@ -102,10 +102,11 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
 export type Converted<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'metadata'> & Partial<ApiObject>;
 
 /**
- * Converts objects of one version to the stored version (`S`), and back. Declare both functions or neither; without
- * them, only apiVersion changes. Each receives a deeply frozen object and returns synchronously. The result is
- * copied, gets the defaults of its schema, and loses fields that the schema does not know. When a function throws, a
- * write is refused (422) and a read fails (500), with the message of the error.
+ * The two functions that convert objects of one version to the stored version (`S`), and back. Declare both or neither;
+ * without them, a conversion changes only apiVersion. Each function receives a deeply frozen object and returns its
+ * result synchronously. The server copies the result, sets the defaults of its schema, and removes fields that the
+ * schema does not know. When a function throws, a write is refused (422) and a read fails (500), with the message of
+ * the error.
  */
 export interface Conversion<S extends ApiObject, V extends ApiObject> {
   toStorage?(this: void, object: V): Converted<S>;
@@ -117,14 +118,16 @@ export interface ModelVersion<S extends ApiObject = ApiObject, V extends ApiObje
   S,
   V
 > {
-  /** The model of this version. It has no indexes: those of the stored version serve all versions. */
+  /**
+   * The model of this version. It declares no indexes: the indexes of the stored version also serve all other versions.
+   */
   readonly model: ModelDescriptor<V>;
 }
 
 /** A class that extends AbstractExtension and has the decorator `@GVK`. */
 export type ExtensionClass<T extends ApiObject = ApiObject> = new () => T;
 
-/** A model as calls of the API take it: its class, or its descriptor. */
+/** A model, as functions of the API accept it: its class, or its descriptor. */
 export type Model<T extends ApiObject = ApiObject> = ModelDescriptor<T> | ExtensionClass<T>;
 
 /** The type of the objects of a model: `FromModel<typeof Person>`. */

@@ -1,6 +1,6 @@
 /**
- * JSON Schema of one condition (Kubernetes `metav1.Condition`), with its limits: `type` and `reason` of at most 316 and
- * 1,024 characters, `message` of at most 32,768.
+ * JSON Schema of one condition (Kubernetes `metav1.Condition`), with its limits: `type` has at most 316 characters,
+ * `reason` 1,024 and `message` 32,768.
  */
 export const conditionSchema = {
   type: 'object',
@@ -25,7 +25,10 @@ export const conditionSchema = {
   required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'],
 } as const;
 
-/** JSON Schema of `status.conditions`: a list with at most one condition of each type, which server-side apply merges by type. */
+/**
+ * JSON Schema of `status.conditions`: a list with at most one condition of each type. Server-side apply merges the list
+ * by type.
+ */
 export const conditionsSchema: {
   readonly type: 'array';
   readonly items: typeof conditionSchema;

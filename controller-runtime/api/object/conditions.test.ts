@@ -8,7 +8,7 @@ const ready: NewCondition = { type: 'Ready', status: 'True', reason: 'Done', mes
 const synced: Condition = { type: 'Synced', status: 'False', reason: 'Lag', message: 'x', lastTransitionTime: before };
 
 describe('setCondition', () => {
-  it('adds a condition of a new type at the end, with the present time', () => {
+  it('adds a condition of a new type at the end, with the current time', () => {
     expect(setCondition(undefined, ready, now)).to.deep.equal([{ ...ready, lastTransitionTime: now }]);
     expect(setCondition([synced], ready, now)).to.deep.equal([synced, { ...ready, lastTransitionTime: now }]);
   });
@@ -18,19 +18,19 @@ describe('setCondition', () => {
     expect(conditions).to.deep.equal([{ ...synced, status: 'True', lastTransitionTime: now }]);
   });
 
-  it('keeps lastTransitionTime when other fields than status change', () => {
+  it('keeps lastTransitionTime when only fields other than status change', () => {
     const stated: NewCondition = { type: 'Synced', status: 'False', reason: 'Late', message: 'y' };
     expect(setCondition([synced], stated, now)).to.deep.equal([{ ...stated, lastTransitionTime: before }]);
   });
 
-  it('keeps observedGeneration unless a new one is given', () => {
+  it('keeps observedGeneration unless the new condition has one', () => {
     const first = setCondition([], ready, before);
     const { observedGeneration: _, ...rest } = ready;
     expect(setCondition(first, rest, now)[0]?.observedGeneration).to.equal(3);
     expect(setCondition(first, { ...ready, observedGeneration: 4 }, now)[0]?.observedGeneration).to.equal(4);
   });
 
-  it('changes neither the given list nor its order', () => {
+  it('does not change the given list', () => {
     const given = Object.freeze([Object.freeze({ ...ready, lastTransitionTime: before }), Object.freeze(synced)]);
     const changed = setCondition(given, { ...ready, status: 'False' }, now);
     expect(changed.map(({ type }) => type)).to.deep.equal(['Ready', 'Synced']);

@@ -6,20 +6,20 @@ export interface Condition {
   readonly observedGeneration?: number;
   /** The time (RFC 3339) at which `status` last changed, not that at which the condition was last written. */
   readonly lastTransitionTime: string;
-  /** The reason in one CamelCase word, for programs. */
+  /** The reason of the status as one CamelCase word, for programs. */
   readonly reason: string;
-  /** The reason in a text for people; it may be empty. */
+  /** The reason of the status as a text for people; it may be empty. */
   readonly message: string;
 }
 
-/** A condition as a controller states it. */
+/** A condition as a controller passes it to {@link setCondition}, which sets lastTransitionTime. */
 export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
 /**
- * Returns the list with this condition in place of the one of its type, or with it at the end. lastTransitionTime
- * becomes `now` (RFC 3339) only when the status differs, so that setting the same condition again writes nothing. If
- * the new condition has no observedGeneration, that of the old condition stays. The given list is not changed;
- * undefined counts as an empty list.
+ * Returns a list in which the new condition replaces the one of its type; if the list has none, the new condition is at
+ * the end. lastTransitionTime becomes `now` (RFC 3339) only when the status differs, so that setting an equal condition
+ * again changes nothing. If the new condition has no observedGeneration, it gets that of the old condition. The given
+ * list is not changed; undefined counts as an empty list.
  */
 export function setCondition(
   conditions: readonly Condition[] | undefined,

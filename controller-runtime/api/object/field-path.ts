@@ -2,7 +2,7 @@ import type { ApiObject } from './object.ts';
 
 type Scalar = string | number | boolean;
 
-// Every path below a field of type `unknown` is allowed; registration checks what the compiler cannot check.
+// The compiler allows every path below a field of type `unknown`; registration checks such a path by the schema.
 type PathFrom<K extends string, V, Depth extends 1[]> = unknown extends V
   ? K | `${K}.${string}`
   : V extends Scalar
@@ -13,7 +13,7 @@ type PathFrom<K extends string, V, Depth extends 1[]> = unknown extends V
         ? `${K}.${PathsOf<V, [...Depth, 1]>}`
         : never;
 
-// Models may contain themselves, so paths end at eight levels.
+// The type of a model may contain itself, so paths have at most eight levels.
 type PathsOf<T, Depth extends 1[]> = Depth['length'] extends 8
   ? string
   : { [K in keyof T & string]-?: PathFrom<K, NonNullable<T[K]>, Depth> }[keyof T & string];
@@ -21,7 +21,7 @@ type PathsOf<T, Depth extends 1[]> = Depth['length'] extends 8
 type Declared<T> = Omit<T, keyof ApiObject>;
 
 /**
- * Paths such as `spec.age` to fields that an index can be on: scalars, which may be within arrays. When T declares no
- * fields, any string is allowed.
+ * The paths, such as `spec.age`, of the fields that an index can have: scalars, also those inside of arrays. When T
+ * declares no fields, any string is allowed.
  */
 export type FieldPath<T extends ApiObject> = [keyof Declared<T>] extends [never] ? string : PathsOf<Declared<T>, []>;

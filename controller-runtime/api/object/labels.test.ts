@@ -22,7 +22,7 @@ const badValue =
   "Invalid value: \"bad value!\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
 describe('labels', () => {
-  it('are refused in the recorded cases, each with its reason', () => {
+  it('are refused in the cases that were recorded from Kubernetes, each with its reason', () => {
     const keys = tableOf('v1_validation.TestValidateLabels.labelNameErrorCases');
     const values = tableOf('v1_validation.TestValidateLabels.labelValueErrorCases');
     for (const each of [...keys, ...values]) {
@@ -32,13 +32,13 @@ describe('labels', () => {
     }
   });
 
-  it('are refused in the words of Kubernetes', () => {
+  it('are refused with the messages of Kubernetes', () => {
     expect(checkLabels({ a: 'bad value!' }, 'metadata.labels')).to.deep.equal([
       { reason: 'FieldValueInvalid', field: 'metadata.labels', message: badValue },
     ]);
   });
 
-  it('are all reported at once', () => {
+  it('that are invalid are all reported at once', () => {
     const causes = checkLabels({ '-a': 'x', 'a/b/c': 'bad value!', fine: '' }, 'metadata.labels');
     expect(causes.map(({ message }) => /"[^"]*"/.exec(message)?.[0])).to.deep.equal([
       '"-a"',
@@ -52,7 +52,7 @@ describe('labels', () => {
     expect(checkLabels({ 'My.example.com/key': 'v' }, 'metadata.labels')).to.have.length(1);
   });
 
-  it('report at most 100 violations, and cut long values', () => {
+  it('cause at most 100 violations, whose messages cut long values', () => {
     const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`!${index}`, 'v']));
     expect(checkLabels(labels, 'metadata.labels')).to.have.length(100);
     const [cause] = checkLabels({ a: 'x'.repeat(1_000_000) }, 'metadata.labels');
@@ -61,7 +61,7 @@ describe('labels', () => {
 });
 
 describe('annotations', () => {
-  it('are refused in the recorded cases, each with its reason', () => {
+  it('are refused in the cases that were recorded from Kubernetes, each with its reason', () => {
     for (const each of tableOf('api_validation.TestValidateAnnotations.nameErrorCases')) {
       const [cause] = checkAnnotations(each.annotations ?? {}, 'metadata.annotations');
       expect(cause?.message).to.contain(each.expect);
@@ -69,11 +69,11 @@ describe('annotations', () => {
     }
   });
 
-  it('may be any text, with capitals in the prefix of the key', () => {
+  it('may have any text as a value, and capitals in the prefix of the key', () => {
     expect(checkAnnotations({ 'Example.com/A': 'any\ntext ✓' }, 'metadata.annotations')).to.deep.equal([]);
   });
 
-  it('have at most 256 KiB together, in bytes of UTF-8 with their keys', () => {
+  it('have at most 256 KiB together, counted in bytes of UTF-8, keys included', () => {
     const room = 256 * 1024 - 'key'.length;
     for (const [char, bytes] of [
       ['x', 1],

@@ -8,14 +8,14 @@ import type { FieldCause } from '../errors/status.ts';
  */
 const maxAnnotationBytes = 256 * 1024;
 
-/** Every violation in a map of labels (spec 2.5 for keys, Kubernetes for values), at most 100. */
+/** Returns the violations in a map of labels, at most 100. Keys follow spec 2.5, values follow Kubernetes. */
 export function checkLabels(labels: Readonly<Record<string, string>>, field: string): FieldCause[] {
   return takeCauses(labelCauses(labels, field));
 }
 
 /**
- * Every violation in a map of annotations, at most 100; keys follow the rules of labels, but their prefix may have
- * upper case.
+ * Returns the violations in a map of annotations, at most 100. Keys follow the rules of label keys, but their prefix
+ * may have upper case.
  */
 export function checkAnnotations(annotations: Readonly<Record<string, string>>, field: string): FieldCause[] {
   return takeCauses(annotationCauses(annotations, field));
@@ -32,21 +32,23 @@ function* annotationCauses(annotations: Readonly<Record<string, string>>, field:
   let bytes = 0;
   for (const [key, value] of Object.entries(annotations)) {
     bytes += utf8Length(key) + utf8Length(value);
-    // Converts to lower case first: stock tools write annotation prefixes with capitals, and Kubernetes accepts them.
+    // The key is checked in lower case, because common tools write annotation prefixes with capitals, and Kubernetes
+    // accepts these.
     for (const message of checkQualifiedName(key.toLowerCase())) yield invalidValue(field, key, message);
   }
   if (bytes > maxAnnotationBytes) yield tooLongValue(field, maxAnnotationBytes);
 }
 
 /**
- * Returns the bytes of a text in UTF-8; a lone surrogate counts 3, like the replacement character that takes its place.
+ * Returns the number of bytes of a text in UTF-8. A lone surrogate counts 3 bytes, because an encoder replaces it with
+ * a replacement character of 3 bytes.
  */
 function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index);
     if (unit < 0x80) continue;
-    // Each half of a surrogate pair counts 2; together they are the 4 bytes of the character.
+    // Each half of a surrogate pair counts 2 bytes; together they give the 4 bytes of the character.
     bytes += unit < 0x800 || isInPair(text, index) ? 1 : 2;
   }
   return bytes;

@@ -6,7 +6,7 @@ function found(metadata: unknown): string[] {
 }
 
 describe('metadataShapeErrors', () => {
-  it('finds each wrong type, with its path and what was expected', () => {
+  it('finds each value of a wrong type, and reports its path and the expected type', () => {
     const metadata = {
       name: 5,
       labels: { a: 1, 'example.com/b': null },
@@ -37,7 +37,7 @@ describe('metadataShapeErrors', () => {
     expect(found({ name: 'a', creationTimestamp: null, labels: null, unknown: { a: 1 } })).to.deep.equal([]);
   });
 
-  it('accepts what the server itself writes', () => {
+  it('accepts metadata that the server itself writes', () => {
     const metadata = {
       name: 'a',
       uid: 'u',

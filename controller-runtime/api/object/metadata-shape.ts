@@ -2,11 +2,11 @@ import { isJsonObject } from '../base/json-object.ts';
 import { takeCauses } from '../errors/field-cause.ts';
 import type { FieldCause } from '../errors/status.ts';
 
-/** The JSON type that a value and all values in it should have. */
+/** The required JSON type of a value, and of all values inside it. */
 interface Shape {
   /** True when the value has the type. It is called at every write, so it makes no message. */
   fits(value: unknown): boolean;
-  /** Returns the violations in a value and below it. */
+  /** Returns the violations in a value and in all values inside it. */
   explain(value: unknown, field: string): Iterable<FieldCause>;
 }
 
@@ -39,8 +39,8 @@ const metadataShapes: Readonly<Record<string, Shape>> = {
   annotations: mapOf(text),
   ownerReferences: listOf(recordOf(ownerReferenceShapes)),
   managedFields: listOf(recordOf({})),
-  // Kubernetes removed it long ago, and old clients still send it: it counts as a known field, so that it causes no
-  // warning.
+  // Kubernetes removed this field long ago, but old clients still send it. It counts as a known field, so that it
+  // causes no warning.
   selfLink: text,
 };
 
@@ -49,13 +49,14 @@ const metadataShape = recordOf(metadataShapes);
 /** The known fields of metadata; all other fields are pruned. */
 export const metadataFieldNames: ReadonlySet<string> = new Set(Object.keys(metadataShapes));
 
-/** The fields of one owner reference that are known. */
+/** The known fields of one owner reference. */
 export const ownerReferenceFieldNames: ReadonlySet<string> = new Set(Object.keys(ownerReferenceShapes));
 
 /**
- * Wrong JSON types inside an object's metadata (not inside the entries of managedFields), at most 100. The code that
- * reads requests refuses them with 400, because later checks assume the right types. Unknown fields are ignored. A
- * known field that is null counts as absent: stock clients send `creationTimestamp: null`.
+ * Returns the violations for wrong JSON types inside an object's metadata, at most 100. The entries of managedFields
+ * are not checked. The code that reads requests refuses such metadata with 400, because later checks assume the right
+ * types. Unknown fields are ignored. A known field that is null counts as absent, because Kubernetes' clients send
+ * `creationTimestamp: null`.
  */
 export function metadataShapeErrors(metadata: unknown): FieldCause[] {
   return metadataShape.fits(metadata) ? [] : takeCauses(metadataShape.explain(metadata, 'metadata'));
@@ -85,7 +86,10 @@ function recordOf(shapes: Readonly<Record<string, Shape>>): Shape {
   };
 }
 
-/** Unknown fields, and known ones that are null, are accepted. */
+/**
+ * True when the value has the type. `shape` is undefined for an unknown field, which is accepted, and so is a known
+ * field that is null.
+ */
 function fits(shape: Shape | undefined, value: unknown): boolean {
   return shape === undefined || value === undefined || value === null || shape.fits(value);
 }

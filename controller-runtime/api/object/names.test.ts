@@ -66,13 +66,13 @@ describe('names', () => {
     }
   });
 
-  it('in the label format are always valid in the subdomain format too', () => {
+  it('that are valid in the label format are always valid in the subdomain format, too', () => {
     const strict = cases.filter((each) => checkName(each.value, 'label').length === 0);
     expect(strict).to.have.length.above(0);
     for (const each of strict) expect(checkName(each.value, 'subdomain')).to.deep.equal([]);
   });
 
-  it('are checked in linear time', () => {
+  it('are checked in a time that grows linearly with their length', () => {
     const hostile = `${'a-'.repeat(500_000)}!`;
     for (const check of [checkDnsLabel, checkDnsSubdomain, checkQualifiedName, checkLabelValue]) {
       expect(check(hostile)).to.have.length(2);
@@ -81,17 +81,17 @@ describe('names', () => {
 });
 
 describe('generateName', () => {
-  it('cuts the base to 58 characters and adds 5 of the alphabet', () => {
+  it('cuts the prefix to 58 characters and adds 5 characters of the alphabet', () => {
     const name = generateName('g'.repeat(100), () => 0.5);
     expect(name).to.match(/^g{58}[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  it('can choose the first and the last letter of the alphabet, and no other character', () => {
+  it('uses the first character of the alphabet for the smallest random number, and the last for the largest', () => {
     expect(generateName('a-', () => 0)).to.equal('a-bbbbb');
     expect(generateName('a-', () => 1 - Number.EPSILON / 2)).to.equal('a-99999');
   });
 
-  it('makes valid names of every prefix of the label format that is accepted', () => {
+  it('makes a valid name of each prefix that the label format accepts', () => {
     const prefixes = cases.map((each) => each.value).filter((value) => checkGenerateName(value, 'label').length === 0);
     expect(prefixes).to.have.length.above(0);
     for (const prefix of prefixes) {

@@ -8,16 +8,15 @@ export type NameFormat = 'label' | 'subdomain' | 'path';
 const maxNameLength = 253;
 const maxLabelLength = 63;
 
-// The characters of a generated name before its 5 random ones. A generated name has at most 63 characters, so that it
-// can also be the value of a label.
+// The maximum number of characters of a generated name before its 5 random ones. A generated name has at most 63
+// characters, so that it can also be the value of a label.
 const maxGeneratedBaseLength = 58;
 const generatedSuffixLength = 5;
-// The alphabet has no vowels, and no 0, 1 and 3, so that generated names form no words, and no character looks like
-// another.
+// The alphabet has no vowels, so that generated names form no words, and no 0, 1 and 3, which look like letters.
 const generatedAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-// The expressions have no nested repetition over the same characters, so they take linear time on any input. The length
-// is checked first nevertheless.
+// The regular expressions have no nested repetition over the same characters, so their time is linear in the length of
+// any input. Nevertheless, the length is checked first.
 const labelPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 const subdomainPattern = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 const qualifiedPattern = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
@@ -93,7 +92,7 @@ export function checkLabelValue(value: string): readonly string[] {
 }
 
 /**
- * Returns the violations of a `metadata.generateName`: the rule is that of the names that will be made of it, but it
+ * Returns the violations of a `metadata.generateName`: it follows the rule of the names that will be made of it, but
  * may also end with a hyphen.
  */
 export function checkGenerateName(prefix: string, format: NameFormat): readonly string[] {
@@ -102,9 +101,9 @@ export function checkGenerateName(prefix: string, format: NameFormat): readonly 
 }
 
 /**
- * Returns a name that is made of a prefix: its first 58 characters, and 5 random ones of `bcdfghjklmnpqrstvwxz2456789`.
- * These give 27^5 (14 million) names; the caller calls it again when a name is taken. `random` returns a number in [0,
- * 1).
+ * Returns a generated name: the first 58 characters of the prefix, and 5 random ones of `bcdfghjklmnpqrstvwxz2456789`.
+ * There are 27^5 (14 million) such endings; when the name is taken, the caller calls this function again. `random`
+ * returns a number in [0, 1).
  */
 export function generateName(base: string, random: () => number): string {
   let name = base.slice(0, maxGeneratedBaseLength);

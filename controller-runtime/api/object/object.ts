@@ -1,15 +1,18 @@
 /**
- * One owner of an object; when none of an object's owners is left, the collector deletes it (Kubernetes
- * `OwnerReference`).
+ * One owner of an object (Kubernetes `OwnerReference`). When all owners of an object are gone, the garbage collector
+ * deletes the object.
  */
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
   readonly uid: string;
-  /** True for the one owner that manages the object: a change of the object causes a run for this owner. */
+  /**
+   * True for the owner that manages the object; only one owner may have it. A change of the object causes a run for
+   * this owner.
+   */
   readonly controller?: boolean;
-  /** True when an owner that is deleted in the foreground stays until this object is deleted. */
+  /** If true, a deletion of the owner in the foreground does not remove the owner before this object is deleted. */
   readonly blockOwnerDeletion?: boolean;
 }
 
@@ -20,14 +23,14 @@ export interface ManagedFieldsEntry {
   readonly operation: 'Apply' | 'Update';
   readonly apiVersion: string;
   /**
-   * The time (RFC 3339, UTC) at which the manager last changed something. Absent when the manager has only applied
+   * The time (RFC 3339, UTC) at which the manager last changed the object. Absent when the manager has only applied
    * values that the object already had.
    */
   readonly time?: string;
   readonly fieldsType: 'FieldsV1';
   /**
-   * The owned fields, as a tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value of an item>`, `.` for
-   * the node itself).
+   * The fields that the manager owns, as a tree of path elements (`f:<field>`, `k:<keys of an item>`, `v:<value of an
+   * item>`, `.` for the node itself).
    */
   readonly fieldsV1: object;
   readonly subresource?: string;
@@ -43,25 +46,28 @@ export interface ObjectMeta {
   /** Prefix of a generated name, used at creation when `name` is absent. */
   readonly generateName?: string;
   readonly namespace?: string;
-  /** Set by the server: a random UUID. An object that is deleted and created again has another one. */
+  /** Set by the server: a random UUID. An object that is deleted and created again gets a new UUID. */
   readonly uid: string;
   /**
-   * A number for optimistic locking: 1 at creation, increased by 1 by each write that changes something. If an update
-   * sends it, it must match that of the stored object (otherwise 409).
+   * A number for optimistic locking: 1 at creation, increased by 1 by each write that changes the object. If an update
+   * contains it, it must equal the version of the stored object (otherwise 409).
    */
   readonly version: number;
   /**
-   * The revision of the last change, which counts all changes in the database, as a decimal string. If an update sends
-   * it, it must match that of the stored object (otherwise 409).
+   * The revision of the object's last change, as a decimal string. The revision is a counter of all changes in the
+   * database. If an update contains it, it must equal the resourceVersion of the stored object (otherwise 409).
    */
   readonly resourceVersion: string;
-  /** Set by the server: 1 at creation, increased by 1 when anything outside of metadata and status changes. */
+  /**
+   * Set by the server: 1 at creation, increased by 1 by each write that changes anything outside of metadata and
+   * status.
+   */
   readonly generation: number;
   /** Set by the server: the time of the creation in UTC (RFC 3339), in whole seconds. */
   readonly creationTimestamp: string;
   /**
-   * Set by the server, once: the time at which a client deleted the object while it had finalizers. The object can be
-   * read until its last finalizer is removed.
+   * Set by the server, only once: the time of the first request to delete the object, if the object had finalizers
+   * then. The object can be read until its last finalizer is removed.
    */
   readonly deletionTimestamp?: string;
   readonly deletionGracePeriodSeconds?: number;
@@ -70,13 +76,13 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly OwnerReference[];
   /**
-   * Set by the server: the managers and the fields that they own, for server-side apply. An update may change it;
+   * Set by the server: the managers and the fields that they own, for server-side apply. An update may change the list;
    * `[{}]` removes all entries.
    */
   readonly managedFields?: readonly ManagedFieldsEntry[];
 }
 
-/** The envelope that every object has (spec 2.2). */
+/** The fields that every object has (spec 2.2): its envelope. */
 export interface ApiObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -107,18 +113,18 @@ export interface ObjectKey {
   readonly name: string;
 }
 
-/** `name`, or `namespace/name`: the form that maps, queues and logs use. */
+/** Returns the key as a text, `name` or `namespace/name`, which maps, queues and logs use. */
 export function formatKey(key: ObjectKey): string {
   return key.namespace === undefined ? key.name : `${key.namespace}/${key.name}`;
 }
 
-/** Parses a text of {@link formatKey}; it is unambiguous, because names contain no slash. */
+/** Parses a text that {@link formatKey} returned. The text is unambiguous, because names contain no slash. */
 export function parseKey(text: string): ObjectKey {
   const slash = text.indexOf('/');
   return slash < 0 ? { name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
 }
 
-/** The key of an object. */
+/** Returns the key of an object: its namespace, if it has one, and its name. */
 export function keyOf(object: ApiObject): ObjectKey {
   const { namespace, name } = object.metadata;
   return namespace === undefined ? { name } : { namespace, name };

@@ -1,9 +1,9 @@
 /**
- * The uid or the revision that a write expects the stored object to have: when the object has another one, the server
- * refuses the write (409 Conflict).
+ * The uid or the revision that the stored object must have for a write to succeed. When the object has a different one,
+ * the server refuses the write (409 Conflict).
  */
 export interface Preconditions {
-  /** metadata.uid: a new object of the same name has another uid. */
+  /** The expected metadata.uid. It differs when the object was deleted and created again with the same name. */
   readonly uid?: string;
   /** metadata.resourceVersion. */
   readonly resourceVersion?: string;
@@ -14,7 +14,10 @@ export const preconditionsHeader = 'homeostat-preconditions';
 
 const names: readonly string[] = ['uid', 'resourceVersion'] satisfies readonly (keyof Preconditions)[];
 
-/** Returns `uid=<uid>&resourceVersion=<revision>`, with the parts that are given; values are percent-encoded. */
+/**
+ * Returns the text `uid=<uid>&resourceVersion=<revision>`, without a precondition that is absent. Values are
+ * percent-encoded.
+ */
 export function formatPreconditions(preconditions: Preconditions): string {
   return Object.entries(preconditions)
     .filter(([, value]) => value !== undefined)
@@ -22,7 +25,7 @@ export function formatPreconditions(preconditions: Preconditions): string {
     .join('&');
 }
 
-/** Parses preconditions; returns undefined for a text in another form. */
+/** Parses a text that formatPreconditions returned; returns undefined for any other text. */
 export function parsePreconditions(text: string): Preconditions | undefined {
   const found = new Map<string, string>();
   for (const part of text.split('&')) {

@@ -19,7 +19,7 @@ export type WatchEvent<T extends ApiObject = ApiObject> =
     }
   | { readonly type: 'ERROR'; readonly object: Status };
 
-/** The response to a list: one envelope with the fields of a list of Kubernetes and those of a page of the spec. */
+/** The response to a list. It has the fields of a list in Kubernetes, and the fields of a page in the specification. */
 export interface ObjectList<T extends ApiObject = ApiObject> {
   readonly apiVersion: string;
   readonly kind: string;

@@ -7,18 +7,18 @@ export interface ControllerKey {
   /** `name`, or `namespace/name`. */
   readonly key: string;
   /**
-   * `paused`: the object has the annotation that pauses it. `parked`: the key waits for a change of the object.
+   * `paused`: an annotation of the object pauses the controller. `parked`: the key waits for a change of the object.
    * `delayed`: the key waits until `nextTime`.
    */
   readonly state: 'processing' | 'parked' | 'delayed' | 'ready' | 'paused';
-  /** The number of consecutive runs that a back-off followed: failures, requeues and conflicts. */
+  /** The number of consecutive runs after which the controller backed off: failures, requeues and conflicts. */
   readonly attempts: number;
-  /** When the first of the runs in `attempts` ended; absent when there are none. */
+  /** The time at which the first of the runs in `attempts` ended; absent when `attempts` is 0. */
   readonly failingSince?: string;
   readonly nextTime?: string;
   /** The first 1,024 characters of the last error. */
   readonly lastError?: string;
-  /** Types of the reasons why the key is in the queue. */
+  /** The types of the reasons why the key is in the queue. */
   readonly reasons?: readonly string[];
 }
 
@@ -30,11 +30,14 @@ export interface Percentiles {
 
 /** The state of a controller, as its leader last reported it. */
 export interface ControllerReport {
-  /** When it was reported. A working controller reports at most every 2 s, and only what has changed. */
+  /** The time of the report. A busy controller reports at most every 2 s, and only when its state has changed. */
   readonly reportTime: string;
-  /** The process that runs the controller, by its identity in the lease; absent without an election. */
+  /**
+   * The process that runs the controller, as the lease identifies it; absent when the controller takes part in no
+   * leader election.
+   */
   readonly leader?: { readonly lease: string; readonly identity: string; readonly term: number };
-  /** False when the process has stopped the controller. */
+  /** True while the controller runs; false when its process has stopped it. */
   readonly running: boolean;
   readonly queue: {
     readonly ready: number;
@@ -42,21 +45,21 @@ export interface ControllerReport {
     readonly delayed: number;
     readonly parked: number;
     readonly paused: number;
-    /** Keys that failed at least once, and wait for the next try or a change. */
+    /** The number of keys that failed at least once, and wait for the next attempt or for a change. */
     readonly failing: number;
   };
   /**
-   * At most 200 keys: first those that run, are parked or fail; then up to 20 that are ready or delayed; then those
-   * that are paused.
+   * At most 200 keys of the queue: first those that are being reconciled, are parked or have failed; then up to 20 that
+   * are ready or delayed; then paused ones.
    */
   readonly keys: readonly ControllerKey[];
-  /** The number of keys that are left out. */
+  /** The number of keys of the queue that are not in `keys`. */
   readonly omittedKeys?: number;
-  /** Runs since the controller started, by result. */
+  /** The number of runs since the controller started, for each result. */
   readonly runs: Readonly<Record<string, number>>;
   /** The numbers of runs and of failed runs per second, over the last minute. */
   readonly rates: { readonly runs: number; readonly errors: number };
-  /** Absent before the first run. */
+  /** The durations of recent runs; absent before the first run. */
   readonly waitMs?: Percentiles;
   readonly durationMs?: Percentiles;
   /** The reason why the controller can no longer reconcile keys. */
@@ -64,8 +67,8 @@ export interface ControllerReport {
 }
 
 /**
- * A controller: its definition and its state. The name of the object is `<plugin>.<controller>`, or
- * `<plugin>.<controller>.<index>` for a shard.
+ * An object that describes a controller: its definition and its state. The name of the object is
+ * `<plugin>.<controller>`, or `<plugin>.<controller>.<index>` for a shard.
  */
 export interface ControllerObject extends ApiObject {
   readonly spec: {
@@ -73,10 +76,10 @@ export interface ControllerObject extends ApiObject {
     readonly controller: string;
     /** The kind of the objects that the controller reconciles. */
     readonly reconciles: { readonly apiVersion: string; readonly kind: string };
-    /** The kinds of the objects that the controller owns, and (`watches`) the other kinds to which it listens. */
+    /** The kinds of the objects that the controller owns. `watches` has the other kinds that it watches. */
     readonly owns?: readonly { readonly apiVersion: string; readonly kind: string }[];
     readonly watches?: readonly { readonly apiVersion: string; readonly kind: string }[];
-    /** The finalizer that the controller adds to objects, if it has a cleanup. */
+    /** The finalizer that the controller adds to objects; absent when it has no cleanup. */
     readonly finalizer?: string;
     readonly concurrency: number;
     /**
@@ -153,7 +156,10 @@ const spec = {
   },
 } as const;
 
-/** `controllers.homeostat.internal/v1alpha1 Controller`: each controller with its queue, written by the process that runs it. */
+/**
+ * `controllers.homeostat.internal/v1alpha1 Controller`: the kind of objects that describe controllers and their queues.
+ * The process that runs a controller writes the object.
+ */
 export const controllerModel: ModelDescriptor<ControllerObject> = defineModel({
   gvk: 'controllers.homeostat.internal/v1alpha1/Controller',
   plural: 'controllers',

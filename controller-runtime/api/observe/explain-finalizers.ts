@@ -7,14 +7,14 @@ import { failureOf, isFailing } from './key-failure.ts';
 
 /** The finalizers that the server itself has to remove. */
 const ownFinalizers: ReadonlyMap<string, string> = new Map([
-  ['foregroundDeletion', 'the server first deletes the objects that it owns and that block its deletion.'],
-  ['orphan', 'the server removes it from the ownerReferences of the objects that it owns.'],
+  ['foregroundDeletion', 'the server first deletes the objects that this object owns and that block its deletion.'],
+  ['orphan', 'the server first removes this object from the ownerReferences of the objects that it owns.'],
   ['kubernetes', 'the server deletes the objects in the namespace.'],
 ]);
 
 export interface KnownFinalizers {
   readonly object: ApiObject;
-  /** All controllers; undefined when they may not be read. */
+  /** All controllers; undefined when the user may not read them. */
   readonly controllers: readonly ControllerObject[] | undefined;
   readonly nowMs: number;
 }
@@ -30,8 +30,11 @@ export function explainFinalizers({ object, controllers, nowMs }: KnownFinalizer
     const owing = controllers?.find(({ spec }) => spec.finalizer === name);
     if (owing !== undefined) return { name, controller: owing.spec.controller, message: whyOf(object, owing, nowMs) };
     if (controllers === undefined)
-      return { name, message: 'you may not read the controllers, one of which may have to remove it.' };
-    return { name, message: 'no controller that this server knows removes it; if none will, remove it by hand.' };
+      return { name, message: 'a controller may have to remove it, but you may not read controllers.' };
+    return {
+      name,
+      message: 'no controller that this server knows removes it; if no other program does, remove it by hand.',
+    };
   });
 }
 
@@ -46,5 +49,5 @@ function whyOf(object: ApiObject, { spec, status }: ControllerObject, nowMs: num
   if (isFailing(key)) return `the cleanup of ${controller} has failed${failureOf(key, nowMs)}.`;
   if (key?.state === 'processing') return `${controller} is cleaning up.`;
   if (key !== undefined) return `${controller} removes it; the object is in its queue (${key.state}).`;
-  return `${controller} removes it, but the object is not in its queue: its cleanup returned without removing it, or it waits.`;
+  return `${controller} removes it, but does not report the object in its queue: either its cleanup returned without removing the finalizer, or the report omits the key.`;
 }

@@ -14,16 +14,16 @@ import type { Run } from './run.ts';
 /** The facts about an object that {@link explainObject} uses. */
 export interface KnownObject {
   readonly object: ApiObject;
-  /** All controllers of the server; undefined when they may not be read. */
+  /** All controllers of the server; undefined when the user may not read them. */
   readonly controllers: readonly ControllerObject[] | undefined;
-  /** Runs for the object, in any order; undefined when they may not be read. */
+  /** Runs for the object, in any order; undefined when the user may not read them. */
   readonly runs: readonly Run[] | undefined;
   readonly owners: readonly ExplainedOwner[];
   /** Milliseconds since 1970. */
   readonly nowMs: number;
 }
 
-/** Explains the state of an object from these facts. Pure. */
+/** Explains the state of an object from the given facts. It is a pure function. */
 export function explainObject(known: KnownObject): Explanation {
   return explain({ ...known, controllers: known.controllers?.filter((each) => isAbout(each, known.object)) });
 }
@@ -55,7 +55,7 @@ function explain(known: KnownObject): Explanation {
   };
 }
 
-/** False when the report describes a shard that does not have the object. */
+/** False when the report is about a shard to which the object does not belong. */
 function isAbout({ spec: { shard } }: ControllerObject, object: ApiObject): boolean {
   return shard === undefined || shardOf(formatKey(keyOf(object)), shard.of) === shard.index;
 }
@@ -70,7 +70,10 @@ interface Facts {
   readonly nowMs: number;
 }
 
-/** The order matters: the first fact that is true explains the later ones. */
+/**
+ * Returns the state and the summary for the first check that applies. The order matters, because an earlier state can
+ * be the cause of a later one: an object that is paused, for example, is often not ready.
+ */
 function judge(facts: Facts): Pick<Explanation, 'state' | 'summary'> {
   const { object, controllers, conditions, observed, finalizers, nowMs } = facts;
   const { kind, metadata } = object;
@@ -111,7 +114,10 @@ function withoutReady(
     return { state: 'Unknown', summary: `${what} has no condition Ready, and no known controller reconciles it.` };
   const busy = controllers.find(({ key }) => key !== undefined && key.state !== 'delayed');
   if (busy !== undefined)
-    return { state: 'Unknown', summary: `${what} waits for ${busy.controller}, or is being reconciled by it.` };
+    return {
+      state: 'Unknown',
+      summary: `${what} is in the queue of ${busy.controller}, or is being reconciled by it.`,
+    };
   if (controllers.some(({ running }) => !running))
     return {
       state: 'Unknown',

@@ -9,8 +9,8 @@ const metadata = { name: 'ada', uid: 'u', resourceVersion: '7', generation: 1 };
 const object = { apiVersion: 'people.example.com/v1', kind: 'Person', metadata } as ApiObject;
 
 /**
- * Returns the report of a shard with `ada` in its queue, even for a shard that does not have `ada`: a former holder may
- * have reported so.
+ * Returns the report of a shard that has `ada` in its queue. `ada` need not belong to the shard, because the report may
+ * come from a process that held another shard before.
  */
 function report(index: number, key: Partial<ControllerKey>): ControllerObject {
   const keys = [{ key: 'ada', state: 'delayed', attempts: 0, ...key }];
@@ -25,8 +25,8 @@ function report(index: number, key: Partial<ControllerKey>): ControllerObject {
   } as unknown as ControllerObject;
 }
 
-describe('an explanation of an object with a sharded controller', () => {
-  it('uses only the report of the shard that has the object', () => {
+describe('the explanation of an object with a sharded controller', () => {
+  it('uses only the report of the shard to which the object belongs', () => {
     const own = shardOf('ada', shards);
     const controllers = [0, 1, 2, 3].map((index) =>
       report(index, index === own ? { attempts: 3, lastError: 'no luck' } : { state: 'ready' }),

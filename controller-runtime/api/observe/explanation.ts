@@ -6,9 +6,9 @@ import type { RunResult, RunTrigger } from './run.ts';
 /** A finalizer of an object that is being deleted, and the controller that has to remove it. */
 export interface ExplainedFinalizer {
   readonly name: string;
-  /** The controller that names the finalizer; absent when no known controller does. */
+  /** The controller that declares the finalizer; absent when no known controller does. */
   readonly controller?: string;
-  /** The reason why the finalizer is still present, in a sentence. */
+  /** The reason, as a sentence, why the finalizer is still present. */
   readonly message: string;
 }
 
@@ -19,7 +19,7 @@ export interface ExplainedController {
   readonly paused: boolean;
   /** The object's key in the controller's queue; absent when the object is not in the queue. */
   readonly key?: ControllerKey;
-  /** The newest recorded run for the object; absent when there is none, or when the user may not read runs. */
+  /** The newest recorded run for the object; absent when no run is recorded, or when the user may not read runs. */
   readonly lastRun?: {
     /** The name of the Run. */
     readonly name: string;
@@ -34,7 +34,7 @@ export interface ExplainedOwner {
   readonly owner: NamedObject;
   /** True for the owner that manages the object. */
   readonly controller: boolean;
-  /** True when the owner exists; absent when the user may not read it. */
+  /** True when the owner exists, false when it does not; absent when the user may not read it. */
   readonly exists?: boolean;
 }
 
@@ -44,10 +44,10 @@ export interface Explanation {
   readonly kind: 'Explanation';
   readonly object: NamedObject;
   /**
-   * `Deleting`: finalizers keep the object from being deleted. `Paused`: no controller reconciles it. `Failing`: a
-   * controller fails for it. `Behind`: its status is about an earlier generation. `Ready` and `NotReady`: its condition
-   * Ready is True, or is not. `Reconciled`: it has no condition Ready, and no controller has work for it. `Unknown`:
-   * nothing is known.
+   * `Deleting`: the object is being deleted, and its finalizers prevent its removal. `Paused`: an annotation pauses its
+   * controllers. `Failing`: a controller fails to reconcile it. `Behind`: its status is about an earlier generation.
+   * `Ready`: its condition Ready is True. `NotReady`: its condition Ready is not True. `Reconciled`: it has no
+   * condition Ready, and no controller has work for it. `Unknown`: the state cannot be determined.
    */
   readonly state: 'Deleting' | 'Paused' | 'Failing' | 'Behind' | 'NotReady' | 'Ready' | 'Reconciled' | 'Unknown';
   /** The state in one sentence. */
@@ -55,7 +55,7 @@ export interface Explanation {
   /** Further facts, one sentence each. */
   readonly details: readonly string[];
   readonly generation: number;
-  /** The generation that the status is about, if it has one. */
+  /** The generation that the status is about; absent when the status does not contain it. */
   readonly observedGeneration?: number;
   readonly conditions: readonly Condition[];
   readonly finalizers: readonly ExplainedFinalizer[];

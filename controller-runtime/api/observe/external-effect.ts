@@ -2,7 +2,7 @@ import { defineModel } from '../define/define-model.ts';
 import type { ModelDescriptor } from '../model/model.ts';
 import type { ApiObject } from '../object/object.ts';
 
-/** The record of an external effect: its intention before it happens, and its result afterwards. */
+/** The record of an external effect. It is written before the effect happens, and gets the result afterwards. */
 export interface ExternalEffect extends ApiObject {
   readonly spec: {
     /** The controller, as `<group>/<name>`, which is also the name of its finalizer. */
@@ -12,9 +12,9 @@ export interface ExternalEffect extends ApiObject {
     readonly key: string;
   };
   readonly status?: {
-    /** When the result was recorded; absent while the effect is pending. */
+    /** The time at which the result was recorded; absent while the effect is pending. */
     readonly completionTime?: string;
-    /** When the record is deleted; absent when it is kept until its owner is deleted. */
+    /** The time after which the record is deleted; absent when the record is kept until its owner is deleted. */
     readonly expirationTime?: string;
     /** The result as JSON; absent when the effect returned undefined. */
     readonly result?: string;
@@ -27,9 +27,9 @@ const time = { type: 'string', format: 'date-time' } as const;
 const maxResultLength = 64 * 1024;
 
 /**
- * `controllers.homeostat.internal/v1alpha1 ExternalEffect`: the records that controllers keep of effects outside of the
- * server, so that each effect happens only once. Its domain is the same on all servers, because a controller in another
- * process does not know the domain of the server.
+ * `controllers.homeostat.internal/v1alpha1 ExternalEffect`: the kind of the records that controllers keep of effects
+ * outside of the server, so that each effect happens only once. The group is the same on every server, even on a server
+ * with another service domain, because a controller in another process does not know the service domain.
  */
 export const externalEffectModel: ModelDescriptor<ExternalEffect> = defineModel({
   gvk: 'controllers.homeostat.internal/v1alpha1/ExternalEffect',
@@ -52,12 +52,16 @@ export const externalEffectModel: ModelDescriptor<ExternalEffect> = defineModel(
         type: 'object',
         required: ['controller', 'effect', 'key'],
         properties: {
-          controller: { type: 'string', maxLength: 400, description: 'The controller, as its finalizer names it.' },
+          controller: {
+            type: 'string',
+            maxLength: 400,
+            description: 'The controller, in the form of its finalizer: <group>/<name>.',
+          },
           effect: {
             type: 'string',
             minLength: 1,
             maxLength: 63,
-            description: 'The name that the controller gives it.',
+            description: 'The name that the controller gives to the effect.',
           },
           key: { type: 'string', minLength: 1, maxLength: 64, description: 'The idempotency key, a random UUID.' },
         },
@@ -65,8 +69,11 @@ export const externalEffectModel: ModelDescriptor<ExternalEffect> = defineModel(
       status: {
         type: 'object',
         properties: {
-          completionTime: { ...time, description: 'When the result was recorded; absent: the effect is pending.' },
-          expirationTime: { ...time, description: 'When the record is deleted; absent: with its owner.' },
+          completionTime: { ...time, description: 'When the result was recorded. Absent while the effect is pending.' },
+          expirationTime: {
+            ...time,
+            description: 'When the record is deleted. If absent, it is deleted with its owner.',
+          },
           result: { type: 'string', maxLength: maxResultLength, description: 'The result, as JSON.' },
         },
       },

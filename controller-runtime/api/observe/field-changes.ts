@@ -1,6 +1,6 @@
 import { deepEqual } from '../base/json-equal.ts';
 
-/** A state of an object; fields may be absent. */
+/** The content of an object at one time. Any field may be absent. */
 interface ObjectState {
   readonly metadata: object;
 }
@@ -15,7 +15,7 @@ export interface FieldChange {
   readonly to?: unknown;
 }
 
-/** Metadata that changes with every write, or that only the server sets. */
+/** Fields of metadata that change with every write, or that only the server sets. */
 const serverFields: ReadonlySet<string> = new Set([
   'managedFields',
   'resourceVersion',

@@ -4,24 +4,24 @@ import type { RecordedChange } from './recorded-change.ts';
 export interface HistoryEntry {
   readonly resourceVersion: string;
   readonly verb: 'create' | 'update' | 'delete';
-  /** The time of the change in whole seconds, if the object itself contains it. */
+  /** The time of the change in whole seconds; absent when the stored object does not contain it. */
   readonly time?: string;
-  /** The field manager that made the change, if managedFields show it. */
+  /** The field manager that made the change; absent when managedFields do not show it. */
   readonly manager?: string;
   /**
-   * The user who made the change. The process that responds knows it for its own last 16,384 writes since its start;
-   * for other changes it is absent.
+   * The user who made the change. A server process remembers the users of its own last 16,384 writes since its start;
+   * for all other changes, this field is absent from its responses.
    */
   readonly user?: string;
   /** The generation after the change. */
   readonly generation?: number;
-  /** The uid of the object: an entry with a different uid is about another object that had the same name. */
+  /** The uid of the object. An entry with a different uid is about an earlier object of the same name. */
   readonly uid?: string;
   /** The changed fields, at most 50. */
   readonly changes?: readonly RecordedChange[];
   /** The number of changed fields that are left out. */
   readonly omittedChanges?: number;
-  /** True when the stored object cannot be read. */
+  /** True when the server cannot read the stored bytes of the object after the change. */
   readonly unreadable?: boolean;
 }
 
@@ -30,10 +30,10 @@ export interface ObjectHistoryList {
   readonly apiVersion: 'controllers.homeostat.internal/v1alpha1';
   readonly kind: 'ObjectHistory';
   readonly metadata: {
-    /** The text that a client sends as `continue` to get older changes; absent when there are none. */
+    /** The text that a client sends as `continue` to get older changes; absent when there are no older ones. */
     readonly continue?: string;
   };
-  /** Changes up to this revision have left the log. */
+  /** The log no longer has the changes up to this revision. */
   readonly compactedRevision: string;
   readonly items: readonly HistoryEntry[];
 }

@@ -6,7 +6,7 @@ export function isFailing(key: ControllerKey | undefined): boolean {
   return key !== undefined && (key.state === 'parked' || (key.attempts > 0 && key.lastError !== undefined));
 }
 
-/** Returns a text such as ` since 5m (9 attempts): no luck`, followed by the time of the next attempt. */
+/** Returns a text such as ` for 5m (9 attempts): no luck`, followed by the time of the next attempt. */
 export function failureOf(key: ControllerKey | undefined, nowMs: number): string {
   if (key === undefined) return '';
   const { attempts, failingSince, lastError, nextTime, state } = key;

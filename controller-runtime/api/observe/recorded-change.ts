@@ -17,23 +17,23 @@ export interface NamedObject {
 export interface RecordedChange extends FieldChange {
   /** True when the values are left out, because they are confidential. */
   readonly redacted?: boolean;
-  /** True when a value is too large, and `from` or `to` is the beginning of its JSON. */
+  /** True when a value is too large, so that `from` or `to` is only the beginning of its JSON. */
   readonly cut?: boolean;
 }
 
 export interface RecordedChanges {
   readonly changes: readonly RecordedChange[];
-  /** The number of changed fields that are left out. */
+  /** The number of changed fields that `fields` leaves out. */
   readonly omitted: number;
 }
 
 const maxChanges = 50;
-/** The maximum length of the JSON of a value, in characters. */
+/** The maximum length of a recorded value, in characters of JSON. */
 const maxValueLength = 1024;
 
 /**
- * Fields that say nothing about a change: those that name the object, and the annotation with a copy of the applied
- * object.
+ * Fields that a record leaves out, because they say nothing about a change: those that name the object, and the
+ * annotation with a copy of the applied object.
  */
 const quietFields: readonly string[] = [
   'apiVersion',
@@ -43,19 +43,22 @@ const quietFields: readonly string[] = [
   'metadata.annotations.kubectl.kubernetes.io/last-applied-configuration',
 ];
 
-/** The state of an absent object: with an empty metadata, each field of metadata counts as a separate change. */
+/**
+ * The state that stands for an absent object. Because it has an empty metadata, each field of metadata counts as a
+ * separate change.
+ */
 const empty = { metadata: {} };
 
-/** True for kinds whose values no record may show: Secrets, and the results of external effects. */
+/** True for the kinds whose values must not be recorded: Secret, and ExternalEffect with the results of effects. */
 export function isConfidential({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): boolean {
   if (kind === 'Secret') return apiVersion === 'v1';
   return kind === 'ExternalEffect' && apiVersion.startsWith('controllers.homeostat.internal/');
 }
 
 /**
- * Returns the differences between two states of an object, for a record: at most 50 fields, with values of at most
- * 1,024 characters of JSON, and without values if the kind is confidential. A state is undefined when the object did
- * not exist yet, or no longer exists.
+ * Returns the differences between two states of an object, in the form of a record: at most 50 fields, with values of
+ * at most 1,024 characters of JSON, and without values if the kind is confidential. A state is undefined when the
+ * object did not exist yet, or no longer exists.
  */
 export function recordedChanges(
   before: ApiObject | undefined,
@@ -70,8 +73,8 @@ export function recordedChanges(
 }
 
 /**
- * The path of the change stays, because keys of labels and data are only names; the values are left out, because any of
- * them could be secret.
+ * Removes the values from a change of a confidential kind, because any of them could be secret. The path remains,
+ * because the keys of labels and data are only names.
  */
 function redacted({ path }: FieldChange): RecordedChange {
   return { path, redacted: true };
@@ -89,7 +92,9 @@ function shortened(change: FieldChange): RecordedChange {
   };
 }
 
-/** The text must not end with half of a surrogate pair, which has no encoding in UTF-8. */
+/**
+ * Cuts a text that is too long. The result must not end with half of a surrogate pair, which has no encoding in UTF-8.
+ */
 function shortText(value: unknown, text: string): unknown {
   return text.length <= maxValueLength ? value : text.slice(0, maxValueLength).toWellFormed();
 }

@@ -3,7 +3,7 @@ import type { ModelDescriptor } from '../model/model.ts';
 import type { NamespacedObject } from '../object/object.ts';
 import type { NamedObject, RecordedChange } from './recorded-change.ts';
 
-/** How a run ended; `terminal` and `timeout` are errors, too. */
+/** The result of a run. `terminal` and `timeout` are errors, too. */
 export type RunResult =
   'success' | 'requeue_after' | 'requeue' | 'conflict' | 'error' | 'terminal' | 'timeout' | 'stopped' | 'paused';
 
@@ -18,7 +18,7 @@ export interface RunTrigger {
    * reconciles at its start.
    */
   readonly resourceVersion?: string;
-  /** The field manager that wrote this revision, if it is known. */
+  /** The field manager that wrote this revision; absent when it is not known. */
   readonly manager?: string;
 }
 
@@ -30,11 +30,14 @@ export interface RunWrite {
   readonly object: NamedObject;
   /** The revision that the write created; absent for a deletion, and for a write that failed. */
   readonly resourceVersion?: string;
-  /** False when the server had nothing to change. Absent for a write that failed, and when it is not known. */
+  /**
+   * True when the write changed the object, false when the object already had all values. Absent when the write failed,
+   * and when the answer is not known.
+   */
   readonly changed?: boolean;
   /** The fields that the write changed; absent when the state before the write is not known. */
   readonly changes?: readonly RecordedChange[];
-  /** The number of changed fields that are left out, because there are too many. */
+  /** The number of changed fields that `fields` leaves out, because there are too many. */
   readonly omittedChanges?: number;
   /** The error of a failed run. */
   readonly error?: string;
@@ -56,7 +59,7 @@ export interface Run extends NamespacedObject {
   readonly triggers: readonly RunTrigger[];
   /** 1 for the first run, 2 for the first run after a failure, and so on. */
   readonly attempt: number;
-  /** Milliseconds for which the object was ready before a worker took it. */
+  /** Milliseconds from the time at which the object was ready to the start of the run. */
   readonly waitMs: number;
   readonly startTime: string;
   readonly durationMs: number;
@@ -66,10 +69,11 @@ export interface Run extends NamespacedObject {
   readonly writes?: readonly RunWrite[];
   /** Further writes. */
   readonly omittedWrites?: number;
-  /** When the object is reconciled again if nothing changes before. */
+  /** The time of the next reconcile of the object, unless a change causes an earlier one. */
   readonly nextTime?: string;
   /**
-   * The number of runs of this controller that were left out since the last recorded one, because there were too many.
+   * The number of runs of this controller since the last recorded one that were not recorded, because there were too
+   * many.
    */
   readonly unrecorded?: number;
 }
@@ -146,20 +150,27 @@ const properties = {
   object: { ...reference, properties: { ...reference.properties, generation: { type: 'integer' } } },
   triggers: { type: 'array', items: trigger, description: 'Why the object was in the queue.' },
   attempt: { type: 'integer' },
-  waitMs: { type: 'number', description: 'Milliseconds for which the object was ready before a worker took it.' },
+  waitMs: {
+    type: 'number',
+    description: 'Milliseconds from the time at which the object was ready to the start of the run.',
+  },
   startTime: time,
   durationMs: { type: 'number' },
   result: { type: 'string', enum: results },
   error: { type: 'object', required: ['message'], properties: { message: text, stack: text } },
-  writes: { type: 'array', items: write, description: 'What the run wrote.' },
+  writes: { type: 'array', items: write, description: 'The writes of the run.' },
   omittedWrites: { type: 'integer' },
-  nextTime: { ...time, description: 'When the object runs again, if nothing changes before.' },
-  unrecorded: { type: 'integer', description: 'Runs since the last recorded one that are not recorded.' },
+  nextTime: { ...time, description: 'The time of the next reconcile, unless a change causes an earlier one.' },
+  unrecorded: {
+    type: 'integer',
+    description: 'The number of runs since the last recorded one that were not recorded.',
+  },
 } as const;
 
 /**
- * `controllers.homeostat.internal/v1alpha1 Run`: a recorded run of a controller. Its domain is the same on all servers,
- * because a controller in another process does not know the domain of the server.
+ * `controllers.homeostat.internal/v1alpha1 Run`: the kind of recorded runs of controllers. The group is the same on
+ * every server, even on a server with another service domain, because a controller in another process does not know the
+ * service domain.
  */
 export const runModel: ModelDescriptor<Run> = defineModel({
   gvk: 'controllers.homeostat.internal/v1alpha1/Run',

@@ -14,7 +14,7 @@ function state(managedFields: readonly ManagedFieldsEntry[], generation = 1, sta
   return Object.assign({ apiVersion: 'v1', kind: 'Person', metadata: { ...metadata, managedFields } }, { status });
 }
 
-describe('the writer of a state', () => {
+describe('the manager that wrote a state of an object', () => {
   it('is the only manager, or the manager whose entry has changed', () => {
     expect(writerOf(state([]))).to.equal(undefined);
     expect(writerOf(state([entry('author', first)]))).to.equal('author');
@@ -23,7 +23,7 @@ describe('the writer of a state', () => {
     expect(writerOf(state([entry('author', first), entry('robot', second, 'status')]), before)).to.equal('robot');
   });
 
-  it('is the manager whose entry has changed when two managers wrote in the same second, and is unknown otherwise', () => {
+  it('is the manager whose entry has changed when two managers wrote in the same second, and is unknown when no entry has changed', () => {
     const both = [entry('author', first), entry('robot', first, 'status')];
     expect(writerOf(state(both, 2), state(both, 1))).to.equal('author');
     expect(writerOf(state(both, 1, { a: 2 }), state(both, 1, { a: 1 }))).to.equal('robot');

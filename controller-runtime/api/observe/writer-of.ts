@@ -2,9 +2,9 @@ import { deepEqual } from '../base/json-equal.ts';
 import type { ApiObject, ManagedFieldsEntry } from '../object/object.ts';
 
 /**
- * Returns the field manager that wrote a state of an object, according to its managedFields. Returns undefined when it
- * cannot be told: times have whole seconds, so several managers can have the same time. `previous` is the state before,
- * if there was one.
+ * Returns the field manager that wrote a state of an object, according to its managedFields. Returns undefined when
+ * several managers are possible: times have whole seconds, so several entries can have the same time. `previous` is the
+ * state before the write; undefined for a creation.
  */
 export function writerOf(object: ApiObject, previous?: ApiObject): string | undefined {
   const entries = object.metadata.managedFields;
@@ -13,7 +13,8 @@ export function writerOf(object: ApiObject, previous?: ApiObject): string | unde
   const known = previous?.metadata.managedFields ?? [];
   const changed = entries.filter((entry) => !known.some((other) => other.time === entry.time && isSame(other, entry)));
   if (changed.length > 0) return onlyManager(changed);
-  // No entry has new fields, so the write changed only values: the entry with the latest time belongs to its manager.
+  // No entry has new fields, so the write changed only the values of fields: the writer is the manager of the entry
+  // with the latest time.
   const last = entries.reduce((time, entry) => (entry.time !== undefined && entry.time > time ? entry.time : time), '');
   const latest = entries.filter(({ time }) => time === last);
   const isOfStatus = previous !== undefined && changesStatusAlone(object, previous);

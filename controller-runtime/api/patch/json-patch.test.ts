@@ -31,7 +31,7 @@ function refusalOf(document: unknown, ...patch: unknown[]): ApiError {
 }
 
 describe('applyJsonPatch', () => {
-  it('gives the results of the RFC 6902 suite', () => {
+  it('returns the results that the test suite of RFC 6902 expects', () => {
     const good = cases.filter((each) => 'expected' in each);
     expect(good).to.have.length.above(0);
     for (const { comment, doc, patch, expected } of good) {
@@ -39,7 +39,7 @@ describe('applyJsonPatch', () => {
     }
   });
 
-  it('refuses what the RFC 6902 suite refuses, naming the operation', () => {
+  it('refuses the patches that the test suite of RFC 6902 expects to fail, and names the operation', () => {
     const bad = cases.filter((each) => each.error !== undefined);
     expect(bad).to.have.length.above(0);
     for (const { comment, doc, patch } of bad) {
@@ -49,7 +49,7 @@ describe('applyJsonPatch', () => {
     }
   });
 
-  it('refuses a failed test and a missing path with 422, naming the index and the path', () => {
+  it('refuses a failed test and a missing path with 422, and names the index of the operation and the path', () => {
     const error = refusalOf({ a: 1 }, { op: 'test', path: '/a', value: 1 }, { op: 'remove', path: '/spec/nope' });
     expect(error.code).to.equal(422);
     expect(error.causes).to.deep.equal([
@@ -76,7 +76,7 @@ describe('applyJsonPatch', () => {
     expect(errorOf(() => applyJsonPatch({}, { op: 'add' })).code).to.equal(400);
   });
 
-  it('never changes the target, whether the patch fails or not', () => {
+  it('does not change the target when the patch succeeds, nor when it fails', () => {
     const target = { list: [1, 2], nested: { a: 1 } };
     const before = structuredClone(target);
     const change = { op: 'add', path: '/nested/b', value: { c: 1 } };
@@ -100,13 +100,13 @@ describe('applyJsonPatch', () => {
     ]);
   });
 
-  it('moves nothing into itself, and cannot remove the whole document', () => {
+  it('refuses to move a value into itself, and to remove the whole document', () => {
     expect(refusalOf({ a: { b: 1 } }, { op: 'move', from: '/a', path: '/a/b' }).code).to.equal(422);
     expect(refusalOf({ a: 1 }, { op: 'move', from: '', path: '/a' }).code).to.equal(422);
     expect(refusalOf({ a: 1 }, { op: 'remove', path: '' }).code).to.equal(422);
   });
 
-  it('resolves only own members of objects, and exact indexes of arrays', () => {
+  it('refuses paths that are neither own members of objects nor exact indexes of arrays', () => {
     for (const path of ['/toString', '/list/length', '/list/01', '/list/-1', '/list/1e0', '/list/-', '/text/0']) {
       for (const op of ['replace', 'test', 'remove']) {
         expect(refusalOf({ list: [1, 2], text: 'x' }, { op, path, value: 1 }).code, `${op} ${path}`).to.equal(422);
@@ -115,7 +115,7 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ text: 'x' }, { op: 'add', path: '/text/0', value: 1 }).code).to.equal(422);
   });
 
-  it('refuses segments that lead to prototypes, at any place of a pointer', () => {
+  it('refuses segments that lead to prototypes at any position in a pointer', () => {
     for (const segment of ['__proto__', 'constructor', 'prototype']) {
       const document: unknown = JSON.parse(`{"a": {"${segment}": {"b": 1}}}`);
       const operations = [
@@ -132,7 +132,7 @@ describe('applyJsonPatch', () => {
     expect(Object.keys(Object.prototype)).to.deep.equal([]);
   });
 
-  it('allows 10,000 operations, and refuses more in the words of Kubernetes', () => {
+  it('allows 10,000 operations, and refuses more with the message of Kubernetes', () => {
     const test = { op: 'test', path: '/kind', value: 'Person' };
     const patch = Array.from({ length: 10_000 }, () => test);
     expect(applyJsonPatch({ kind: 'Person' }, patch)).to.deep.equal({ kind: 'Person' });
@@ -148,7 +148,7 @@ describe('applyJsonPatch', () => {
     expect(errorOf(() => applyJsonPatch({ a: 'x'.repeat(100) }, patch)).code).to.equal(413);
   });
 
-  it('refuses a result that nests deeper than the body of a request may', () => {
+  it('refuses a result that nests deeper than the body of a request may nest', () => {
     const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
     const target = { a: {}, deep: nested(40), list: [nested(40)] };
     const at = (levels: number): string => '/a'.repeat(levels);
@@ -168,7 +168,7 @@ describe('applyJsonPatch', () => {
     }
   });
 
-  it('stops a patch that keeps shifting a large array, but not one that appends to it', () => {
+  it('stops a patch that repeatedly shifts the elements of a large array, but not a patch that appends to the array', () => {
     const document = { list: Array.from({ length: 100_000 }, () => 0) };
     const shift = { op: 'move', from: '/list/0', path: '/list/1' };
     expect(
@@ -195,7 +195,7 @@ describe('applyJsonPatch', () => {
     expect(applyJsonPatch(document, patch)).to.have.property('b').with.lengthOf(200_000);
   });
 
-  it('visits a million nodes at most: for values that are compared, copied, shifted, or taken to deeper places, and for pointers', () => {
+  it('visits at most a million nodes: for values that are compared, copied, shifted or moved to a deeper level, and for pointers', () => {
     const large = Array.from({ length: 200_000 }, () => 0);
     const document = {
       a: large,
@@ -232,8 +232,8 @@ describe('applyJsonPatch', () => {
     expect(refusalOf({ a: 1 }, { op: 'add', path, value: 1 }).code).to.equal(422);
   });
 
-  it('turns any document into any other by replacing it', () => {
-    // The server refuses a body with a field of this name.
+  it('returns the new document for any replacement of a whole document', () => {
+    // The server refuses a body with a field named __proto__, so the generated values have none.
     const json = fc.jsonValue({ maxDepth: 3 }).filter((value) => !JSON.stringify(value).includes('"__proto__"'));
     fc.assert(
       fc.property(json, json, (from, to) => {

@@ -21,14 +21,14 @@ function hasNullMember(value: unknown): boolean {
 const json = fc.jsonValue({ maxDepth: 4 });
 
 describe('applyMergePatch', () => {
-  it('gives the results of RFC 7396', () => {
+  it('returns the results that RFC 7396 lists as examples', () => {
     expect(cases).to.have.length.above(0);
     for (const { target, patch, rfc7396 } of cases) {
       expect(applyMergePatch(target, patch), JSON.stringify({ target, patch })).to.deep.equal(rfc7396);
     }
   });
 
-  it('changes neither the target nor the patch', () => {
+  it('does not change the target or the patch', () => {
     fc.assert(
       fc.property(json, json, (target, patch) => {
         const before = JSON.stringify([target, patch]);
@@ -38,7 +38,7 @@ describe('applyMergePatch', () => {
     );
   });
 
-  it('has the same result when it is applied twice', () => {
+  it('returns an equal result when the same patch is applied to the result again', () => {
     fc.assert(
       fc.property(json, json, (target, patch) => {
         const once = applyMergePatch(target, patch);
@@ -47,7 +47,7 @@ describe('applyMergePatch', () => {
     );
   });
 
-  it('leaves no member that is null when the target is absent', () => {
+  it('returns no member that is null when the target is absent', () => {
     fc.assert(fc.property(json, (patch) => !hasNullMember(applyMergePatch(undefined, patch))));
   });
 
@@ -69,14 +69,14 @@ describe('applyMergePatch', () => {
 });
 
 describe('strategicMergeDirective', () => {
-  it('finds a directive at any depth', () => {
+  it('finds a directive of a strategic merge patch at any depth', () => {
     expect(strategicMergeDirective({ spec: { list: [{ name: 'a', $patch: 'delete' }] } })).to.equal('$patch');
     expect(strategicMergeDirective({ spec: { $retainKeys: [] } })).to.equal('$retainKeys');
     expect(strategicMergeDirective({ '$setElementOrder/tags': [] })).to.equal('$setElementOrder/tags');
     expect(strategicMergeDirective({ '$deleteFromPrimitiveList/tags': [] })).to.equal('$deleteFromPrimitiveList/tags');
   });
 
-  it('treats other keys with a dollar as data, and also texts that look like directives', () => {
+  it('treats other keys with a dollar sign, and values that look like directives, as data', () => {
     const patch = { schema: { $ref: '#/x' }, $setElementOrder: 1, note: '$patch', list: [null, '$retainKeys'] };
     expect(strategicMergeDirective(patch)).to.equal(undefined);
   });

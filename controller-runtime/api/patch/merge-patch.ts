@@ -1,8 +1,8 @@
 import { isJsonObject } from '../base/json-object.ts';
 /**
  * Returns the target with a merge patch applied (RFC 7396). Neither the target nor the patch is changed; the result
- * shares parts with both. A key `__proto__` is a key like any other and never reaches a prototype. It is recursive, so
- * limit the depth of values when you parse them.
+ * shares parts with both. The key `__proto__` is treated like any other key and never changes a prototype. The function
+ * is recursive, so limit the depth of values when you parse them.
  */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) return patch;
@@ -17,8 +17,8 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
 
 /**
  * Returns the first key of a patch that is a directive of strategic merge patches (`$patch`, `$retainKeys`,
- * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`), at any depth; undefined when there is none, so that the patch
- * can be applied as a merge patch. Other keys with a dollar, such as `$ref` in a schema, are data.
+ * `$setElementOrder/…`, `$deleteFromPrimitiveList/…`), at any depth; undefined when there is none. A patch without
+ * directives can be applied as a merge patch. Other keys with a dollar sign, such as `$ref` in a schema, are data.
  */
 export function strategicMergeDirective(patch: unknown): string | undefined {
   const open: unknown[] = [patch];
@@ -41,7 +41,10 @@ function isDirective(key: string): boolean {
   );
 }
 
-/** Assigning to `__proto__` would replace the prototype; defining it makes it an own key. */
+/**
+ * Sets a member of an object. An assignment to `__proto__` would replace the prototype, so the member is defined as an
+ * own property.
+ */
 function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key !== '__proto__') object[key] = value;
   else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

@@ -26,15 +26,15 @@ const maxCopiedLength = 3 * 1024 * 1024;
  */
 const maxVisitedNodes = 1_000_000;
 
-/** A node that is copied costs about as much as this many that are only visited. */
+/** The number of visited nodes that cost about as much as one copied node. */
 const visitsPerCopy = 8;
 
-/** Elements of an array that are shifted in the time that visiting one node takes. */
+/** The number of elements of an array that are shifted in the time of one visit of a node. */
 const shiftedPerNode = 100;
 
 /**
  * The maximum number of levels of objects and lists in a document, the outermost included: the limit of any request
- * body. Deeper values overflow the stack.
+ * body. Much deeper values would overflow the stack.
  */
 const maxDepth = 64;
 
@@ -44,14 +44,14 @@ const refusedSegments: ReadonlySet<string> = new Set(['__proto__', 'constructor'
 /** An index by RFC 6901: digits without leading zeros. */
 const indexPattern = /^(?:0|[1-9][0-9]*)$/;
 
-/** The 413 for a patch that causes too much work. */
+/** The error (413) for a patch that causes too much work. */
 export function patchTooLarge(limit: string): ApiError {
   return new ApiError('RequestEntityTooLarge', `Request entity too large: ${limit}`);
 }
 
 /**
- * A JSON pointer and its segments. It has at most two segments more than a document may have levels, because longer
- * pointers lead nowhere.
+ * A JSON pointer and its segments. A pointer may have at most two segments more than a document may have levels,
+ * because a longer pointer leads nowhere.
  */
 interface Pointer {
   readonly text: string;
@@ -59,8 +59,8 @@ interface Pointer {
 }
 
 /**
- * A copy of a document, which the operations change. Pointers lead only to own members of objects and existing indexes
- * of arrays.
+ * A copy of a document, to which operations are applied. Pointers lead only to own members of objects and existing
+ * indexes of arrays.
  */
 export class PatchedDocument {
   #document: unknown;
@@ -75,7 +75,10 @@ export class PatchedDocument {
     return this.#document;
   }
 
-  /** Returns undefined when the operation was applied. @throws ApiError RequestEntityTooLarge */
+  /**
+   * Applies an operation. Returns undefined, or the reason why the operation is refused. @throws ApiError
+   * RequestEntityTooLarge when the patch causes too much work.
+   */
   apply(operation: PatchOperation): PatchProblem | undefined {
     const path = this.#parse(operation.path);
     const refused = refusedSegment(path);
@@ -133,10 +136,10 @@ export class PatchedDocument {
     if (path.text.startsWith(`${from.text}/`))
       return { value: path.text, detail: 'a value cannot be moved into itself' };
     const value = this.#at(from.tokens);
-    // Only a move to a deeper level can make the value nest too deep. A move to the same level does not need the check,
-    // which visits the whole value.
+    // Only a move to a deeper level can make the value nest too deep. Other moves omit the check, because it visits the
+    // whole value.
     const problem = path.tokens.length > from.tokens.length ? this.#tooDeep(path, value) : undefined;
-    // The target is resolved after the value has been removed.
+    // RFC 6902 resolves the target of a move after the value was removed.
     const refusal = problem ?? this.#remove(from) ?? this.#noPlace(path);
     if (refusal === undefined) this.#add(path, value);
     return refusal;
@@ -178,8 +181,8 @@ export class PatchedDocument {
   }
 
   /**
-   * Returns why nothing can be added at the path: its parent is missing or not a container, or the index is beyond the
-   * end.
+   * Returns the reason why no value can be added at the path: the parent is missing or is not an object or an array, or
+   * the index is beyond the end. Returns undefined when a value can be added.
    */
   #noPlace(path: Pointer): PatchProblem | undefined {
     const { text } = path;
@@ -187,10 +190,12 @@ export class PatchedDocument {
     const { parent, last } = this.#locate(path);
     if (Array.isArray(parent)) {
       const isPlace = last === '-' || (indexPattern.test(last) && Number(last) <= parent.length);
-      return isPlace ? undefined : { value: text, detail: 'no index of this array, nor its end' };
+      return isPlace ? undefined : { value: text, detail: 'neither an index of this array, nor its end' };
     }
     const isObject = typeof parent === 'object' && parent !== null;
-    return isObject ? undefined : { value: text, detail: 'the path does not exist: nothing can be added there' };
+    return isObject
+      ? undefined
+      : { value: text, detail: 'the parent of this path does not exist, so no value can be added' };
   }
 
   /** Returns a problem if the value would nest too deep at the path. */
@@ -210,7 +215,7 @@ export class PatchedDocument {
     return false;
   }
 
-  /** Counts the elements that an addition to an array, or a removal from it, shifts: all that follow the index. */
+  /** Counts the elements that an addition to an array, or a removal from it, shifts: all elements from the index on. */
   #chargeShift({ length }: readonly unknown[], index: string): void {
     this.#visit(Math.floor((length - Number(index)) / shiftedPerNode));
   }
@@ -243,7 +248,7 @@ export class PatchedDocument {
   }
 }
 
-/** Arrays count, because a value is set at an index of an array as at a key of an object. */
+/** True for objects and arrays: a value is set at an index of an array in the way it is set at a key of an object. */
 const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function unescapeToken(token: string): string {
@@ -270,7 +275,7 @@ function copyOf(value: unknown): unknown {
   return copy;
 }
 
-/** Assigning to `__proto__` would replace the prototype. */
+/** Sets a member of an object. An assignment to `__proto__` would replace the prototype, so the member is defined. */
 function setOwn(object: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') object[name] = value;
   else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });

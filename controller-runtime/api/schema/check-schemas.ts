@@ -9,7 +9,8 @@ import { maxSchemaDepth, SchemaCounter } from './schema-limits.ts';
 import { childSchemas } from './schema-keywords.ts';
 
 /**
- * The maximum size of all schemas of a model together, in characters of JSON. The largest known schemas have 1.2 MB.
+ * The maximum size of all schemas of a model together, in characters of JSON. The largest known
+ * CustomResourceDefinitions have schemas of 1.2 MB.
  */
 const maxSchemaLength = 8 * 1024 * 1024;
 
@@ -17,14 +18,14 @@ type Components = Readonly<Record<string, JsonSchema>>;
 
 interface Visit {
   readonly schema: unknown;
-  /** The component and the field, such as `PersonSpec.age`. */
+  /** The component and the field that are checked, such as `PersonSpec.age`. */
   readonly path: string;
   readonly ancestors: readonly unknown[];
 }
 
 /**
- * Schemas that were checked. They need no second check, because descriptors are frozen deeply. Each server of a process
- * registers the same built-in kinds, and checking these took a tenth of its start.
+ * Schemas that were checked. They need no second check, because descriptors are frozen deeply. Each server in a process
+ * registers the same built-in kinds, and their checks took a tenth of its start-up time.
  */
 const checked = new WeakSet<Components>();
 
@@ -32,7 +33,7 @@ const checked = new WeakSet<Components>();
  * Checks the rules for the schemas of every model, however it was declared: depth, size, no schema object that contains
  * itself, only local references to schemas that exist, and only patterns that RE2 supports (no look-around, no
  * back-references).
- * @throws ModelError that names component and field.
+ * @throws ModelError for a schema that breaks a rule; it names the component and the field.
  */
 export function checkSchemas(model: string, components: Components): void {
   if (checked.has(components)) return;
@@ -77,8 +78,8 @@ function brokenRule(
 }
 
 /**
- * Returns what is wrong with a default whose type or value can never be valid, so that every write without the field
- * would fail. Other rules are checked at the write.
+ * Returns the problem of a default whose type or value can never be valid: every write without the field would fail.
+ * Other rules for the default are checked when an object is written.
  */
 function brokenDefault({ default: value, type, enum: values }: JsonSchema): string | undefined {
   if (value === undefined || value === null) return undefined;
@@ -118,7 +119,9 @@ function brokenPattern(pattern: unknown): string | undefined {
   }
 }
 
-/** Refuses schemas that refer to themselves for the same value, because validation would never end. */
+/**
+ * Refuses a schema that refers to itself without a field or an item in between, because its validation would never end.
+ */
 function checkInPlace(model: string, components: Components, start: string): void {
   const reached = new Set<string>();
   const open = [start];

@@ -1,12 +1,12 @@
 import type { JsonSchema } from './json-schema.ts';
 
-/** Fields of every object that no author declares (spec 2.2). */
+/** The fields that every object has, so that no author declares them (spec 2.2). */
 export const envelopeFields: readonly string[] = Object.freeze(['apiVersion', 'kind', 'metadata']);
 
 /**
- * The envelope in a model's schema. The schemas of its fields are loose, and no field is required, because an object
- * that is nested in another one has the same schema without an envelope. The registry itself checks the envelope of the
- * outer object.
+ * The schemas of apiVersion, kind and metadata in the schema of a model. They accept nearly any value, and no field is
+ * required, because the same schema also describes a nested object, which has no envelope. The registry checks the
+ * envelope of the outer object.
  */
 export const envelopeProperties: Readonly<Record<string, JsonSchema>> = Object.freeze({
   apiVersion: { type: 'string' },

@@ -1,22 +1,27 @@
-/** A rule in CEL about the values of a schema: the keys of Kubernetes' `x-kubernetes-validations`. */
+/**
+ * A rule in CEL about the values of a schema. It has the keys of an entry of Kubernetes' `x-kubernetes-validations`.
+ */
 export interface SchemaRule {
   /**
-   * An expression that is true for valid values. It reads the value as `self`, and the value before the write as
-   * `oldSelf`.
+   * An expression in CEL that is true for valid values. `self` is the value, and `oldSelf` is the value before the
+   * write.
    */
   readonly rule: string;
   /** The message when the rule is broken. Default `failed rule: <rule>`. */
   readonly message?: string;
-  /** An expression in CEL that returns the message. */
+  /** An expression in CEL that returns the message when the rule is broken. */
   readonly messageExpression?: string;
   /** Default `FieldValueInvalid`. */
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
   /**
-   * The path of the field that the message names, such as `.spec.replicas`, relative to the value. Default: the value
+   * The path, relative to the value, of the field that the error names, such as `.spec.replicas`. Default: the value
    * itself.
    */
   readonly fieldPath?: string;
-  /** If true, `oldSelf` is an optional value of CEL, so that the rule also applies to new values. */
+  /**
+   * If true, `oldSelf` is an optional value of CEL, which is empty for a new value, so that the rule also applies to
+   * new values. If false, a rule with `oldSelf` applies only to values that existed before.
+   */
   readonly optionalOldSelf?: boolean;
 }
 

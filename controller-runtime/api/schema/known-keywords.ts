@@ -2,15 +2,18 @@ import type { JsonSchema } from './json-schema.ts';
 
 type Annotation = '$id' | '$schema' | '$comment' | 'examples' | 'readOnly' | 'writeOnly' | 'externalDocs' | 'xml';
 
-/** Keywords that hold schemas by name, and those that hold one schema, or a list of schemas. */
+/**
+ * `Named`: the keywords whose value is an object with a schema for each name. `Nested`: the keywords whose value is one
+ * schema or a list of schemas.
+ */
 type Named = 'properties' | 'patternProperties' | '$defs' | 'definitions';
 type Nested = 'items' | 'additionalProperties' | 'not' | 'allOf' | 'anyOf' | 'oneOf';
 
 type IsKnown<K> = K extends keyof JsonSchema | Named | Annotation | `x-${string}` | `~${string}` ? true : false;
 
 /**
- * `S` with `never` in place of every keyword that a schema cannot have, so that a misspelt one is an error of the
- * compiler. TypeBox types have keywords of their own, so they are checked only at registration.
+ * The type `S`, in which every keyword that a schema cannot have becomes `never`, so that the compiler refuses a
+ * misspelt keyword. TypeBox types have additional keywords, so they are checked only at registration.
  */
 export type KnownKeywords<S> = S extends { readonly '~kind': unknown }
   ? unknown

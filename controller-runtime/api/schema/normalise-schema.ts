@@ -16,15 +16,16 @@ type RawSchema = Readonly<Record<string, unknown>>;
 interface Place {
   /** The class or component and the field, such as `PersonSpec.tags.items`. */
   readonly path: string;
-  /** The enclosing schemas, by which cycles are found. */
+  /** The enclosing schemas. A schema that is among its own ancestors is a cycle. */
   readonly ancestors: readonly unknown[];
   /** True below allOf, anyOf, oneOf or not, where a type is not required. */
   readonly isBranch: boolean;
 }
 
 /**
- * Converts an author's schema (plain JSON Schema, TypeBox, attributes of `@Schema`) to the form that components have:
- * known keywords only, a type in every place, `$ref` as `#/components/schemas/<name>`. `$defs` become components.
+ * Converts an author's schema (plain JSON Schema, TypeBox, attributes of `@Schema`) to the form of components: only
+ * known keywords, a type in each schema, and references as `#/components/schemas/<name>`. The schemas in `$defs` become
+ * components.
  */
 export class SchemaNormaliser {
   readonly #model: string;
@@ -32,18 +33,21 @@ export class SchemaNormaliser {
   readonly #counter = new SchemaCounter();
   readonly #definitions = new Map<string, JsonSchema>();
 
-  /** `root` is the component that the reference `#` means. */
+  /** `root` is the name of the component to which the reference `#` leads. */
   constructor(model: string, root: string) {
     this.#model = model;
     this.#root = root;
   }
 
-  /** Components found in `$defs` so far. */
+  /** The components that were found in `$defs` so far. */
   get definitions(): ReadonlyMap<string, JsonSchema> {
     return this.#definitions;
   }
 
-  /** @throws ModelError that names `path` and the field below it. */
+  /**
+   * Returns a schema in the form of components. @throws ModelError for a schema that breaks a rule; it names `path` and
+   * the field below it.
+   */
   normalise(schema: unknown, path: string): JsonSchema {
     return this.#visit(schema, { path, ancestors: [], isBranch: false });
   }
@@ -118,8 +122,8 @@ export class SchemaNormaliser {
     }
   }
 
-  // Returns a reference in the form of components: `#` means the root component, `#/$defs/X` and a bare `X` (as TypeBox
-  // writes it) the component X. Any other reference is returned unchanged, and checked later.
+  // Returns a reference in the form of components: `#` leads to the root component; `#/$defs/X`, and a bare `X` as
+  // TypeBox writes it, lead to the component X. Any other reference is returned unchanged, and checked later.
   #reference(value: unknown, place: Place): string {
     if (typeof value !== 'string') throw this.#error(place, `$ref must be a string, not ${quoteText(value)}`);
     if (value === '#') return referenceTo(this.#root);
@@ -127,7 +131,7 @@ export class SchemaNormaliser {
     return match === null ? value : referenceTo(match[1] ?? '');
   }
 
-  // Sorts `required` in the order of the properties, so that all three ways to declare a model give equal schemas.
+  // Sorts `required` in the order of the properties, so that the three ways to declare a model result in equal schemas.
   #sortRequired(schema: Record<string, unknown>): void {
     const { required, properties } = schema as JsonSchema;
     if (required === undefined) return;
@@ -138,7 +142,10 @@ export class SchemaNormaliser {
     else schema['required'] = all;
   }
 
-  /** Refuses a required field that the schema does not know: such a field is pruned, so no object could have it. */
+  /**
+   * Refuses a required field that the schema does not declare. The server would remove the field as unknown, so that no
+   * object could be valid.
+   */
   #checkRequired({ required = [], properties, ...rest }: JsonSchema, place: Place): void {
     if (properties === undefined || rest['x-kubernetes-preserve-unknown-fields'] === true) return;
     const isOpen = rest.additionalProperties !== undefined && rest.additionalProperties !== false;

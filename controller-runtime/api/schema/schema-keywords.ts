@@ -2,7 +2,7 @@ import type { JsonSchema } from './json-schema.ts';
 import { isPlainObject } from '../base/plain-object.ts';
 import { brokenRules } from './schema-rules.ts';
 
-/** The form of a keyword's value: a schema, several schemas, or a plain value that `accepts` checks. */
+/** A keyword with the form of its value: one schema, several schemas, or a plain value that `accepts` checks. */
 export type Keyword =
   | { readonly holds: 'schema' | 'schemas' | 'namedSchemas' | 'schemaOrBoolean' }
   | {
@@ -10,8 +10,8 @@ export type Keyword =
       readonly accepts: (value: unknown) => boolean;
       readonly form: string;
       /**
-       * Returns what is wrong with a value that is not accepted, when a description of the expected form would not be
-       * enough.
+       * Returns the problem of a value that is not accepted. It is for keywords where a description of the expected
+       * form would not explain the problem.
        */
       readonly problemOf?: (value: unknown) => string | undefined;
     };
@@ -32,7 +32,8 @@ const values: Keyword = {
   accepts: (value) => Array.isArray(value) && value.length > 0,
   form: 'a list with at least one value',
 };
-// A boolean makes `minimum` or `maximum` exclusive (draft 4, OpenAPI 3.0); a number is the bound itself (2020-12, OpenAPI 3.1).
+// exclusiveMinimum and exclusiveMaximum have two forms. A boolean makes `minimum` or `maximum` exclusive (draft 4,
+// OpenAPI 3.0); a number is the bound itself (2020-12, OpenAPI 3.1).
 const bound: Keyword = {
   holds: 'value',
   accepts: (value) => typeof value === 'boolean' || Number.isFinite(value),
@@ -93,7 +94,7 @@ const schemaKeywords: Readonly<Record<keyof JsonSchema, Keyword>> = {
 /** The names of all keywords. */
 export const keywordNames: readonly string[] = Object.freeze(Object.keys(schemaKeywords));
 
-// Keywords that only describe and check nothing. They are left out without an error.
+// Keywords that only describe a value and check nothing. They are removed without an error.
 const silentKeywords = new Set([
   '$id',
   '$schema',
@@ -107,7 +108,9 @@ const silentKeywords = new Set([
 
 const keywordsByName: ReadonlyMap<string, Keyword> = new Map(Object.entries(schemaKeywords));
 
-/** The meaning of a keyword; `ignored` for pure annotations, undefined for unknown keywords. */
+/**
+ * Returns the form of a keyword's value; `ignored` for a keyword that only describes, undefined for an unknown keyword.
+ */
 export function keywordOf(name: string): Keyword | 'ignored' | undefined {
   const keyword = keywordsByName.get(name);
   if (keyword !== undefined) return keyword;
@@ -129,7 +132,7 @@ function isStrings(value: unknown): boolean {
   );
 }
 
-/** The schemas directly below one, each with its place in words, such as `.properties.name`. */
+/** Returns the schemas directly below a schema, each with its path from there, such as `properties.name`. */
 export function childSchemas(
   schema: Readonly<Record<string, unknown>>,
 ): readonly (readonly [place: string, child: unknown])[] {

@@ -1,19 +1,19 @@
 /** The maximum depth of a schema. Validators are recursive, and 3,000 levels overflowed the stack of one of them. */
 export const maxSchemaDepth = 100;
 
-/** The maximum number of schemas in one model; the largest known definitions have some 10,000. */
+/** The maximum number of schemas in one model. The largest known CustomResourceDefinitions have about 10,000. */
 const maxSchemas = 100_000;
 
 /**
- * Counts schemas as they are visited, to refuse small declarations that become huge: a declaration that uses the same
- * object twice at each of 40 levels has 2^40 schemas.
+ * Counts the schemas that are visited in one model, in order to refuse a small declaration that becomes huge. For
+ * example, a declaration that uses the same object twice at each of 40 levels has 2^40 schemas.
  */
 export class SchemaCounter {
   #count = 0;
 
-  /** Counts one schema; returns the broken rule once there are too many. */
+  /** Counts one schema. Returns the broken rule when there are too many, otherwise undefined. */
   count(): string | undefined {
     this.#count += 1;
-    return this.#count > maxSchemas ? `a model holds at most ${maxSchemas} schemas` : undefined;
+    return this.#count > maxSchemas ? `a model has at most ${maxSchemas} schemas` : undefined;
   }
 }

@@ -5,7 +5,10 @@ export function referenceTo(name: string): string {
   return prefix + name;
 }
 
-/** The name of the component that a reference of this form points to; undefined for others. */
+/**
+ * Returns the name of the component to which a reference `#/components/schemas/<name>` leads; undefined for any other
+ * reference.
+ */
 export function referencedName(reference: string): string | undefined {
   return reference.startsWith(prefix) ? reference.slice(prefix.length) : undefined;
 }

@@ -11,10 +11,13 @@ const reasons: readonly unknown[] = [
 
 const ruleKeys = ['rule', 'message', 'messageExpression', 'reason', 'fieldPath', 'optionalOldSelf'];
 
-/** The maximum number of rules of one schema. Schemas that people write have about ten. */
+/** The maximum number of rules of one schema. Schemas that people write have at most about ten. */
 const maxRules = 1000;
 
-/** Returns what is wrong with a list of rules; undefined when nothing is. The server checks the expressions themselves. */
+/**
+ * Returns the problem of a list of rules; undefined when there is no problem. Only the server checks the expressions
+ * themselves.
+ */
 export function brokenRules(value: unknown): string | undefined {
   if (!Array.isArray(value) || value.length > maxRules) return `rules must be a list of at most ${maxRules} rules`;
   for (const [index, rule] of value.entries()) {

@@ -10,7 +10,7 @@ export function simplifySchema(schema: RawSchema): RawSchema {
   return withValueType(withFreeContent(withoutAnyKeyPattern(withLiterals(withoutNull(schema)))));
 }
 
-/** Returns `anyOf: [X, null]` and `type: [t, 'null']` as a nullable schema. */
+/** Converts `anyOf: [X, null]` and `type: [t, 'null']` to a schema with `nullable: true`. */
 function withoutNull(schema: RawSchema): RawSchema {
   const { type, anyOf, ...rest } = schema;
   if (Array.isArray(type) && type.length === 2 && type.includes('null')) {
@@ -24,7 +24,7 @@ function withoutNull(schema: RawSchema): RawSchema {
   return { ...rest, anyOf: others, nullable: true };
 }
 
-/** Returns `anyOf` of constants of one type as an enum. */
+/** Converts an `anyOf` of constants that have one type to an enum. */
 function withLiterals(schema: RawSchema): RawSchema {
   const { anyOf, ...rest } = schema;
   if (!Array.isArray(anyOf) || anyOf.length === 0 || schema['enum'] !== undefined) return schema;
@@ -38,7 +38,10 @@ function isLiteral(schema: RawSchema): boolean {
   return keys.includes('const') && keys.every((key) => key === 'const' || key === 'type');
 }
 
-/** TypeBox writes Record<string, X> as a pattern that every key has. */
+/**
+ * Converts `patternProperties` with a pattern that every key matches, which TypeBox writes for Record<string, X>, to
+ * `additionalProperties`.
+ */
 function withoutAnyKeyPattern(schema: RawSchema): RawSchema {
   const { patternProperties, ...rest } = schema;
   if (!isPlainObject(patternProperties) || schema['additionalProperties'] !== undefined) return schema;
@@ -48,7 +51,7 @@ function withoutAnyKeyPattern(schema: RawSchema): RawSchema {
     : schema;
 }
 
-/** TypeBox's Unknown and Any become a schema that allows every value explicitly. */
+/** Converts TypeBox's Unknown and Any to a schema that explicitly allows every value. */
 function withFreeContent(schema: RawSchema): RawSchema {
   const kind = schema['~kind'];
   return kind === 'Unknown' || kind === 'Any' ? { ...schema, 'x-kubernetes-preserve-unknown-fields': true } : schema;
@@ -60,7 +63,10 @@ function withValueType(schema: RawSchema): RawSchema {
   return type === undefined ? schema : { ...schema, type };
 }
 
-/** The one type of some scalars; undefined when they differ. Whole numbers are `integer` only when all are. */
+/**
+ * Returns the common type of some scalars; undefined when their types differ. The type of numbers is `integer` only
+ * when all are whole.
+ */
 function commonType(values: readonly unknown[]): 'string' | 'integer' | 'number' | 'boolean' | undefined {
   const types = new Set(values.filter((value) => value !== null).map((value) => typeof value));
   if (types.size !== 1) return undefined;

@@ -1,9 +1,9 @@
 import type { Requirement, Selector } from './selector.ts';
 
 /**
- * The canonical text of a selector: requirements are sorted by key; one value is written with `=` or `!=`, several
- * values as a sorted set. Parsing it gives the same selector. Values of `in` and `notin` must not be empty lists, since
- * no text means that.
+ * Returns the canonical text of a selector. Its requirements are sorted by key; a single value is written with `=` or
+ * `!=`, several values as a sorted set. The parser returns an equal selector for the text. Requirements `in` and
+ * `notin` must have at least one value, because the grammar has no text for an empty set.
  */
 export function formatSelector(selector: Selector): string {
   const sorted = [...selector].sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
@@ -28,7 +28,7 @@ function formatRequirement({ key, operator, values }: Requirement): string {
 }
 
 function formatSingle(values: readonly string[]): string {
-  // A parenthesis opens a set only at the start of a value, so only the first one is escaped.
+  // A parenthesis opens a set only at the start of a value, so only a parenthesis at the start is escaped.
   return escapeEnds(
     values
       .join()
@@ -42,7 +42,7 @@ function formatSet(values: readonly string[]): string {
   return `(${escaped.join(',')})`;
 }
 
-/** Escapes white space at either end, which the parser would otherwise drop. */
+/** Escapes white space at both ends of a value, which the parser would otherwise drop. */
 function escapeEnds(value: string): string {
   const core = value.trim();
   if (core === value) return value;

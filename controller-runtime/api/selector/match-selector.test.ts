@@ -8,13 +8,13 @@ function test(operator: SelectorOperator, values: readonly string[], present: re
 }
 
 describe('matchesValues', () => {
-  it('accepts an object when one of its values is in the set', () => {
+  it('matches an object when one of its values is in the set', () => {
     expect(test('in', ['a', 'b'], ['x', 'b'])).to.equal(true);
     expect(test('in', ['a', 'b'], ['x'])).to.equal(false);
     expect(test('in', [''], [])).to.equal(false);
   });
 
-  it('makes notin and absent the exact complements of in and exists, in small sets and large ones', () => {
+  it('matches with notin exactly when in does not match, and with absent exactly when exists does not, for small and large sets', () => {
     const value = fc.integer({ min: 0, max: 60 }).map((number) => `v${number}`);
     fc.assert(
       fc.property(fc.uniqueArray(value, { minLength: 1 }), fc.array(value, { maxLength: 4 }), (values, present) => {
@@ -43,7 +43,7 @@ describe('matchesLabels', () => {
     expect(matchesLabels([{ key: 'constructor', operator: 'absent', values: [] }], undefined)).to.equal(true);
   });
 
-  it('accepts an object only when it meets all requirements, and every object when there are none', () => {
+  it('matches an object only when it meets all requirements, and matches every object when there are no requirements', () => {
     const selector = [
       { key: 'a', operator: 'in', values: ['b'] },
       { key: 'c', operator: 'absent', values: [] },

@@ -1,20 +1,21 @@
 import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
 
-/** From this size on, a hash set is faster than a search of the list. */
+/** The number of values from which on a lookup in a hash set is faster than a search of the list. */
 const smallList = 16;
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** True when the labels meet every requirement; absent labels are an empty map. */
+/** True when the labels meet every requirement. Absent labels count as an empty map. */
 export function matchesLabels(selector: Selector, labels: Readonly<Record<string, string>> | undefined): boolean {
   return selector.every((requirement) => matchesValues(requirement, labelValues(labels, requirement.key)));
 }
 
 /**
- * True when the values that an object has under an index meet the requirement. `in` needs one of them to be in the
- * set; `notin` and `absent` are the exact complements of `in` and `exists`, so an object without values meets both.
- * `gt` and `lt` compare whole numbers; any other value does not match.
+ * True when the values that an object has under an index meet the requirement. `in` is met when one of the values is in
+ * the set. `notin` is met exactly when `in` is not, and `absent` exactly when `exists` is not, so an object without
+ * values meets `notin` and `absent`. `gt` and `lt` compare whole numbers; a value that is not a whole number does not
+ * match.
  */
 export function matchesValues(requirement: Requirement, values: readonly string[]): boolean {
   switch (requirement.operator) {

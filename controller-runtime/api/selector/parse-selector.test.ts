@@ -53,7 +53,10 @@ function matching(selector: Selector, sets: readonly ValueMap[]): number[] {
   return [...sets.keys()].filter((index) => matchesLabels(selector, sets[index]));
 }
 
-/** Our text of a selector writes a single value with `=` or `!=`, even if the input had a set. */
+/**
+ * Converts a recorded text of Kubernetes to our canonical form, in which a single value is written with `=` or `!=`,
+ * even if the input had a set.
+ */
 function normalised(canonical: string): string {
   return canonical
     .replaceAll('==', '=')
@@ -75,14 +78,14 @@ describe('parseLabelSelector', () => {
     }
   });
 
-  it('accepts the form of a set in the spec, which Kubernetes refuses', () => {
+  it('accepts a set in the form key=(a,b) of the specification, which Kubernetes refuses', () => {
     const set = [{ key: 'a', operator: 'in', values: ['b', 'c'] }];
     expect(parseLabelSelector('a=(c, b)')).to.deep.equal(set);
     expect(parseLabelSelector('a == ( b,c,b )')).to.deep.equal(set);
     expect(parseLabelSelector('a!=(b,c)')).to.deep.equal([{ ...set[0], operator: 'notin' }]);
   });
 
-  it('joins repeated parameters', () => {
+  it('joins the requirements of repeated parameters', () => {
     const selector = parseLabelSelector(['a=b', '', 'c,!d']);
     expect(formatSelector(selector)).to.equal('a=b,c,!d');
   });
@@ -96,7 +99,7 @@ describe('parseLabelSelector', () => {
     expect(messageOf(() => parseLabelSelector('a>x'))).to.contain('found "x" at character 3, expected a whole number');
   });
 
-  it('is bounded in length, requirements and values, and linear in time', () => {
+  it('limits the length, the requirements and the values, and takes linear time', () => {
     const values = (count: number): string => Array.from({ length: count }, (_, index) => `v${index}`).join();
     expect(messageOf(() => parseLabelSelector('a'.repeat(16 * 1024 + 1)))).to.contain('at most 16384 characters');
     expect(messageOf(() => parseLabelSelector(Array.from({ length: 101 }, () => 'a').join()))).to.contain(
@@ -113,8 +116,8 @@ describe('parseLabelSelector', () => {
 });
 
 /**
- * Recorded cases that Kubernetes reads differently, because we have one grammar for both kinds of selectors; each with
- * its reason.
+ * The recorded cases that Kubernetes parses differently, each with the reason. The differences exist because we have
+ * one grammar for label selectors and field selectors.
  */
 const fieldDeviations: Readonly<Record<string, string>> = {
   'x=a,b': 'a bare field means that it has a value',
@@ -129,8 +132,8 @@ const fieldDeviations: Readonly<Record<string, string>> = {
   'a=(b)': 'a value in parentheses is a set',
   'a=(b\\,c)': 'a value in parentheses is a set',
   'a = (b, c)': 'a value in parentheses is a set',
-  'a=': 'an object without the value is not one whose value is empty',
-  'a!=': 'an object without the value is not one whose value is empty',
+  'a=': 'an object without the field does not match an empty value',
+  'a!=': 'an object without the field does not match an empty value',
 };
 
 function requirementOf({ field, op, value }: { field: string; op: string; value: string }): Requirement {
@@ -138,7 +141,7 @@ function requirementOf({ field, op, value }: { field: string; op: string; value:
 }
 
 describe('parseFieldSelector', () => {
-  it('parses the recorded cases as Kubernetes does, except the listed ones', () => {
+  it('parses the recorded cases as Kubernetes does, except the listed deviations', () => {
     const others = fieldVectors.cases.filter(({ selector }) => !(selector in fieldDeviations));
     for (const { selector: text, valid, requirements: recorded, matches, canonical } of others) {
       expect(
@@ -153,7 +156,7 @@ describe('parseFieldSelector', () => {
     }
   });
 
-  it('lists only real deviations', () => {
+  it('lists no case that Kubernetes parses in the same way', () => {
     for (const [text, reason] of Object.entries(fieldDeviations)) {
       const recorded = fieldVectors.cases.find(({ selector }) => selector === text);
       expect(recorded, text).not.to.equal(undefined);
@@ -188,7 +191,7 @@ describe('parseFieldSelector', () => {
     expect(messageOf(() => parseFieldSelector('spec.age < 5'))).to.contain('found "<" at character 10');
   });
 
-  it('accepts every escaped text of Kubernetes, except when it contains parentheses or white space, which have a meaning here', () => {
+  it('accepts every escaped text that Kubernetes accepts, unless it contains parentheses or white space, which have a meaning here', () => {
     const others = fieldVectors.escape.filter(({ raw }) => raw.trim() === raw && !raw.startsWith('('));
     expect(others).to.have.length.above(0);
     for (const { raw, escaped } of others) {
@@ -213,7 +216,7 @@ function requirements(key: fc.Arbitrary<string>, value: fc.Arbitrary<string>): f
 }
 
 describe('formatSelector', () => {
-  it('gives a text that parses to the same label selector', () => {
+  it('returns a text that parses to an equal label selector', () => {
     const key = fc.constantFrom('a', 'in', 'notin', 'example.com/B_c', '0');
     const value = fc.stringMatching(/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,5}[A-Za-z0-9])?)?$/);
     const compared = fc.record({
@@ -230,7 +233,7 @@ describe('formatSelector', () => {
     );
   });
 
-  it('gives a text that parses to the same field selector, for any values', () => {
+  it('returns a text that parses to an equal field selector, for any values', () => {
     const key = fc.constantFrom('metadata.name', 'spec.x', 'a[0]', 'ключ');
     const special = fc.string({
       unit: fc.constantFrom('\\', ',', '=', '(', ')', ' ', '\t', '\n', '\u00a0', 'a', '😀'),

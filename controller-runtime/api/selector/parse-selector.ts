@@ -4,14 +4,16 @@ import { checkLabelValue, checkQualifiedName } from '../object/names.ts';
 import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
 
-/** The maximum length of all texts of one selector together, which is that of a request line. */
+/**
+ * The maximum length, in characters, of all texts of one selector together. It is the maximum length of a request line.
+ */
 const maxSelectorLength = 16 * 1024;
 const maxRequirements = 100;
 const maxValues = 1000;
 
 /**
  * The characters that a backslash escapes in the values of field selectors: those with a meaning in the grammar, and
- * white space, which would be dropped at the ends.
+ * white space, which the parser would otherwise drop at the ends of a value.
  */
 const escapable = '\\,=() \t\r\n';
 const whiteSpace = ' \t\r\n';
@@ -24,9 +26,10 @@ interface Dialect {
 }
 
 /**
- * Parses the label selector of a request, which may be in several parameters. The grammar is that of Kubernetes and the
- * form `key=(a,b)` of the spec. The values in the result are distinct and sorted. Throws ApiError BadRequest that names
- * the character (from 1), or the limit: 16,384 characters, 100 requirements, 1,000 values.
+ * Parses the label selector of a request, which may be in several parameters. The grammar is that of Kubernetes, and
+ * also has the form `key=(a,b)` of the specification. The values in the result are distinct and sorted. Throws ApiError
+ * BadRequest for a malformed selector, naming the position of the wrong character (counted from 1), and for a selector
+ * over the limits of 16,384 characters, 100 requirements and 1,000 values.
  */
 export function parseLabelSelector(text: string | readonly string[]): Selector {
   return parseAll(text, { parameter: 'labelSelector', isField: false });
@@ -35,8 +38,8 @@ export function parseLabelSelector(text: string | readonly string[]): Selector {
 /**
  * Parses the field selector of a request. The grammar is that of label selectors without `<` and `>`. In a value, a
  * backslash makes the next `, = \ ( )` or white space a part of the value. Empty requirements between commas are
- * skipped, as Kubernetes does here. The caller checks whether the fields are indexed. Throws as {@link
- * parseLabelSelector} does.
+ * skipped, as in the field selectors of Kubernetes. The caller checks whether the fields are indexed. Throws the errors
+ * of {@link parseLabelSelector}.
  */
 export function parseFieldSelector(text: string | readonly string[]): Selector {
   return parseAll(text, { parameter: 'fieldSelector', isField: true });
@@ -59,7 +62,10 @@ function checkLimit(count: number, limit: { max: number; what: string; dialect: 
   throw new ApiError('BadRequest', `${dialect.parameter}: at most ${max} ${what} are allowed, got ${count}`);
 }
 
-/** Parses one text in one pass. It never goes back further than the word after a key, so it takes linear time. */
+/**
+ * Parses one text in one pass. It never goes back to an earlier character, except to the start of the word after a key,
+ * so it takes linear time.
+ */
 class SelectorParser {
   readonly #text: string;
   readonly #dialect: Dialect;
@@ -164,7 +170,7 @@ class SelectorParser {
     return value.slice(0, kept);
   }
 
-  /** Reads up to white space or a special character. */
+  /** Reads the characters up to white space or a special character. */
   #token(): string {
     const start = this.#at;
     while (!this.#ended && !whiteSpace.includes(this.#current) && !special.includes(this.#current)) this.#at += 1;

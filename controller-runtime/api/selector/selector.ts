@@ -1,4 +1,6 @@
-/** The operator of a requirement. `=` and `==` are both `in` with one value, `!=` is `notin` with one. */
+/**
+ * The operator of a requirement. `=` and `==` are parsed as `in` with one value, and `!=` as `notin` with one value.
+ */
 export type SelectorOperator = 'in' | 'notin' | 'exists' | 'absent' | 'gt' | 'lt';
 
 /** One condition of a selector. `gt` and `lt` are for labels only and compare whole numbers. */
@@ -10,13 +12,16 @@ export interface Requirement {
   readonly values: readonly string[];
 }
 
-/** All requirements must hold; the empty selector selects everything. */
+/** A list of requirements, which an object must all meet. The empty selector selects every object. */
 export type Selector = readonly Requirement[];
 
 const maxInt64 = 2n ** 63n - 1n;
 const digits = /^[0-9]{1,63}$/;
 
-/** The number in a label's value, for `>` and `<` (a 64-bit integer without sign); undefined for any other text. */
+/**
+ * Returns the number that `>` and `<` compare: the label's value as a 64-bit integer without sign. Returns undefined
+ * for a text that is not such a number.
+ */
 export function wholeNumber(text: string): bigint | undefined {
   if (!digits.test(text)) return undefined;
   const value = BigInt(text);

@@ -1,12 +1,12 @@
 import { ApiError } from '../../api/index.ts';
 
 /**
- * Yields the bytes of a response body as they arrive; nothing when there is no body. Leaving the loop closes the
- * connection.
+ * Yields the bytes of a response body as they arrive; yields nothing when there is no body. When the caller leaves the
+ * loop, the connection is closed.
  */
 export function bodyOf(response: Response): AsyncIterable<Uint8Array> {
-  // The DOM's type lacks iteration of streams. Node's streams can be iterated over, and those of an injected fetch must
-  // have this ability, too.
+  // In the DOM's types, streams cannot be iterated over. Node.js' streams can, and those of a given `fetch` must be
+  // iterable, too.
   return (response.body ?? noBytes()) as AsyncIterable<Uint8Array>;
 }
 

@@ -37,7 +37,7 @@ describe('createClient', () => {
   const lastRequest = () => server.requests.at(-1);
 
   describe('requests', () => {
-    it('gets one object, deeply frozen, with token and headers', async () => {
+    it('gets one object, which is deeply frozen, and sends the token and the headers', async () => {
       server.answer({ body: person('alice', '5') });
       const alice = await client.get(Person, 'alice', { resourceVersion: '0' });
       expect(lastRequest()).to.include({ method: 'GET', path: `${personsPath}/alice?resourceVersion=0` });
@@ -45,7 +45,7 @@ describe('createClient', () => {
       expect(() => Object.assign(alice.spec, { name: 'bob' })).to.throw(TypeError);
     });
 
-    it('lists with a parameter for each option, and one for each sort', async () => {
+    it('sends a parameter for each option of a list, and one for each sort', async () => {
       server.answer({ body: personList('9', [person('alice', '5')]) });
       const list = await client.list(Person, {
         labelSelector: 'a in (b,c)',
@@ -66,7 +66,7 @@ describe('createClient', () => {
       ]);
     });
 
-    it('creates with apiVersion and kind of the model, and sends the write options as parameters', async () => {
+    it('creates an object with the apiVersion and kind of the model, and sends the write options as parameters', async () => {
       server.answer({ status: 201, body: person('alice', '5') });
       const options = { dryRun: true, fieldValidation: 'Strict', fieldManager: 'me' } as const;
       await client.create(Person, { metadata: { name: 'alice' }, spec: { name: 'A' } }, options);
@@ -82,7 +82,7 @@ describe('createClient', () => {
       });
     });
 
-    it('patches with the media type of the patch, on the requested subresource', async () => {
+    it('sends a patch with its media type to the requested subresource', async () => {
       server.answer({ body: person('alice', '6') });
       await client.patch(Person, 'alice', { type: 'merge', patch: { status: {} } }, { subresource: 'status' });
       expect(lastRequest()).to.include({ method: 'PATCH', path: `${personsPath}/alice/status` });
@@ -94,7 +94,7 @@ describe('createClient', () => {
       expect(lastRequest()?.body).to.deep.equal(operations);
     });
 
-    it('sends only status, with uid and resourceVersion as preconditions', async () => {
+    it('sends only the status, with uid and resourceVersion as preconditions', async () => {
       const known = createClient(server.url, { clock, models: [Person] });
       server.answer({ body: person('alice', '6') });
       await known.updateStatus(person('alice', '5'), { greeting: 'hi' });
@@ -120,7 +120,7 @@ describe('createClient', () => {
       expect(await client.delete(Person, 'alice')).to.equal(undefined);
     });
 
-    it('keeps the path of the URL of the server before /apis', async () => {
+    it('puts the path of the server’s URL before /apis', async () => {
       server.answer({ body: person('alice', '6') });
       await createClient(`${server.url}/behind/proxy/`, { clock }).get(Person, 'alice');
       expect(lastRequest()?.path).to.equal(`/behind/proxy${personsPath}/alice`);
@@ -147,7 +147,7 @@ describe('createClient', () => {
       ],
     };
 
-    it('asks discovery once for a kind that it has not seen', async () => {
+    it('requests discovery once for a kind that it does not know', async () => {
       const object = person('alice', '5');
       const namespaced = { ...object, metadata: { ...object.metadata, namespace: 'blue' } };
       server.answer({ body: discovery });
@@ -163,7 +163,7 @@ describe('createClient', () => {
       ]);
     });
 
-    it('needs no discovery for a kind that another verb was called with', async () => {
+    it('requests no discovery for a kind whose model another call has had', async () => {
       server.answer({ body: person('alice', '5') });
       server.answer({ body: person('alice', '6') });
       await client.update(await client.get(Person, 'alice'));
@@ -199,7 +199,7 @@ describe('createClient', () => {
       expect(error.message).to.equal(`GET ${personsPath}/alice got 404 Not Found`);
     });
 
-    it('reads 409 without a Status as AlreadyExists for a creation and as Conflict for an update', async () => {
+    it('reports a 409 without a Status as AlreadyExists for a creation, and as Conflict for an update', async () => {
       server.answer({ status: 409 });
       const creation = client.create(Person, { metadata: { name: 'a' }, spec: { name: 'a' } });
       expect((await failureOf(creation)).reason).to.equal('AlreadyExists');
@@ -245,16 +245,16 @@ describe('createClient', () => {
       expect((await failureOf(client.get(Person, 'alice'))).reason).to.equal('InternalError');
     });
 
-    it('follows no redirect', async () => {
+    it('does not follow a redirect', async () => {
       server.answer({ status: 307, headers: { location: '/elsewhere' } });
       const error = await failureOf(client.get(Person, 'alice'));
       expect(error.message).to.match(/got 307/);
       expect(server.requests).to.have.length(1);
     });
 
-    it('rejects with ServiceUnavailable, and the cause, when no server listens', async () => {
-      // No other process uses port 2, while a port that was free a moment ago could be taken meanwhile. And fetch does
-      // not refuse it, as it refuses port 1.
+    it('rejects with ServiceUnavailable and the cause when no server listens', async () => {
+      // The test uses port 2, because no other process listens on it; another process could take a port that was free a
+      // moment ago. fetch refuses port 1, but not port 2.
       const error = await failureOf(createClient('http://127.0.0.1:2', { clock }).get(Person, 'alice'));
       expect(error.reason).to.equal('ServiceUnavailable');
       expect(error.message).to.match(/ECONNREFUSED/);
@@ -316,7 +316,7 @@ describe('createClient', () => {
       expect(server.requests).to.have.length(1);
     });
 
-    it('are not retried when the server asks for a wait of more than a minute', async () => {
+    it('are not retried when the server requests a wait of more than a minute', async () => {
       server.answer({ status: 429, headers: { 'retry-after': '61' } });
       expect((await failureOf(client.get(Person, 'alice'))).retryAfterSeconds).to.equal(61);
     });
@@ -329,7 +329,7 @@ describe('createClient', () => {
       expect(server.requests).to.have.length(11);
     });
 
-    it('are not retried any more when the signal aborts', async () => {
+    it('are not retried again after the signal has aborted', async () => {
       server.answer(refusal);
       const caller = new AbortController();
       const failure = failureOf(client.get(Person, 'alice', { signal: caller.signal }));
@@ -339,7 +339,7 @@ describe('createClient', () => {
     });
   });
 
-  /** Advances time in steps shorter than any request time-out, until the promise has settled. */
+  /** Advances the clock in steps until the promise has settled. A step must be shorter than the request time-out. */
   async function advanceUntil(promise: Promise<unknown>, stepMs: number): Promise<void> {
     let settled = false;
     const settle = (): void => void (settled = true);

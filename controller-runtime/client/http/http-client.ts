@@ -35,9 +35,9 @@ import { creationPath, objectPath } from './resource-path.ts';
 export interface HttpClientParts {
   readonly transport: HttpTransport;
   readonly reads: HttpReads;
-  /** Kinds whose models are known, so that they need no discovery. */
+  /** The kinds whose models the caller knows, so that they need no discovery. */
   readonly models: readonly Model[];
-  /** Makes {@link Client.informer}. */
+  /** Makes the informers that {@link Client.informer} returns. */
   readonly informer: Client['informer'];
 }
 
@@ -120,7 +120,8 @@ export class HttpClient implements Client {
   ): Promise<T | undefined> {
     const { namespace, dryRun, preconditions, propagationPolicy } = options;
     const path = objectPath(this.#models.remember(model), { name, namespace });
-    // The options are in the body as well, because Kubernetes ignores the query of a DELETE with a body.
+    // The options are in the body as well as in the query, because Kubernetes ignores the query of a DELETE that has a
+    // body.
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
@@ -166,7 +167,7 @@ interface PutRequest {
 }
 
 /**
- * Returns the preconditions that are not undefined: callers in JavaScript pass `{ uid: undefined }` when they do not
+ * Returns the preconditions without undefined members: callers in JavaScript pass `{ uid: undefined }` when they do not
  * know the uid.
  */
 function givenOf(preconditions: Preconditions = {}): Preconditions {
@@ -179,8 +180,8 @@ function preconditionHeaders(preconditions: Preconditions): Readonly<Record<stri
 }
 
 /**
- * Returns the body of a patch. A merge patch contains its preconditions in its metadata, too, because other servers do
- * not know the header.
+ * Returns the body of a patch. A merge patch contains the preconditions in its metadata, too, because servers other
+ * than this one do not know the header.
  */
 function patchBody(patch: Patch, preconditions: Preconditions): object {
   if (patch.type === 'json') return patch.operations;
@@ -190,8 +191,8 @@ function patchBody(patch: Patch, preconditions: Preconditions): object {
 }
 
 /**
- * Returns a Conflict for the error with which kube-apiserver refuses a patch with the uid of another object: it reports
- * a change of an immutable field (422).
+ * Converts an error of kube-apiserver to a Conflict: kube-apiserver refuses a patch whose uid is that of another object
+ * as a change of an immutable field (422). Returns any other error unchanged.
  */
 function conflictOfUid(error: unknown): unknown {
   if (!isApiError(error) || !isInvalid(error)) return error;
@@ -200,7 +201,7 @@ function conflictOfUid(error: unknown): unknown {
   return new ApiError('Conflict', message, { details, cause: error });
 }
 
-/** Returns the parts of a write's request that follow from its options. */
+/** Returns the query, the signal and the headers for the options of a write. */
 function writeParts({ leader, ...options }: WriteOptions): Pick<HttpRequest, 'query' | 'signal' | 'headers'> {
   const headers = leader === undefined ? {} : { headers: { [leaderHeader]: formatLeaderEpoch(leader) } };
   return { query: writeQuery(options), signal: options.signal, ...headers };

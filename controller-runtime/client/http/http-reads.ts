@@ -13,9 +13,9 @@ export interface HttpReadsParts {
   readonly logger: Logger;
   /** Jitter, in [0, 1). */
   readonly random: () => number;
-  /** The connection of a watch is closed when no byte arrives for this time. */
+  /** The time without a byte after which the connection of a watch is closed. */
   readonly silenceMs: number;
-  /** Asks for `PartialObjectMetadata` in place of the objects. Default false. */
+  /** True to request `PartialObjectMetadata` in place of the objects. Default false. */
   readonly metadataOnly?: boolean;
 }
 
@@ -51,8 +51,8 @@ export class HttpReads implements Pick<Client, 'list' | 'watch'> {
 }
 
 /**
- * Returns the options of the list for a watch that begins with the present objects: they must not be older than the
- * revision of the watch.
+ * Returns the options of the list with which a watch begins. The listed state must not be older than the revision of
+ * the watch.
  */
 function revisionMatch(resourceVersion: string | undefined): Pick<ListOptions, 'resourceVersionMatch'> {
   return resourceVersion === undefined || resourceVersion === '0' ? {} : { resourceVersionMatch: 'NotOlderThan' };

@@ -8,11 +8,13 @@ import { errorOfResponse } from './response-error.ts';
 
 /** The maximum number of retries after the first attempt, as in kubectl. */
 const maxRetries = 10;
-/** The longest wait that a server may request; if it requests more, the call rejects with the server's error. */
+/**
+ * The longest wait that a server may request. If it requests a longer one, the call rejects with the server's error.
+ */
 const maxRetryAfterSeconds = 60;
 /**
- * The maximum size of a response. It is only a guard, since lists come in chunks, and is below the size of V8's longest
- * string (512 MiB).
+ * The maximum size of a response. Usual responses are far smaller, because lists are read in chunks. The limit is below
+ * the size of V8's longest string (512 MiB).
  */
 const maxAnswerBytes = 256 * 1024 * 1024;
 
@@ -23,7 +25,7 @@ export interface TransportParts {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called for each response with its code, or with `<error>`. */
+  /** Called for each response with its status code, and with `<error>` when there is no response. */
   readonly onAnswer?: (method: string, code: string) => void;
 }
 
@@ -35,9 +37,9 @@ export interface HttpRequest {
   readonly body?: unknown;
   /** Default application/json. */
   readonly contentType?: string;
-  /** Headers added to those of every request. */
+  /** Headers of this request, in addition to those of all requests. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Default: that of the transport's headers, or else application/json. */
+  /** The header Accept. Default: that in the transport's headers, or else application/json. */
   readonly accept?: string;
   readonly signal?: AbortSignal | undefined;
 }
@@ -58,8 +60,8 @@ export class HttpTransport {
 
   /**
    * Sends a request; resolves with the JSON value of the response, which is never null and never a scalar. After a 429
-   * or 503 with Retry-After it waits for that time and tries again, with every method, because a server that responds
-   * so has done nothing. Other failures are not retried.
+   * or 503 with Retry-After, it waits for the requested time and tries again, also when the method is a write: such a
+   * response means that the server has not changed anything. Other failures are not retried.
    */
   async send(request: HttpRequest): Promise<object> {
     for (let retries = 0; ; retries += 1) {
@@ -75,8 +77,8 @@ export class HttpTransport {
   }
 
   /**
-   * Opens a stream that lives until `connection` aborts or the loop over it is left. If its headers do not arrive
-   * within requestTimeoutMs, the connection is aborted.
+   * Opens a stream that lives until `connection` aborts or the loop over it is left. If the headers of the response do
+   * not arrive within requestTimeoutMs, the connection is aborted.
    */
   open(request: HttpRequest, connection: AbortController): Promise<AsyncIterable<Uint8Array>> {
     return this.#exchange(request, connection, async (response) => bodyOf(response));
@@ -133,7 +135,7 @@ export class HttpTransport {
         ...(hasBody ? { 'content-type': request.contentType ?? 'application/json' } : {}),
       },
       ...(hasBody ? { body: JSON.stringify(request.body) } : {}),
-      // A redirection that fetch follows would turn writes into reads, so it is reported as an error.
+      // fetch would turn a redirected write into a read, so a redirect is not followed, but reported as an error.
       redirect: 'manual',
       signal,
     });
@@ -178,15 +180,15 @@ function retryDelayMs(error: unknown): number | undefined {
   return retryAfterSeconds * 1000;
 }
 
-/** Returns the reason of an error of fetch. Its message is only "fetch failed"; the cause has the reason. */
+/** Returns the reason of an error of fetch, which is in the cause: the message is only "fetch failed". */
 function reasonText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }
 
 /**
- * Returns the texts of a `Warning` header (RFC 7234, 5.5), such as `299 - "text", 299 - "text"`. Warnings with other
- * codes come from HTTP caches.
+ * Returns the texts of a `Warning` header (RFC 7234, 5.5), such as `299 - "text", 299 - "text"`. Other codes than 299
+ * come from HTTP caches, so those warnings are left out.
  */
 function parseWarnings(header: string | null): readonly string[] {
   const texts: string[] = [];

@@ -48,7 +48,9 @@ describe('watch over HTTP', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  /** Collects the events of a watch; `failure` is its error, and `done` is true when it has ended. */
+  /**
+   * Collects the events of a watch. `failure` is the error of the watch, and `done` is true when the watch has ended.
+   */
   const collect = (options: WatchOptions) => {
     const seen = { events: [] as string[], raw: [] as Event[], failure: undefined as unknown, done: false };
     const run = async (): Promise<void> => {
@@ -104,7 +106,7 @@ describe('watch over HTTP', () => {
     expect(withBookmarks.events).to.deep.equal(['BOOKMARK 5', 'ADDED a@6']);
   });
 
-  it('yields complete frozen events in order, in whatever pieces the bytes arrive', async () => {
+  it('yields complete, frozen events in order, however the bytes are divided into chunks', async () => {
     const stream = server.stream();
     const seen = collect({ resourceVersion: '4' });
     await stream.opened;
@@ -138,7 +140,7 @@ describe('watch over HTTP', () => {
     expect(logger.entries).to.deep.equal([]);
   });
 
-  it('drops the beginning of a line when the connection breaks, and gets the event again', async () => {
+  it('drops an incomplete line when the connection breaks, and receives the event again', async () => {
     const first = server.stream();
     const second = server.stream();
     const seen = collect({ resourceVersion: '4' });
@@ -194,7 +196,7 @@ describe('watch over HTTP', () => {
     await stream.opened;
   });
 
-  it('waits before it reconnects to a server that ends watches as soon as they start', async () => {
+  it('waits before it reconnects to a server that ends a watch as soon as it starts', async () => {
     const first = server.stream();
     const second = server.stream();
     collect({ resourceVersion: '4' });
@@ -264,14 +266,14 @@ describe('watch over HTTP', () => {
     expect(isExpired(seen.failure)).to.equal(true);
   });
 
-  it('rejects with an error that no retry can repair', async () => {
+  it('rejects with an error for which a retry is pointless', async () => {
     server.answer({ status: 403 });
     const seen = collect({ resourceVersion: '4' });
     await eventually(() => seen.done);
     expect(reasonOf(seen.failure)).to.equal('Forbidden');
   });
 
-  it('begins with the present objects and the bookmark after them, then watches from the revision of the list', async () => {
+  it('yields the present objects and then a bookmark, and watches from the revision of the list', async () => {
     server.answer({ body: personList('9', [person('b', '8'), person('a', '3')]) });
     const stream = server.stream();
     const seen = collect({ sendInitialEvents: true, allowBookmarks: true, labelSelector: 'x' });
@@ -284,7 +286,7 @@ describe('watch over HTTP', () => {
     });
   });
 
-  it('begins at the present revision, without the present objects, when the request excludes them', async () => {
+  it('begins at the current revision, without the present objects, when the options exclude them', async () => {
     server.answer({ body: personList('9', [person('b', '8')]) });
     const stream = server.stream();
     const seen = collect({ sendInitialEvents: false });
@@ -294,7 +296,7 @@ describe('watch over HTTP', () => {
     expect(seen.events).to.deep.equal(['MODIFIED b@10']);
   });
 
-  it('tries the list of present objects again when it fails', async () => {
+  it('repeats the list of the present objects when the list fails', async () => {
     server.answer({ status: 502 });
     server.answer({ body: personList('9', []) });
     const stream = server.stream();

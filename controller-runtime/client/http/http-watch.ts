@@ -14,7 +14,7 @@ import { readLines, WatchStreamError, watchSilence } from './watch-lines.ts';
 
 /** The maximum length of a line. An object has at most 1.5 MiB, so a longer line cannot be an event. */
 const maxLineBytes = 4 * 1024 * 1024;
-/** When a connection ends without data before this time, the client waits before it reconnects. */
+/** When a connection without data ends before this time, the client waits before it reconnects. */
 const shortConnectionMs = 1000;
 
 export interface HttpWatchSource<T extends ApiObject> {
@@ -25,17 +25,18 @@ export interface HttpWatchSource<T extends ApiObject> {
   readonly accept?: string;
   readonly kind: string;
   readonly apiVersion: string;
-  /** Lists the present objects, for a watch that begins with them. */
+  /** Lists the existing objects, for a watch that begins with them. */
   readonly list: (signal: AbortSignal) => Promise<Listed<T>>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly random: () => number;
-  /** After this time without a byte, the connection counts as lost. */
+  /** The time without a byte after which the connection counts as lost. */
   readonly silenceMs: number;
 }
 
 /**
- * {@link Client.watch} over HTTP. Each iterator is a separate watch; `return` of the iterator closes the connection.
+ * The result of {@link Client.watch} over HTTP. Each iterator is a separate watch; `return` of the iterator closes the
+ * connection.
  */
 export function watchOverHttp<T extends ApiObject>(
   source: HttpWatchSource<T>,
@@ -48,8 +49,8 @@ export function watchOverHttp<T extends ApiObject>(
       return {
         next: () => (watch.stopped ? events.return(undefined) : events.next()),
         return: () => {
-          // The watch is stopped first, because `return` of a generator waits for a pending next(), which waits for the
-          // server.
+          // The watch is stopped first, because `return` of a generator waits for a pending next(), which would wait
+          // for the server.
           watch.stop();
           return events.return(undefined);
         },
@@ -72,7 +73,7 @@ class HttpWatch<T extends ApiObject> {
     this.#revision = options.resourceVersion ?? '0';
   }
 
-  /** True after the signal has aborted: then no event is delivered, not even one that was received before. */
+  /** True after the signal has aborted. No event is delivered then, not even one that was received before. */
   get stopped(): boolean {
     return this.#stop.signal.aborted || this.#options.signal?.aborted === true;
   }
@@ -96,9 +97,9 @@ class HttpWatch<T extends ApiObject> {
   }
 
   /**
-   * Begins with a list, which gives the present objects and the revision from which to watch. The server's own initial
-   * events are not used: they are not in the order of revisions, so a connection that is lost among them could not be
-   * resumed.
+   * Begins the watch with a list, which returns the existing objects and the revision from which to watch. The server
+   * could send initial events itself, but they are not in the order of revisions, so the watch could not be resumed
+   * when the connection is lost between them.
    */
   async *#begin(sendInitialEvents: boolean): AsyncGenerator<WatchEvent<T>, void> {
     const listed = await this.#list();
@@ -110,7 +111,7 @@ class HttpWatch<T extends ApiObject> {
     if (this.#options.sendInitialEvents === true && allowBookmarks === true) yield this.#initialEventsEnd();
   }
 
-  /** Lists until a list succeeds. Returns undefined if the watch is stopped before. */
+  /** Repeats the list until it succeeds. Returns undefined when the watch is stopped before that. */
   async #list(): Promise<Listed<T> | undefined> {
     while (!this.#stop.signal.aborted) {
       try {

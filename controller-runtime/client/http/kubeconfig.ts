@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path';
 /** The part of a kubeconfig about one server. */
 export interface KubeconfigAccess {
   readonly url: string;
-  /** The certificate authorities that have to have signed the server's certificate, in PEM. */
+  /** The certificate authorities, in PEM, one of which must have signed the server's certificate. */
   readonly ca?: string;
   readonly token?: string;
   /** The client's certificate, in PEM. */
@@ -27,9 +27,10 @@ const adminKubeconfig = 'data/admin.kubeconfig';
 const defaultUrl = 'http://127.0.0.1:8700';
 
 /**
- * Returns the server for clients that name none, with its credential: from the kubeconfig file in
- * HOMEOSTAT_KUBECONFIG; else from `./data/admin.kubeconfig`, if that exists; else `http://127.0.0.1:8700` without a
- * credential. KUBECONFIG is not read: it may name another cluster. Throws as {@link readKubeconfig} does.
+ * Returns the default server and its credential, for a client whose user names no server: from the kubeconfig file in
+ * HOMEOSTAT_KUBECONFIG; else from `./data/admin.kubeconfig`, if that file exists; else `http://127.0.0.1:8700` without
+ * a credential. The variable KUBECONFIG is not read, because its file may be for a Kubernetes cluster. Throws the
+ * errors of {@link readKubeconfig}.
  */
 export function findServer(environment: Readonly<Record<string, string | undefined>> = process.env): KubeconfigAccess {
   const named = environment['HOMEOSTAT_KUBECONFIG'];
@@ -40,8 +41,8 @@ export function findServer(environment: Readonly<Record<string, string | undefin
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Fields that are refused: other credentials than tokens and certificates, and settings of the connection that
- * createClient does not have.
+ * Fields that are refused: credentials other than tokens and certificates, and connection settings that createClient
+ * does not support.
  */
 const unsupported = {
   cluster: ['proxy-url', 'tls-server-name'],
@@ -49,8 +50,8 @@ const unsupported = {
 } as const;
 
 /**
- * Fields that name programs, which kubectl runs to get a credential. They are refused: otherwise this library would run
- * any program that a file names.
+ * Fields that name programs, which kubectl runs to get a credential. They are refused, because otherwise this library
+ * would run any program that a file names.
  */
 const plugins = ['exec', 'auth-provider'] as const;
 
@@ -87,8 +88,8 @@ export function readKubeconfig(path: string, { context }: KubeconfigOptions = {}
 }
 
 /**
- * Returns the client certificate and its key. As in kubectl, data in the kubeconfig takes precedence over the path of
- * another file.
+ * Returns the client certificate and its key. As in kubectl, a certificate or key inside the kubeconfig takes
+ * precedence over the path of another file.
  */
 function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAccess, 'cert' | 'key'> {
   const cert = file.data(user, 'client-certificate-data') ?? file.content(user, 'client-certificate');
@@ -99,7 +100,7 @@ function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAcces
   return { cert, key };
 }
 
-/** Reads fields, and reports the place of a wrong one. */
+/** Reads the fields of a kubeconfig file. Its errors contain the path of the file and of the wrong field. */
 class KubeconfigFile {
   readonly root: Fields;
   readonly #path: string;
@@ -126,13 +127,13 @@ class KubeconfigFile {
     return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
   }
 
-  /** Returns the content of another file, whose path is relative to this file. */
+  /** Returns the content of another file, whose path is relative to the kubeconfig file. */
   content(fields: Fields, field: string): string | undefined {
     const value = this.text(fields, field);
     return value === undefined ? undefined : readFileSync(resolve(dirname(this.#path), value), 'utf8');
   }
 
-  /** Returns `part` of the item with a name in a list of `{name, <part>}`. */
+  /** Returns the field `part` of the item with the given name, in a list of items `{name, <part>}`. */
   entry(list: string, name: string | undefined, part: string): Fields {
     const entries = this.root[list];
     const found = Array.isArray(entries)
@@ -159,8 +160,8 @@ class KubeconfigFile {
     try {
       return load(text);
     } catch {
-      // An error of the YAML parser quotes the line, which may hold the token.
-      throw new Error(`${this.#path}: is no YAML`);
+      // The parser's own error is left out: it quotes the line, which may contain the token.
+      throw new Error(`${this.#path}: is not valid YAML`);
     }
   }
 }

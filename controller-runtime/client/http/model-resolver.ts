@@ -4,12 +4,15 @@ import type { HttpTransport } from './http-transport.ts';
 import { groupVersionPath } from './resource-path.ts';
 import type { Resource } from './resource-path.ts';
 
-/** The fields of Kubernetes' APIResourceList that are read here. */
+/** The fields of Kubernetes' APIResourceList that this module reads. */
 interface ResourceList {
   readonly resources?: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[];
 }
 
-/** Finds the URL of an apiVersion and kind: from the models seen so far, else from discovery. */
+/**
+ * Finds the resource, and so the URL, of an apiVersion and kind: among the models of earlier calls, or else by
+ * discovery.
+ */
 export class ModelResolver {
   readonly #transport: HttpTransport;
   readonly #known = new Map<string, Resource>();
@@ -44,8 +47,8 @@ export class ModelResolver {
 }
 
 /**
- * Matches a group and a version. Both become path segments, so they must not contain characters with a meaning in
- * paths.
+ * Matches an apiVersion, a group and a version. Both become path segments, so they must not contain characters with a
+ * meaning in paths.
  */
 const apiVersionPattern = /^(?:([a-z0-9][-.a-z0-9]*)\/)?([a-z0-9]+)$/;
 

@@ -2,12 +2,12 @@ import type { ApplyOptions, GetOptions, ListOptions, WatchOptions, WriteOptions 
 
 type Parameter = string | number | boolean | readonly string[] | undefined;
 
-/** The query parameters of a get. */
+/** Returns the query parameters of a get. */
 export function getQuery(options: GetOptions): URLSearchParams {
   return queryOf({ resourceVersion: options.resourceVersion });
 }
 
-/** The query parameters of a list. */
+/** Returns the query parameters of a list. */
 export function listQuery(options: ListOptions): URLSearchParams {
   return queryOf({
     labelSelector: options.labelSelector,
@@ -23,20 +23,20 @@ export function listQuery(options: ListOptions): URLSearchParams {
 }
 
 /**
- * The query parameters of a watch from a revision. It always asks for bookmarks, so that a resumed watch begins at a
- * recent revision.
+ * Returns the query parameters of a watch from a revision. They always request bookmarks, so that a resumed watch
+ * begins at a recent revision.
  */
 export function watchQuery(options: WatchOptions, resourceVersion: string): URLSearchParams {
   const { labelSelector, fieldSelector } = options;
   return queryOf({ watch: true, allowWatchBookmarks: true, resourceVersion, labelSelector, fieldSelector });
 }
 
-/** The query parameters of a write. */
+/** Returns the query parameters of a write. */
 export function writeQuery(options: WriteOptions): URLSearchParams {
   return queryOf(writeParameters(options));
 }
 
-/** The query parameters of a server-side apply. */
+/** Returns the query parameters of a server-side apply. */
 export function applyQuery(options: ApplyOptions): URLSearchParams {
   return queryOf({ ...writeParameters(options), force: options.force });
 }

@@ -1,18 +1,19 @@
 import type { Clock } from '../../api/index.ts';
 
 /**
- * The first delay, as in Kubernetes' reflector. It is short enough for a server that restarts, and long enough to spare
- * a server that is starting.
+ * The first delay, as in Kubernetes' reflector. It is short enough that a restarted server is found soon, and long
+ * enough to put little load on a server that is starting.
  */
 const baseMs = 800;
 const maxMs = 30_000;
-/** After this time without a failure, the next delay is the first one again. */
+/** The time without a failure after which the next delay is the first one again. */
 const quietMs = 120_000;
 
 /**
- * Returns the delay before the next attempt: 800 ms, doubled by each failure up to 30 s, multiplied by a random factor
- * between a half and 1, so that clients that failed at the same time do not reconnect at the same time. Only after two
- * minutes without a failure is the delay 800 ms again, because a server may accept connections and soon break them.
+ * Returns the delay before the next attempt: 800 ms, doubled by each failure up to 30 s. The delay is multiplied by a
+ * random factor between a half and 1, so that clients that failed at the same time do not reconnect at the same time.
+ * It returns to 800 ms only after two minutes without a failure, because a server may accept connections and soon break
+ * them.
  */
 export class ReconnectDelay {
   readonly #clock: Clock;

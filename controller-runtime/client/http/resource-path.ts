@@ -1,7 +1,7 @@
 import { ApiError, apiVersionOf, checkDnsSubdomain } from '../../api/index.ts';
 import type { ModelDescriptor } from '../../api/index.ts';
 
-/** The fields of a model from which its URLs are made. */
+/** The fields of a model that its URLs contain. */
 export type Resource = Pick<ModelDescriptor, 'group' | 'version' | 'kind' | 'plural' | 'scope'>;
 
 /** Returns `/apis/<group>/<version>`, or `/api/<version>` for the core group. */
@@ -10,8 +10,8 @@ export function groupVersionPath(gv: { readonly group: string; readonly version:
 }
 
 /**
- * Returns the path for lists and creations; without a namespace, it is that of all namespaces. Throws BadRequest for a
- * namespace of a Cluster-scoped kind.
+ * Returns the path of a kind's objects in one namespace, or in all namespaces when none is given. Throws BadRequest for
+ * a namespace of a Cluster-scoped kind.
  */
 export function collectionPath(resource: Resource, namespace: string | undefined): string {
   const base = groupVersionPath(resource);
@@ -22,7 +22,9 @@ export function collectionPath(resource: Resource, namespace: string | undefined
   return `${base}/namespaces/${checkedSegment(namespace, 'namespace')}/${resource.plural}`;
 }
 
-/** Returns the path to create an object. A Namespaced kind requires a namespace. */
+/**
+ * Returns the path to which a creation is sent. Throws BadRequest when the namespace of a Namespaced kind is missing.
+ */
 export function creationPath(resource: Resource, namespace: string | undefined): string {
   if (resource.scope === 'Namespaced' && namespace === undefined) {
     throw new ApiError('BadRequest', `${resource.kind} is Namespaced: a namespace is required`);
@@ -38,7 +40,7 @@ export interface ObjectPath {
 
 /**
  * Returns the path of one object, or of its subresource. Throws BadRequest for a name that no object can have, so that
- * it is not sent.
+ * no request is sent.
  */
 export function objectPath(resource: Resource, { name, namespace, subresource }: ObjectPath): string {
   const path = `${creationPath(resource, namespace)}/${checkedSegment(name, 'name')}`;
@@ -46,8 +48,8 @@ export function objectPath(resource: Resource, { name, namespace, subresource }:
 }
 
 /**
- * Checks a segment of a URL. It must not change the meaning of the URL, so it has no slash, is not `.` or `..`, and has
- * no character that needs escaping.
+ * Checks a segment of a URL, and returns it. A segment must not change the meaning of the URL, so it must not be `.` or
+ * `..`, or contain a slash or a character that needs escaping.
  */
 function checkedSegment(value: string, field: string): string {
   const [message] = checkDnsSubdomain(value);

@@ -3,14 +3,15 @@ import type { Clock, Status, StatusReason } from '../../api/index.ts';
 import { readText } from './bounded-body.ts';
 
 /**
- * The maximum size of an error response. It is enough for a Status with thousands of causes; a longer response, such as
- * the error page of a proxy, counts as one without a Status.
+ * The maximum size of an error response. It is enough for a Status with thousands of causes. A longer response, such as
+ * the error page of a proxy, counts as a response without a Status.
  */
 const maxErrorBytes = 1024 * 1024;
 
 /**
- * Returns the error for a response other than 2xx: its Status, or an error for its code if the body is not a Status,
- * but for example a proxy's page. The header Retry-After is used when the Status has no retryAfterSeconds.
+ * Returns the error for a response other than 2xx: the error of its Status, or, when the body is not a Status, an error
+ * for its code. A body that is not a Status can come from a proxy. The header Retry-After is used when the Status has
+ * no retryAfterSeconds.
  */
 export async function errorOfResponse(request: RequestLine, response: Response, clock: Clock): Promise<ApiError> {
   const status = parseStatus(await readText(response, maxErrorBytes).catch(() => ''));

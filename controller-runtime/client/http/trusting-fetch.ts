@@ -2,11 +2,14 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 
 /** The certificates and the key of a TLS connection, in PEM. */
 export interface TlsIdentity {
-  /** The only authorities whose certificates are accepted from the server. Default: those that Node trusts. */
+  /**
+   * The only certificate authorities that are trusted to sign the server's certificate. Default: those that Node.js
+   * trusts.
+   */
   readonly ca?: string | undefined;
   /**
-   * The client's certificate, followed by the certificates of the authorities between it and one that the server
-   * trusts. Default none.
+   * The client's certificate, followed by the certificates of the intermediate authorities, up to an authority that the
+   * server trusts. Default none.
    */
   readonly cert?: string | undefined;
   /** The private key of the certificate, not encrypted. */
@@ -14,9 +17,9 @@ export interface TlsIdentity {
 }
 
 /**
- * A fetch that connects only to servers with a certificate of one of these authorities, and shows them the client's
- * own certificate. Node's own fetch can do neither, so it uses undici's, which is loaded at the first request. Throws
- * TypeError when a part is missing, or cannot be read.
+ * Makes a fetch that connects only to servers with a certificate of the given authorities, and sends them the client's
+ * certificate. The fetch of Node.js can do neither, so the result uses undici's, which is loaded at the first request.
+ * Throws TypeError when the certificate or the key is missing, or cannot be read.
  */
 export function trustingFetch({ ca, cert, key }: TlsIdentity): typeof fetch {
   const authorities = ca === undefined ? undefined : certificatesIn('ca', ca);
@@ -49,15 +52,15 @@ function readCertificate(name: string, pem: string): X509Certificate {
 }
 
 /**
- * Checks that there are both a certificate and a key, or neither. With only one of them, the connection would be
- * anonymous, or fail with a message that names neither.
+ * Checks that there are both a certificate and a key, or neither. With only one of the two, the connection would be
+ * anonymous, or would fail with a message that does not name the missing one.
  */
 function checkPair(cert: string | undefined, key: string | undefined): void {
   if (cert === undefined && key === undefined) return;
   if (cert === undefined) throw new TypeError('cert: is missing, beside a key');
   if (key === undefined) throw new TypeError('key: is missing, beside a certificate');
   const [own = ''] = certificatesIn('cert', cert);
-  if (!isKeyOf(readCertificate('cert', own), key)) throw new TypeError('key: is not the one of the certificate');
+  if (!isKeyOf(readCertificate('cert', own), key)) throw new TypeError('key: is not the key of the certificate');
 }
 
 function isKeyOf(certificate: X509Certificate, key: string): boolean {
@@ -71,7 +74,8 @@ function isKeyOf(certificate: X509Certificate, key: string): boolean {
 
 async function load(connect: { ca?: string[]; cert?: string; key?: string }): Promise<typeof fetch> {
   const undici = await import('undici');
-  // The agent need not be closed, because its idle connections do not keep the process alive, as with Node's own fetch.
+  // The agent need not be closed, because its idle connections do not keep the process alive. In this it is like the
+  // fetch of Node.js.
   const dispatcher = new undici.Agent({ connect });
   const trusting = async (input: string, init: object): Promise<unknown> =>
     undici.fetch(input, { ...init, dispatcher });

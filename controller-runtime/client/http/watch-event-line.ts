@@ -2,14 +2,14 @@ import { ApiError, freezeDeep } from '../../api/index.ts';
 import type { ApiObject, WatchEvent } from '../../api/index.ts';
 import { WatchStreamError } from './watch-lines.ts';
 
-/** An event of a watch that is not an error: a change or a bookmark. Errors are thrown. */
+/** An event of a watch that is not an error: a change or a bookmark. */
 export type WatchProgress<T extends ApiObject> = Exclude<WatchEvent<T>, { readonly type: 'ERROR' }>;
 
 const progressTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK']);
 
 /**
- * Returns the event on one line of a watch, frozen. Throws the ApiError of an ERROR event, and WatchStreamError when
- * the line is not an event with a revision: without a revision, the watch could not be resumed after the event.
+ * Returns the frozen event of one line of a watch. Throws the ApiError of an ERROR event. Throws WatchStreamError when
+ * the line is not an event with a revision: without the revision, the watch could not be resumed after the event.
  */
 export function parseWatchLine<T extends ApiObject>(line: string): WatchProgress<T> {
   const event = parseJson(line) as Partial<WatchEvent<T>> | null;

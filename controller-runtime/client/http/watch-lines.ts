@@ -2,8 +2,8 @@ import { TextDecoder } from 'node:util';
 import type { Clock } from '../../api/index.ts';
 
 /**
- * Thrown when the data of a watch connection cannot be read; the message says why. The connection is unusable from then
- * on.
+ * The error for a watch connection whose data cannot be read; the message says why. The connection cannot be used any
+ * longer.
  */
 export class WatchStreamError extends Error {
   override readonly name = 'WatchStreamError';
@@ -39,15 +39,15 @@ export interface SilenceParts {
   readonly clock: Clock;
   readonly silenceMs: number;
   /**
-   * Called when no chunk has arrived for the time. It has to close the connection, so that reading from it rejects or
-   * ends.
+   * Called when no chunk has arrived for `silenceMs`. It has to close the connection, so that reading from the
+   * connection rejects or ends.
    */
   readonly onSilence: () => void;
 }
 
 /**
- * Yields the chunks of a stream, and calls `onSilence` when it has waited for a chunk for this time. The time that the
- * reader takes between chunks does not count.
+ * Yields the chunks of a stream, and calls `onSilence` when it has waited for a chunk for `silenceMs`. The time that
+ * the reader takes to process a chunk does not count.
  */
 export async function* watchSilence(
   chunks: AsyncIterable<Uint8Array>,

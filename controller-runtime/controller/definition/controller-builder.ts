@@ -6,7 +6,10 @@ import type { ReconcileFunction, Reconciler } from './reconciler.ts';
 
 type BuilderOptions<T extends ApiObject> = Omit<ControllerOptions<T>, 'reconcile'>;
 
-/** Declares a controller step by step; each step returns a new builder. The result is that of {@link controller}. */
+/**
+ * Declares a controller step by step; each step returns a new builder. The last step returns the same definition as
+ * {@link controller}.
+ */
 export class ControllerBuilder<T extends ApiObject> {
   readonly #model: Model<T>;
   readonly #options: BuilderOptions<T>;
@@ -28,12 +31,12 @@ export class ControllerBuilder<T extends ApiObject> {
     return this.with({ cleanup });
   }
 
-  /** Sets any other option, and replaces earlier values. */
+  /** Sets any other options. They replace earlier values. */
   with(options: BuilderOptions<T>): ControllerBuilder<T> {
     return new ControllerBuilder(this.#model, { ...this.#options, ...options });
   }
 
-  /** The last step, which returns the definition. Throws as {@link controller} does. */
+  /** The last step, which returns the definition. Throws the errors of {@link controller}. */
   reconcile(reconcile: ReconcileFunction<T> | Reconciler): ControllerDefinition<T> {
     return controller(this.#model, { ...this.#options, reconcile });
   }

@@ -14,7 +14,7 @@ describe('the declaration of a controller', () => {
     expect(Object.isFrozen(definition)).to.equal(true);
   });
 
-  it('has the same result with the builder', () => {
+  it('returns the same definition with the builder', () => {
     const map = (): string[] => [];
     const built = controllerFor(Person)
       .owns(Badge)

@@ -15,7 +15,7 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    */
   readonly name?: string;
   /**
-   * Kinds whose objects this controller makes; {@link owned} adds options to a kind. A change of such an object
+   * Kinds whose objects this controller creates; {@link owned} adds options to a kind. A change of such an object
    * enqueues its controller owner.
    */
   readonly owns?: readonly (Model | OwnedSource)[];
@@ -30,29 +30,30 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /** Every object is reconciled again at this interval, with a lower priority than changes. Default: never. */
   readonly resync?: Duration;
   /**
-   * The interval after which each object is reconciled again. It counts from the end of the last run that succeeded,
-   * unless that run returned `after`. A function returns the interval of an object, or undefined for none; it must
-   * depend only on the object. Nothing is stored. Default: never.
+   * The interval after which each object is reconciled again. The interval starts at the end of the last run that
+   * succeeded. If that run returned `after`, the value of `after` is used instead. A function returns the interval of
+   * an object, or undefined for none; it must depend only on the object. Nothing is stored. Default: never.
    */
   readonly every?: PerObject<T, Duration>;
   /**
-   * Each object is reconciled at the times of a calendar, which are called slots; `scheduled` of a run is its slot. A
-   * function returns the schedule of an object, or undefined for none; it must depend only on the object. A slot has
-   * ended when its run returns without a request for `requeue`, or throws `terminal(…)`; it never runs again. If the
-   * run of a slot was cut short, another run with the same `scheduled` follows. A new object or a changed schedule
-   * starts with the next slot. The state of the schedule is stored in annotations of the object. Default: none.
+   * Each object is reconciled at the times of a calendar, which are called slots. In the run of a slot, `scheduled` is
+   * the time of the slot. A function returns the schedule of an object, or undefined for none; it must depend only on
+   * the object. A slot has ended when its run returns without a request for `requeue`, or throws `terminal(…)`. A slot
+   * that has ended never runs again. If the run of a slot was cut short, another run with the same `scheduled` follows.
+   * For a new object or a changed schedule, the first slot is the next one. The state of the schedule is stored in
+   * annotations of the object. Default: none.
    */
   readonly schedule?: PerObject<T, Schedule>;
   /**
-   * The maximum number of runs at the same time, each of another key. Default 4, because runs mostly wait for writes,
+   * The maximum number of runs at the same time, all of different keys. Default 4, because runs mostly wait for writes,
    * and waiting writes commit together.
    */
   readonly concurrency?: number;
   /**
-   * Divides the keys into this many shards, 1 to 256, which the elected processes share: each shard has a Lease of its own, and moves
-   * when processes come and go. Use more shards than processes, so that the processes have about the same work: 16
-   * are enough for five. All processes must have the same number. A manager without `leaderElection` reconciles all
-   * keys. Default: the leader reconciles all keys.
+   * Divides the keys into this many shards, 1 to 256, which several processes share. Each shard has a Lease of its own,
+   * and moves to another process when processes start or stop. Use more shards than processes, so that all processes
+   * have about the same amount of work: 16 shards are enough for five processes. All processes must use the same number
+   * of shards. A manager without `leaderElection` reconciles all keys. Default: the leader reconciles all keys.
    */
   readonly shards?: number;
   /**
@@ -74,15 +75,16 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
    */
   readonly predicates?: readonly Predicate<T>[];
   /**
-   * A warning is logged for a key that runs more often than this in a minute while its spec stays unchanged; if the
-   * spec changes, at ten times this number. Default 100.
+   * The number of runs of a key in a minute above which a warning is logged. It applies while the spec of the object
+   * stays unchanged; if the spec changes, the limit is ten times this number. Default 100.
    */
   readonly hotLoopRunsPerMinute?: number;
   readonly reconcile: ReconcileFunction<T> | Reconciler;
   /**
-   * Called in place of `reconcile` once the object is being deleted. With `cleanup`, each object gets the finalizer
-   * `<group>/<name>` before its first reconcile. The finalizer is removed when `cleanup` succeeds without a request for
-   * another run. `cleanup` may be called again after it succeeded. It cannot be used together with the class form.
+   * The function that is called in place of `reconcile` when the object is being deleted. With `cleanup`, each object
+   * gets the finalizer `<group>/<name>` before its first reconcile. The finalizer is removed when `cleanup` succeeds
+   * without a request for another run. `cleanup` may be called again after it succeeded. It cannot be used together
+   * with the class form.
    */
   readonly cleanup?: ReconcileFunction<T>;
 }
@@ -97,7 +99,7 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly sources: readonly KeySource[];
   /** Infinity: never. */
   readonly resyncMs: number;
-  /** The times of `every` and `schedule`; undefined when there is neither. */
+  /** The times that `every` and `schedule` declare; undefined when neither is given. */
   readonly timing: Timing | undefined;
   readonly concurrency: number;
   /** The number of shards; undefined when the controller is not sharded. */
@@ -112,7 +114,9 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly cleanup: ReconcileFunction<T> | undefined;
 }
 
-/** Declares a controller of a kind. Throws TypeError or RangeError that names the wrong option. */
+/**
+ * Declares a controller of a kind. Throws TypeError or RangeError for an invalid option; the error names the option.
+ */
 export function controller<T extends ApiObject>(
   model: Model<T>,
   options: ControllerOptions<T>,
@@ -156,7 +160,10 @@ export function controller<T extends ApiObject>(
   });
 }
 
-/** Returns the kinds that a controller follows; a kind that the definition names twice occurs twice. */
+/**
+ * Returns the kinds that a controller follows. A kind that is several times in the definition is several times in the
+ * result.
+ */
 export function followedModels({ model, owns, watches }: ControllerDefinition): readonly ModelDescriptor[] {
   return [model, ...owns.map((each) => each.model), ...watches.map((watched) => watched.model)];
 }
@@ -201,7 +208,10 @@ function checkSources(name: string, sources: readonly KeySource[]): void {
   }
 }
 
-/** Checked here, because a mistake that is found later would stop every controller of the manager. */
+/**
+ * Checks `watches` and `predicates`. A mistake in them that is found only at run time would stop every controller of
+ * the manager.
+ */
 function checkListening(
   name: string,
   watches: readonly WatchSource[],
@@ -237,7 +247,10 @@ function checkCount(name: string, options: Readonly<Record<string, number>>, lea
   }
 }
 
-/** Each shard costs its holder one write in each retry period of the election. */
+/**
+ * The maximum number of shards. For each shard, the process that holds it makes one write in each retry period of the
+ * election.
+ */
 const maxShards = 256;
 
 function checkShards(name: string, shards: number | undefined): void {

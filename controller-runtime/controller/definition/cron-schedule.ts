@@ -1,7 +1,10 @@
 import { Cron } from 'croner';
 import { unknownKeyOf } from '../../api/index.ts';
 
-/** The times at which a controller reconciles each of its objects, by a calendar. */
+/**
+ * A schedule in a controller's definition: the times of a calendar at which the controller reconciles each of its
+ * objects.
+ */
 export interface ScheduleOptions {
   /** Five fields (minute, hour, day of month, month, day of week), or a name such as `@daily`. */
   readonly cron: string;
@@ -25,12 +28,12 @@ const optionKeys: readonly string[] = ['cron', 'timeZone', 'missed'] satisfies r
 
 /** Computes the times of a schedule, in milliseconds since 1970. It has no timer. */
 export class CronSchedule {
-  /** A text for comparisons: schedules with the same text have the same times. */
+  /** A text that identifies the times of the schedule: two schedules with equal texts have the same times. */
   readonly text: string;
   readonly missed: 'skip' | 'last' | 'all';
   readonly #cron: Cron;
 
-  /** Throws TypeError or RangeError that names the wrong value. */
+  /** Throws TypeError or RangeError for an invalid schedule; the error names the wrong value. */
   constructor(schedule: Schedule) {
     const { cron, timeZone, missed } = checked(schedule);
     this.text = `${cron} ${timeZone}`;
@@ -44,7 +47,7 @@ export class CronSchedule {
     return this.#cron.nextRun(new Date(ms))?.getTime();
   }
 
-  /** Returns the last slots up to and including a time, the newest first. It takes about 50 µs for each slot. */
+  /** Returns the last slots before or at a time, the newest first. The call takes about 50 µs for each slot. */
   lastUpTo(ms: number, count: number): readonly number[] {
     return this.#cron.previousRuns(count, new Date(ms + 1)).map((slot) => slot.getTime());
   }
@@ -72,12 +75,12 @@ function checked(schedule: Schedule): Required<ScheduleOptions> {
 }
 
 function shown(value: unknown): string {
-  // JSON.stringify returns undefined for a function.
+  // JSON.stringify returns undefined for a function, so this falls back to String.
   const json: unknown = JSON.stringify(value);
   return String(json).slice(0, 100);
 }
 
-/** The runtime also accepts offsets such as +01:00, which are refused here: they begin with a sign. */
+/** Checks the name of a time zone. Intl also accepts offsets such as +01:00; they begin with a sign and are refused. */
 function isTimeZone(timeZone: string): boolean {
   if (timeZone.length > maxTimeZoneLength || !/^[A-Za-z]/.test(timeZone)) return false;
   try {
@@ -89,7 +92,8 @@ function isTimeZone(timeZone: string): boolean {
 }
 
 /**
- * Question marks are refused: they mean the time at which the expression is parsed, which differs between processes.
+ * Checks a cron expression. A question mark is refused: it stands for the time at which the expression is parsed, which
+ * differs between processes.
  */
 function parseCron(cron: string, timezone: string): Cron {
   const refusal = `${JSON.stringify(cron.slice(0, maxCronLength))} is not a cron expression of five fields`;
@@ -97,8 +101,8 @@ function parseCron(cron: string, timezone: string): Cron {
   if (cron.includes('?')) throw new RangeError(`${refusal}: write "*" in place of "?"`);
   if (!cron.startsWith('@') && cron.split(' ').length !== 5) throw new RangeError(refusal);
   try {
-    // UTC is passed as an offset: for the name of a zone, croner uses Intl for each time, which takes three times as
-    // long.
+    // UTC is passed to croner as an offset. If it were passed as the name of a zone, croner would use Intl for each
+    // time, which takes three times as long.
     const zone = timezone === 'UTC' ? { utcOffset: 0 } : { timezone };
     return new Cron(cron, { mode: '5-part', ...zone, paused: true });
   } catch (error) {

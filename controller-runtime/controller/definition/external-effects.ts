@@ -10,28 +10,30 @@ export interface EffectContext {
 
 export interface FindEffect<R> {
   /**
-   * Looks for the effect of an earlier run with this key; returns undefined or null when there is none. Called when the
-   * effect began but its result was not recorded, because the process crashed or a response was lost.
+   * Looks for the effect of an earlier attempt with this key in the other system; returns undefined or null when there
+   * is none. It is called when the effect began but its result was not recorded, because the process crashed or a
+   * response was lost.
    */
   find(this: void, context: EffectContext): R | undefined | null | Promise<R | undefined | null>;
 }
 
 export interface OnceOptions<R> extends FindEffect<R> {
   /**
-   * The time after which the record is deleted, so that the effect may happen again, with another key. It counts from
-   * the recording of the result, and is rounded up to seconds. Default: the record is kept while the object exists.
+   * The time after which the record is deleted; after that, the effect may happen again, with a new key. The time
+   * starts when the result is recorded, and is rounded up to seconds. Default: the record is kept while the object
+   * exists.
    */
   readonly expireAfter?: Duration;
 }
 
-/** Makes external effects happen only once for an object. */
+/** The external effects of one object, each of which happens only once. */
 export interface Once {
   /**
-   * Returns the result of an effect, and causes the effect if it has not happened yet. The intention is recorded before
-   * the effect, and its result afterwards, as JSON of at most 64 KiB. `name` has 1 to 63 characters, and each name may
-   * be used once in a run. If the effect has happened already, no request is sent. If it throws, it stays pending: the
-   * next run calls `find` first, and then the effect with the same key. Rejects with TypeError for wrong arguments, and
-   * for a result that cannot be recorded.
+   * Returns the result of an effect, and causes the effect if it has not happened yet. A record is written before the
+   * effect, and gets the result afterwards, as JSON of at most 64 KiB. `name` has 1 to 63 characters, and each name may
+   * be used once in a run. If the result is recorded already, the effect is not caused again, and no request is sent.
+   * If the effect throws, it stays pending: the next run first calls `find`, and then, if `find` returns no result, the
+   * effect with the same key. Rejects with TypeError for wrong arguments, and for a result that cannot be recorded.
    */
   <R>(name: string, effect: (context: EffectContext) => R | Promise<R>, options: OnceOptions<R>): Promise<R>;
   /**

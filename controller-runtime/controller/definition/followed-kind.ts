@@ -16,8 +16,8 @@ import { cacheIdOf } from './kind-id.ts';
 import type { Predicate } from './predicates.ts';
 
 /**
- * A key, and its place in the queue: keys with the highest priority run first. Changes have priority 0, and the objects
- * that exist at the start have −100.
+ * A key with a priority. Keys with a higher priority run first. Keys of changed objects have priority 0, and keys of
+ * objects that exist at the start have −100.
  */
 export interface PrioritizedKey {
   readonly key: string | ObjectKey;
@@ -29,25 +29,25 @@ export type MappedKeys = Iterable<string | ObjectKey | PrioritizedKey>;
 
 /** The context of a mapping. */
 export interface MapContext {
-  /** The client for reads. It cannot be used after the mapping has ended. */
+  /** A client for reads. It cannot be used after the mapping has ended. */
   readonly client: Client;
-  /** Aborts when the mapping outlasts the controller's `timeoutMs`, and when the controller stops. */
+  /** Aborts when the mapping takes longer than the controller's `timeoutMs`, and when the controller stops. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Returns the keys of the objects of the controller's kind that a changed object concerns. Called for the states before
- * and after an update. When it throws, or outlasts the controller's `timeoutMs`, it is called again after the
- * controller's `backoff`, until it succeeds; at most `concurrency` mappings run at once. It may be called several times
- * for one state.
+ * A function that returns keys of the controller's own kind: those of the objects to reconcile because another object
+ * has changed. For an update, it is called with the state before and the state after. When it throws, or takes longer
+ * than the controller's `timeoutMs`, it is called again after the controller's `backoff`, until it succeeds; at most
+ * `concurrency` mappings run at once. It may be called several times for one state.
  */
 export type MapFunction<T extends ApiObject = ApiObject> = {
   map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;
 }['map'];
 
 /**
- * Options of a kind that a controller follows: which objects it follows, which fields its cache keeps, and which
- * changes cause runs.
+ * The options of a kind that a controller follows: the objects to follow, the fields that the cache keeps, and the
+ * changes that cause runs.
  */
 export interface FollowOptions<T extends ApiObject = ApiObject> extends InformerOptions<T> {
   /**
@@ -55,7 +55,7 @@ export interface FollowOptions<T extends ApiObject = ApiObject> extends Informer
    * Default: every update.
    */
   readonly predicates?: readonly Predicate<T>[];
-  /** Leaves out updates that this controller itself wrote. Default false. */
+  /** True to ignore updates that this controller itself wrote. Default false. */
   readonly ignoreOwnWrites?: boolean;
   /**
    * The names of indexes that `related` reads. The model has to declare these indexes. Each of them takes about 100
@@ -73,20 +73,20 @@ export interface FollowedKind {
   readonly indexes: readonly string[];
 }
 
-/** A kind whose objects the controller makes. Made by {@link owned}. */
+/** A kind whose objects the controller creates, made by {@link owned}. */
 export interface OwnedSource extends FollowedKind {
   readonly map?: undefined;
 }
 
-/** Another kind that the controller listens to. Made by {@link on}. */
+/** Another kind that the controller follows, made by {@link on}. */
 export interface WatchSource extends FollowedKind {
   readonly map: MapFunction;
 }
 
 /**
- * Listens to another kind: each change of one of its objects enqueues the keys that `map` returns.
- * @throws TypeError for an unknown option, RangeError for an index that the model does not declare, ApiError
- * BadRequest for an invalid selector.
+ * Makes an item of `watches`: each change of an object of another kind enqueues the keys that `map` returns.
+ * @throws TypeError for an unknown option, RangeError for an index that the model does not declare, ApiError BadRequest
+ * for an invalid selector.
  */
 export function on<T extends ApiObject>(
   model: Model<T>,
@@ -97,8 +97,8 @@ export function on<T extends ApiObject>(
 }
 
 /**
- * Makes an item of `owns` with options: the controller follows only a part of the kind that it owns. Throws as {@link
- * on} does.
+ * Makes an item of `owns` with options, so that the controller follows only some of the objects, fields or changes of
+ * the owned kind. Throws the errors of {@link on}.
  */
 export function owned<T extends ApiObject>(model: Model<T>, options: FollowOptions<T> = {}): OwnedSource {
   return Object.freeze(followedKind(model, options));
@@ -123,7 +123,7 @@ function followedKind<T extends ApiObject>(model: Model<T>, options: FollowOptio
   const { predicates = [], ignoreOwnWrites = false, indexes = [], ...follows } = options as FollowOptions;
   for (const [index, predicate] of predicates.entries()) {
     if (typeof predicate !== 'function')
-      throw new TypeError(`options for ${kind}: predicates[${index}] is no function`);
+      throw new TypeError(`options for ${kind}: predicates[${index}] is not a function`);
   }
   checkIndexes(descriptor, indexes);
   checkSelectors(kind, follows);
@@ -158,7 +158,7 @@ const transforms = new WeakMap<object, number>();
 let lastTransform = 0;
 
 /**
- * Returns the id of the cache from which a followed kind is read. Sources with equal selections share a cache. Without
+ * Returns the id of the cache of a followed kind. Sources of the same kind with equal selections share a cache. Without
  * a selection, the id is the cache id of the kind.
  */
 export function followIdOf({ model, follows }: Pick<FollowedKind, 'model' | 'follows'>): string {
@@ -176,7 +176,7 @@ function numberOf(transform: object | undefined): number {
   return number;
 }
 
-/** True when the cache of a followed kind holds its objects with all their fields. */
+/** True when the cache of a followed kind has its objects with all their fields. */
 export function hasWholeObjects({ metadataOnly, transform }: InformerOptions): boolean {
   return metadataOnly !== true && transform === undefined;
 }

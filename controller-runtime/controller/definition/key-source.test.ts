@@ -10,7 +10,7 @@ describe('a source of keys', () => {
   const runs: string[] = [];
   const reasons: Reason[] = [];
 
-  /** Starts a controller with ada and bob, each reconciled once. */
+  /** Starts a controller with the objects ada and bob. Resolves when each has been reconciled once. */
   const startWith = async (...sources: readonly KeySource[]): Promise<Harness> => {
     const reconcile = (run: { readonly name: string; readonly reasons: readonly Reason[] }): void => {
       runs.push(run.name);
@@ -81,12 +81,12 @@ describe('a source of keys', () => {
       ['person', 'broken'],
       ['person', 'broken'],
     ]);
-    // A source that ends by itself is not started again.
+    // A source that returns is not started again.
     await at.clock.advance(100_000);
     expect(begun).to.equal(3);
   });
 
-  it('is restarted after the shortest delay when its last failure was long ago', async () => {
+  it('is restarted after the first delay again when its last failure was more than two minutes ago', async () => {
     let begun = 0;
     let fail = (): void => {};
     const at = await startWith(
@@ -110,7 +110,7 @@ describe('a source of keys', () => {
     expect(begun).to.equal(6);
   });
 
-  it('loses only an invalid key, which is reported', async () => {
+  it('skips an invalid key, reports it, and continues with the next keys', async () => {
     const given = ['home/ada', undefined, 'bob'] as readonly string[];
     const at = await startWith(poll('odd', '1h', () => given));
     runs.length = 0;
@@ -121,7 +121,7 @@ describe('a source of keys', () => {
     expect(at.lines('error')).to.have.length(4);
   });
 
-  it('leaves turns of the event loop to other work even if it never waits', async () => {
+  it('does not block the event loop even if it yields keys without waiting', async () => {
     let isOver = false;
     const at = await startWith(
       source('endless', async function* endless({ signal }) {
@@ -134,7 +134,7 @@ describe('a source of keys', () => {
     expect(isOver).to.equal(true);
   });
 
-  it('is abandoned, with a warning that names it, when it does not end within the grace', async () => {
+  it('is abandoned when it does not end within the grace period, and a warning names it', async () => {
     const at = await startWith(
       source('deaf', async function* deaf() {
         yield 'ada';

@@ -13,7 +13,7 @@ export interface SourceContext {
   readonly logger: Logger;
 }
 
-/** A source outside the API that names the objects to reconcile. Made by {@link source} or {@link poll}. */
+/** A source outside of the API that names the objects to reconcile, made by {@link source} or {@link poll}. */
 export interface KeySource {
   readonly name: string;
   readonly keys: (context: SourceContext) => AsyncIterable<string | ObjectKey>;
@@ -21,20 +21,21 @@ export interface KeySource {
 
 /**
  * Makes a source that enqueues each key that the iteration yields: a name, `namespace/name`, or a key object. The
- * iteration begins when the controller starts, and should end when the signal aborts. If it returns, the source has
- * ended. If it throws, the error is logged and the source starts again after 800 ms, doubled by each failure up to 30
- * s; two minutes after the last failure, the delay is 800 ms again. An invalid key is logged and skipped.
+ * iteration begins when the controller starts, and should end when the signal aborts. If the iteration returns, the
+ * source has ended. If it throws, the error is logged, and the source starts again after 800 ms, doubled by each
+ * failure up to 30 s. When the source has not failed for two minutes, the next delay is 800 ms again. An invalid key is
+ * logged and skipped.
  *
- * With `on` of node:events, an EventEmitter becomes a source:
- * `source('orders', async function* ({ signal }) { for await (const [id] of on(emitter, 'order', { signal })) yield id; })`.
+ * With `on` of node:events, an EventEmitter becomes a source: `source('orders', async function* ({ signal }) { for
+ * await (const [id] of on(emitter, 'order', { signal })) yield id; })`.
  */
 export function source(name: string, keys: KeySource['keys']): KeySource {
   return Object.freeze({ name, keys });
 }
 
 /**
- * Makes a source that calls the function for keys at once, and again each time the interval has passed since the last
- * result. Throws RangeError when the interval is not a duration above 0.
+ * Makes a source that calls a function, which returns keys, at once, and again each time the interval has passed since
+ * the last result. Throws RangeError when the interval is not a duration above 0.
  */
 export function poll(
   name: string,

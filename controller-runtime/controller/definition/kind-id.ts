@@ -1,12 +1,12 @@
 import { apiVersionOf } from '../../api/index.ts';
 
-/** The group of an apiVersion; empty for the core group. */
+/** Returns the group of an apiVersion; the empty text for the core group. */
 export function groupOf(apiVersion: string): string {
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);
 }
 
-/** Returns `<group>/<kind>`, which identifies a kind in all its versions. Owner references are compared by it. */
+/** Returns `<group>/<kind>`, which identifies a kind in all its versions. Owner references are compared by this id. */
 export function kindIdOf(model: { readonly group: string; readonly kind: string }): string {
   return `${model.group}/${model.kind}`;
 }

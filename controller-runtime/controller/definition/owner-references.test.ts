@@ -16,7 +16,7 @@ function owner(name: string, uid: string, apiVersion = 'people.example.com/v1'):
 describe('owner references', () => {
   const ada = controllerReferenceTo(owner('ada', 'u1'));
 
-  it('have all six fields for a controller, and four for any other owner', () => {
+  it('have six fields for the owner that is the controller, and four for any other owner', () => {
     expect(ada).to.deep.equal({
       apiVersion: 'people.example.com/v1',
       kind: 'Person',
@@ -50,13 +50,13 @@ describe('owner references', () => {
     expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
   });
 
-  it('are removed by uid; the same list is returned when there is nothing to remove', () => {
+  it('are removed by uid; the same list is returned when no reference has the uid', () => {
     const references: readonly OwnerReference[] = [ada];
     expect(removeOwnerReference(references, owner('ada', 'u1'))).to.deep.equal([]);
     expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);
   });
 
-  it('show the controller, if there is one', () => {
+  it('contain at most one controller, which can be read from the list', () => {
     const { metadata } = owner('badge', 'b');
     const plain = ownerReferenceTo(owner('bob', 'u2'));
     expect(controllerOf({ metadata: { ...metadata, ownerReferences: [plain, ada] } })).to.equal(ada);
@@ -66,13 +66,13 @@ describe('owner references', () => {
 });
 
 describe('finalizers', () => {
-  it('are added once, at the end, and the return value tells whether they changed', () => {
+  it('are added once, at the end, and the return value is true when the list has changed', () => {
     expect(addFinalizer(['a'], 'b')).to.deep.equal({ finalizers: ['a', 'b'], changed: true });
     expect(addFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['a', 'b'], changed: false });
     expect(addFinalizer(undefined, 'a')).to.deep.equal({ finalizers: ['a'], changed: true });
   });
 
-  it('are removed, and the return value tells whether they changed', () => {
+  it('are removed, and the return value is true when the list has changed', () => {
     expect(removeFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: true });
     expect(removeFinalizer(['b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: false });
     expect(removeFinalizer(undefined, 'a')).to.deep.equal({ finalizers: [], changed: false });

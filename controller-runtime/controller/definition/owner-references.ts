@@ -4,7 +4,8 @@ import { kindIdOfObject } from './kind-id.ts';
 /** Returns the owner that manages an object: a change of the object causes a run for this owner. */
 export function controllerOf(object: Pick<ApiObject, 'metadata'>): OwnerReference | undefined {
   const { ownerReferences } = object.metadata;
-  // A loop, because each run calls this for each dependent, and a callback would cost more than the comparison.
+  // This is a loop, because each run calls this function for each dependent, and a callback would cost more than the
+  // comparison.
   if (ownerReferences !== undefined) for (const each of ownerReferences) if (each.controller === true) return each;
   return undefined;
 }
@@ -16,18 +17,18 @@ export function ownerReferenceTo(owner: ApiObject): OwnerReference {
 }
 
 /**
- * Returns the reference that makes `owner` the controller. When the owner is deleted in the foreground, it stays until
- * the dependent is deleted.
+ * Returns the reference that makes `owner` the controller. With this reference, an owner that is deleted in the
+ * foreground is removed only after the dependent.
  */
 export function controllerReferenceTo(owner: ApiObject): OwnerReference {
   return { ...ownerReferenceTo(owner), controller: true, blockOwnerDeletion: true };
 }
 
 /**
- * Returns the list with a reference. It replaces the reference to the same group, kind and name, even if that has
- * another uid, because the owner with that uid no longer exists; otherwise it is added at the end. Returns the same
- * list when that changes nothing. An absent list counts as empty. Throws when the reference is that of a controller,
- * and another object is the controller already.
+ * Returns the list with a reference in it. The reference replaces the one with the same group, kind and name, even if
+ * the uids differ, because then the owner with the old uid no longer exists. Otherwise it is added at the end. Returns
+ * the same list when nothing changes. An absent list counts as empty. Throws when the reference makes its owner the
+ * controller, but another object is the controller already.
  */
 export function setOwnerReference(
   references: readonly OwnerReference[] | undefined,
@@ -45,7 +46,9 @@ export function setOwnerReference(
   return deepEqual(present[index], reference) ? present : present.with(index, reference);
 }
 
-/** Returns the list without the references to an owner, which are found by uid; the same list when it has none. */
+/**
+ * Returns the list without the references to the owner with a uid. Returns the same list when it has no such reference.
+ */
 export function removeOwnerReference(
   references: readonly OwnerReference[] | undefined,
   owner: Pick<ApiObject, 'metadata'>,

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { parseDuration } from './parse-duration.ts';
 
 describe('parseDuration', () => {
-  it('reads milliseconds, and numbers with units, several in a row', () => {
+  it('parses numbers of milliseconds, and texts of one or more numbers with units', () => {
     const cases = {
       '10m': 600_000,
       '30s': 30_000,

@@ -1,29 +1,32 @@
 import { deepEqual, type ApiObject } from '../../api/index.ts';
 
 /**
- * A change of an object. An update has the states before and after; when both have the same resourceVersion, it is a
- * resync.
+ * A change of an object. An update has the states before and after. An update whose two states have the same
+ * resourceVersion is a resync.
  */
 export type ObjectChange<T extends ApiObject = ApiObject> =
   | { readonly type: 'ADDED' | 'DELETED'; readonly object: T; readonly previous?: undefined }
   | { readonly type: 'MODIFIED'; readonly object: T; readonly previous: T };
 
-/** Returns true for a change that should cause a run. The predicates below are true for all additions and deletions. */
+/**
+ * A function that returns true for a change that should cause a run. The predicates of this module are true for all
+ * additions and deletions.
+ */
 export type Predicate<T extends ApiObject = ApiObject> = { matches(change: ObjectChange<T>): boolean }['matches'];
 
-/** True when something outside of metadata and status changed, or the deletion of the object began. */
+/** True when a field outside of metadata and status has changed, or when the deletion of the object has begun. */
 export const generationChanged: Predicate = byField((object) => object.metadata.generation);
 export const labelsChanged: Predicate = byField((object) => object.metadata.labels ?? {});
 export const annotationsChanged: Predicate = byField((object) => object.metadata.annotations ?? {});
 /** True for every change except a resync. */
 export const resourceVersionChanged: Predicate = byField((object) => object.metadata.resourceVersion);
 
-/** A predicate that is true when all of the given ones are; `and()` is always true. */
+/** Returns a predicate that is true when all given predicates are true; `and()` is always true. */
 export function and<T extends ApiObject = ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (change) => predicates.every((predicate) => predicate(change));
 }
 
-/** A predicate that is true when at least one of the given ones is; `or()` is always false. */
+/** Returns a predicate that is true when at least one of the given predicates is true; `or()` is always false. */
 export function or<T extends ApiObject = ApiObject>(...predicates: readonly Predicate<T>[]): Predicate<T> {
   return (change) => predicates.some((predicate) => predicate(change));
 }

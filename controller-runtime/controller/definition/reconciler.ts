@@ -7,9 +7,9 @@ import type { Duration } from './parse-duration.ts';
 import type { OwnOptions, OwnResult, Wish } from './wish.ts';
 
 /**
- * The result of a run, which decides when the object is reconciled again. Without a result, that is when something
- * changes; with `after` (or `requeueAfter`), also after that time; with `requeue`, after the key's back-off. With all
- * results but `requeue`, the earlier failures of the key no longer count.
+ * The result of a run, which decides when the object is reconciled again. Without a result, the object is reconciled
+ * when something changes. With `after` (or `requeueAfter`), it is also reconciled after that time; with `requeue`,
+ * after the key's back-off. After every result except `requeue`, earlier failures of the key no longer count.
  */
 export type ReconcileResult =
   { readonly after: Duration } | { readonly requeue?: boolean; readonly requeueAfter?: Duration } | void;
@@ -20,16 +20,19 @@ export interface ReconcileRequest {
   readonly name: string;
   /** Undefined for Cluster-scoped kinds. */
   readonly namespace: string | undefined;
-  /** The client of the run: its requests end with the run, and the next run sees its writes. */
+  /**
+   * The client of the run. Its requests are aborted when the run ends, and the next run reads a cache that has its
+   * writes.
+   */
   readonly client: Client;
   /**
-   * Aborts as soon as the controller stops, and when the run outlasts its timeout. After a stop, `client` works until
-   * the grace is over, so that the run can store its progress.
+   * Aborts as soon as the controller stops, and when the run exceeds its timeout. After a stop, `client` can be used
+   * until the grace period is over, so that the run can store its progress.
    */
   readonly signal: AbortSignal;
-  /** The controller's clock, which a test can move. */
+  /** The controller's clock, whose time a test can set. */
   readonly clock: Clock;
-  /** The present time of `clock`, in whole seconds in UTC (RFC 3339). Each read returns the time of that moment. */
+  /** The current time of `clock`, in whole seconds in UTC (RFC 3339), at the moment when this property is read. */
   readonly now: string;
   /**
    * The slot of the controller's `schedule` for which the object is reconciled, in UTC (RFC 3339). It is the same in
@@ -48,11 +51,11 @@ export interface ReconcileRequest {
 
 /** Records events of the run's object. */
 export interface ObjectEvents {
-  /** Records an event of this object, as {@link EventRecorder.event} does. */
+  /** Records an event of the run's object, like {@link EventRecorder.event}. */
   (type: EventType, reason: string, message: string): void;
   /**
    * Records an event with the reason and message of a condition, if the status of the condition changes when this run
-   * writes it. Throws TypeError when the run has not stated the condition.
+   * writes it. Throws TypeError when the run has not set the condition.
    */
   onTransition(this: void, type: EventType, conditionType: string): void;
 }
@@ -65,10 +68,10 @@ export interface ConditionReason {
   readonly message?: string;
 }
 
-/** States conditions of the run's object. */
+/** Sets conditions of the run's object. */
 export interface StateCondition {
   /**
-   * States a condition in `status.conditions`. It is written with the next `status()`, or otherwise at the end of the
+   * Sets a condition in `status.conditions`. It is written with the next `status()`, or otherwise at the end of the
    * run, even when the run throws. All conditions of a run are written in one write. `lastTransitionTime` changes only
    * when the status of the condition changes; `observedGeneration` is the generation of `object`. Throws TypeError for
    * a reason that is not one CamelCase word, and when the schema of the status has no `conditions` (see
@@ -76,16 +79,16 @@ export interface StateCondition {
    */
   (type: string, status: Condition['status'], reason: ConditionReason): void;
   /**
-   * States a condition that summarizes the conditions `of`. It is True when all of them are True. Otherwise it has the
-   * status of the first condition that is False, or else of the first that is Unknown or absent. The summary is
-   * computed when it is written.
+   * Sets a condition that summarizes the conditions in `of`. The summary is True when all of them are True. Otherwise
+   * it has the status of the first one that is False, or else of the first one that is Unknown or absent. The summary
+   * is computed when it is written.
    */
   summary(this: void, type: string, of: readonly string[]): void;
 }
 
 /** The context of a run of a `reconcile` or `cleanup` function: the object, and verbs for it. */
 export interface ReconcileContext<T extends ApiObject = ApiObject> extends ReconcileRequest {
-  /** A string for Namespaced models; undefined for Cluster-scoped ones. */
+  /** The namespace: a string for Namespaced models, undefined for Cluster-scoped ones. */
   readonly namespace: T['metadata']['namespace'];
   /** The object from the cache: frozen and shared, and never older than the last write of this controller. */
   readonly object: T;
@@ -100,46 +103,48 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   children<O extends ApiObject>(this: void, model: Model<O>): readonly O[];
   /**
    * Returns the objects of a followed kind that have `value` under an index that the model declares, sorted by key.
-   * They come from the cache, like those of `children`. Throws TypeError when the controller does not follow the kind,
-   * RangeError for an unknown index.
+   * They come from the cache, like the result of `children`. Throws TypeError when the controller does not follow the
+   * kind, RangeError for an unknown index.
    */
   related<O extends ApiObject>(this: void, model: Model<O>, index: string, value: string): readonly O[];
   /**
    * Creates a dependent, or merges `desired` into it (RFC 7396), and makes this object its controller owner. If `key`
-   * is only a name, the dependent is in this object's namespace. Writes nothing when nothing differs, and tries again
-   * when another client writes in between. Rejects when another object controls the dependent.
+   * is only a name, the dependent is in this object's namespace. Writes nothing when the dependent already has all
+   * desired values, and tries again when another client writes in between. Rejects when another object controls the
+   * dependent.
    */
   ensure<O extends ApiObject>(this: void, model: Model<O>, key: string | ObjectKey, desired: Desired<O>): Promise<O>;
   /**
    * Makes the dependents of this object equal to the wishes. It creates and changes them by server-side apply, in the
-   * order of `after`. It deletes dependents of the owned kinds that an earlier run wished and this run does not wish,
-   * in the reverse order. Objects that others made are neither changed nor deleted. Call it once in a run, with all
-   * wishes. It sends no request when nothing changes. Rejects when this object does not control an existing object with
-   * a wished name, and with TypeError for wishes that contradict each other.
+   * order of `after`. It deletes dependents of the owned kinds, in the reverse order, that were among the wishes of an
+   * earlier run but are not among those of this run. Objects that others made are neither changed nor deleted. Call it
+   * once in a run, with all wishes. It sends no request when nothing changes. Rejects when this object does not control
+   * an existing object with a wished name, and with TypeError for wishes that contradict each other.
    */
   own<const W extends readonly Wish[]>(this: void, wishes: W, options?: OwnOptions): Promise<OwnResult<W>>;
   /**
    * Merges `partial` into the object's status (RFC 7396: null removes a field), and returns the resulting object. Adds
-   * `observedGeneration` when the schema of the status has it. Writes nothing when nothing differs. The uid is a
-   * precondition: when a new object has the name, it rejects with Conflict. Rejects with TypeError when the model's
-   * schema has no status.
+   * `observedGeneration` when the schema of the status has it. Writes nothing when the status already has these values.
+   * The uid is a precondition: when a new object of the same name exists, the call rejects with Conflict. Rejects with
+   * TypeError when the model's schema has no status.
    */
   status(this: void, partial: MergePatch<StatusOf<T>>): Promise<T>;
 }
 
 /**
- * Moves the actual state toward the wanted state of the object. May be called at any time, any number of times, and
- * never twice at once for one object. After an error, the object runs again with a back-off of 5 ms, doubled up to 1000
- * s. After `throw terminal(…)` it runs again only when something changes. After an uncaught Conflict it runs again as
- * soon as the cache has a state that is newer than the conflicting revision.
+ * A function that changes the actual state toward the wanted state of the object. It may be called at any time and any
+ * number of times, but never twice at once for one object. After an error, the object is reconciled again with a
+ * back-off of 5 ms, doubled up to 1000 s. After `throw terminal(…)`, it is reconciled again only when something
+ * changes. After an uncaught Conflict, it is reconciled again as soon as the cache has a state that is newer than the
+ * conflicting revision.
  */
 export type ReconcileFunction<T extends ApiObject = ApiObject> = {
   reconcile(context: ReconcileContext<T>): ReconcileResult | Promise<ReconcileResult>;
 }['reconcile'];
 
 /**
- * The class form: it is also called for objects that are absent or being deleted, and it handles finalizers itself. The
- * other rules of {@link ReconcileFunction} apply, too.
+ * The class form of a reconciler. It is also called for objects that are absent or being deleted, and handles
+ * finalizers itself. The other rules of {@link ReconcileFunction} apply, too.
  */
 export interface Reconciler {
   reconcile(request: ReconcileRequest): ReconcileResult | Promise<ReconcileResult>;

@@ -1,5 +1,5 @@
 /**
- * A failure that no retry can repair. Check it with {@link isTerminal}, since a plugin may bring a second copy of this
+ * An error that a retry cannot fix. Check it with {@link isTerminal}, since a plugin may bring a second copy of this
  * class.
  */
 class TerminalError extends Error {

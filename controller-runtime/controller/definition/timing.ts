@@ -3,12 +3,12 @@ import { CronSchedule, type Schedule } from './cron-schedule.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 
 /**
- * One value for all objects; or a function, which returns the value of an object, or undefined when the object has
- * none.
+ * A value that is the same for all objects, or a function that returns the value of each object, or undefined for an
+ * object without one.
  */
 export type PerObject<T extends ApiObject, V> = V | { valueOf(object: T): V | undefined }['valueOf'];
 
-/** The times at which objects run without a change. */
+/** The times at which objects are reconciled without a change. */
 export interface Timing {
   /**
    * Returns the interval of an object; undefined when it has none. Throws when the author's function returns an invalid
@@ -34,8 +34,8 @@ interface TimingOptions<T extends ApiObject> {
 const maxParsed = 1000;
 
 /**
- * Returns undefined when there is neither an interval nor a schedule. For an invalid value, it throws an error that
- * names the option.
+ * Returns the timing that the options `every` and `schedule` declare; undefined when neither is given. Throws an error
+ * for an invalid value, which names the option.
  */
 export function timingOf<T extends ApiObject>(name: string, { every, schedule }: TimingOptions<T>): Timing | undefined {
   if (every === undefined && schedule === undefined) return undefined;

@@ -13,17 +13,17 @@ export interface WishOptions<O extends ApiObject = ApiObject> {
   /** The id of the wish, for `after` and for messages. Default `<Kind>/<name>`. */
   readonly id?: string;
   /**
-   * Ids of wishes that must be ready before this object is created or changed. When the objects are no longer wished,
-   * this object is deleted before theirs. Default: none.
+   * Ids of wishes that must be ready before this object is created or changed. When neither this object nor the objects
+   * of those wishes are wished any longer, this object is deleted first. Default: none.
    */
   readonly after?: readonly string[];
   /**
-   * A type of condition, which must be True for the present generation of the object; or a function that returns true
-   * when the object is ready. Default: the rule that kstatus (the library of Flux, kpt and Helm) has for objects of any
-   * kind. The object is ready when it is not being deleted, `status.observedGeneration` is absent or equal to its
-   * generation, `Ready` is absent or True for its generation, and neither `Reconciling` nor `Stalled` is True. By this
-   * rule an object without conditions is ready, so name the condition if the object's controller sets it only some time
-   * after the creation.
+   * Decides when the object is ready. The value is the type of a condition, which must be True for the current
+   * generation of the object, or a function that returns true when the object is ready. Default: the rule of kstatus
+   * (the library of Flux, kpt and Helm) for objects of any kind. The object is ready when it is not being deleted,
+   * `status.observedGeneration` is absent or equal to its generation, `Ready` is absent or True for its generation, and
+   * neither `Reconciling` nor `Stalled` is True. By this rule an object without conditions is ready, so name a
+   * condition if the object's controller sets it only some time after the creation.
    */
   readonly ready?: string | ((this: void, object: O) => boolean);
   /**
@@ -32,7 +32,7 @@ export interface WishOptions<O extends ApiObject = ApiObject> {
   readonly adopt?: boolean;
 }
 
-/** An object that a controller wants to exist. It is frozen, and made by {@link wish}. */
+/** A frozen declaration of an object that a controller wants to exist, made by {@link wish}. */
 export interface Wish<O extends ApiObject = ApiObject> {
   readonly id: string;
   readonly model: ModelDescriptor<O>;
@@ -42,17 +42,17 @@ export interface Wish<O extends ApiObject = ApiObject> {
   isReady(this: void, object: O): boolean;
 }
 
-/** The result of a wish. */
+/** The state of a wish after a call of `own`. */
 export interface WishState<O extends ApiObject = ApiObject> {
   readonly id: string;
   /**
    * `waiting` means that the wish waits for other wishes that are not ready, or for the deletion of an object of this
-   * name; `waitsFor` names what it waits for.
+   * name; `waitsFor` names them.
    */
   readonly state: 'created' | 'updated' | 'unchanged' | 'waiting';
   /** True when the object is ready, as defined by the wish's `ready`. */
   readonly ready: boolean;
-  /** The newest known state; absent when the object does not exist. */
+  /** The newest known state of the object; absent when the object does not exist. */
   readonly object?: O;
   readonly waitsFor?: readonly string[];
   /** The fields that would change; present only with `dryRun`. */
@@ -60,20 +60,20 @@ export interface WishState<O extends ApiObject = ApiObject> {
 }
 
 export interface OwnOptions {
-  /** True to write nothing, and only return what would change. Default false. */
+  /** True to write nothing, and only return the changes that would be made. Default false. */
   readonly dryRun?: boolean;
 }
 
 export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
-  /** True when all wishes are ready, and nothing waits. */
+  /** True when all wishes are ready, and neither a wish nor a deletion waits. */
   readonly ready: boolean;
   /** The state of each wish, in the order of the wishes. */
   readonly states: { readonly [K in keyof W]: W[K] extends Wish<infer O> ? WishState<O> : never };
   /** Objects that this call deleted, or would delete, because they are no longer wished. */
   readonly pruned: readonly ApiObject[];
   /**
-   * Objects that are no longer wished but still exist: they have finalizers, or wait for the deletion of objects that
-   * were created after them. Another run follows when they are deleted.
+   * Objects that are no longer wished but still exist, because they have finalizers, or because objects that were
+   * created after them must be deleted first. The deletion of these objects causes another run.
    */
   readonly leaving: readonly ApiObject[];
 }
@@ -126,8 +126,8 @@ function isSettled(object: ApiObject): boolean {
 const unsettled: ReadonlySet<string> = new Set(['Reconciling', 'Stalled']);
 
 /**
- * Returns true when a condition is True for the present generation; undefined when there is no such condition. A
- * condition that observed an older generation says nothing about the present spec.
+ * Returns true when a condition is True for the current generation of the object; undefined when there is no condition
+ * of this type. A condition with an older observedGeneration says nothing about the current spec.
  */
 function isTrue(object: ApiObject, type: string): boolean | undefined {
   const { metadata, status } = object as Observed;

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { workKey } from './work-key.ts';
 
-describe('a key that a mapping or a source gives', () => {
+describe('a key that a mapping or a source returns', () => {
   const person = { kind: 'Person', scope: 'Cluster' } as const;
   const letter = { kind: 'Letter', scope: 'Namespaced' } as const;
 
-  it('is a text or an object, with a namespace exactly for Namespaced kinds', () => {
+  it('is a text or an object, which has a namespace for Namespaced kinds only', () => {
     expect(workKey('ada', person)).to.equal('ada');
     expect(workKey({ name: 'ada' }, person)).to.equal('ada');
     expect(workKey('home/to-ada', letter)).to.equal('home/to-ada');

@@ -1,11 +1,11 @@
 import { formatKey, isJsonObject, parseKey, type ModelDescriptor, type ObjectKey } from '../../api/index.ts';
 
-/** The maximum length of a key: that of the longest name, the longest namespace and the slash. */
+/** The maximum length of a key: the sum for the longest namespace, the slash and the longest name. */
 const maxLength = 253 + 63 + 1;
 
 /**
- * Returns a key in the form that queues use. Throws RangeError when no object of the kind can have the key: a mistake
- * of a mapping or a source is then reported there, and not by a run that finds no object.
+ * Returns a key in the form that queues use. Throws RangeError when no object of the kind can have the key, so that the
+ * mistake of a mapping or a source is reported as such; otherwise a run would only find that the object does not exist.
  */
 export function workKey(given: string | ObjectKey, model: Pick<ModelDescriptor, 'kind' | 'scope'>): string {
   const key = typeof given === 'string' ? parseKey(given) : given;
@@ -15,7 +15,7 @@ export function workKey(given: string | ObjectKey, model: Pick<ModelDescriptor, 
   }
   const form = model.scope === 'Namespaced' ? '<namespace>/<name>' : '<name>';
   const shown = JSON.stringify([given]).slice(1, -1).slice(0, maxLength);
-  throw new RangeError(`${shown} is not a key of a ${model.kind}, which is ${form} or an object of these parts`);
+  throw new RangeError(`${shown} is not a key of a ${model.kind}, which is ${form}, or an object with these fields`);
 }
 
 function isKey(key: unknown): key is ObjectKey {

@@ -12,33 +12,35 @@ export interface EffectMemoryParts {
   readonly definition: Pick<ControllerDefinition, 'name' | 'finalizer'>;
 }
 
-/** An effect that is done. */
+/** An effect whose result is recorded. */
 export interface DoneEffect {
   readonly record: Pick<ExternalEffect['metadata'], 'name' | 'namespace' | 'uid'>;
   /** The result as JSON; undefined when the effect returned undefined. */
   readonly result: string | undefined;
-  /** The time at which the record expires, by the clock; Infinity when it does not expire. */
+  /** The time at which the record expires, in milliseconds of the clock; Infinity when it does not expire. */
   readonly expiresAtMs: number;
 }
 
 const maxEffects = 10_000;
 /**
- * The maximum number of characters of all results in memory. Each effect counts as some 200 characters more than its
- * result.
+ * The maximum number of characters of all results in memory. Each effect counts as about 200 characters in addition to
+ * its result.
  */
 const maxCharacters = 16 * 1024 * 1024;
 const charactersOfEffect = 200;
-/** The interval at which expired records are deleted together. */
+/**
+ * The interval at which expired records are deleted; all that have expired since the last time are deleted together.
+ */
 const sweepEveryMs = 1000;
 const sweepAgainMs = 60_000;
-/** The longest wait of one timer, because the timers of Node take at most 24.8 days. */
+/** The longest wait of one timer. The timers of Node.js allow at most 24.8 days. */
 const longestWaitMs = 86_400_000;
 const deletedAtOnce = 50;
 
 /**
- * Remembers the effects of one controller that are done, up to a limit, and deletes the records of those that have
- * expired. An expired record that is no longer in memory is deleted when a run asks for its effect, or when its owner
- * is deleted.
+ * Keeps the finished effects of one controller in memory, up to a limit, and deletes their records when these expire.
+ * An expired record of an effect that is no longer in memory is deleted when a run requests this effect, or when its
+ * owner is deleted.
  */
 export class EffectMemory {
   readonly parts: EffectMemoryParts;
@@ -56,13 +58,13 @@ export class EffectMemory {
     this.parts = parts;
   }
 
-  /** Returns an effect that is done and has not expired. */
+  /** Returns an effect from memory if it is finished and has not expired. */
   get(id: string): DoneEffect | undefined {
     const done = this.#done.get(id);
     return done === undefined || this.isExpired(done) ? undefined : done;
   }
 
-  /** Remembers the effect of a record that has a result. */
+  /** Puts the effect of a record that has a result into memory. */
   remember(id: string, { metadata, status = {} }: ExternalEffect): DoneEffect {
     const { name, namespace, uid } = metadata;
     const { result, expirationTime } = status;
@@ -78,7 +80,9 @@ export class EffectMemory {
     return expiresAtMs <= this.parts.clock.now();
   }
 
-  /** Deletes the record of an effect, unless another one has replaced it. Afterwards the effect may happen again. */
+  /**
+   * Deletes the record of an effect, unless a newer record has replaced it. Afterwards, the effect may happen again.
+   */
   async delete(id: string, done: DoneEffect, client: Pick<Client, 'delete'>): Promise<void> {
     const { name, namespace, uid } = done.record;
     const place = namespace === undefined ? {} : { namespace };
@@ -95,7 +99,7 @@ export class EffectMemory {
     return this.#sweep === undefined;
   }
 
-  /** Stops deleting expired records. Resolves when no deletion is under way. */
+  /** Stops the deletion of expired records. Resolves when no deletion is under way. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.parts.clock.clearTimeout(this.#timer);

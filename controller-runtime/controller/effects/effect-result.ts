@@ -2,13 +2,15 @@
 const maxResultBytes = 64 * 1024;
 
 /**
- * Returns the result of an effect as JSON, or undefined if the result is undefined. Throws TypeError when it cannot be
- * recorded.
+ * Returns the result of an effect as JSON, or undefined if the result is undefined. Throws TypeError when the result
+ * cannot be recorded.
  */
 export function formatResult(effect: string, result: unknown): string | undefined {
   const text = toText(effect, result);
   if (text === undefined && result !== undefined) {
-    throw new TypeError(`once(${JSON.stringify(effect)}): the result is a ${typeof result}, which JSON cannot hold`);
+    throw new TypeError(
+      `once(${JSON.stringify(effect)}): the result is a ${typeof result}, which JSON cannot represent`,
+    );
   }
   const bytes = Buffer.byteLength(text ?? '');
   if (bytes <= maxResultBytes) return text;
@@ -18,7 +20,7 @@ export function formatResult(effect: string, result: unknown): string | undefine
   );
 }
 
-/** Returns the result of which this is the JSON. */
+/** Parses the JSON of a result; undefined stands for the result undefined. */
 export function parseResult(text: string | undefined): unknown {
   return text === undefined ? undefined : (JSON.parse(text) as unknown);
 }

@@ -20,7 +20,7 @@ export interface RunEffectsParts {
 
 type Effect = (context: EffectContext) => unknown;
 
-/** An effect, as a run asks for it. */
+/** The arguments with which a run requests an effect. */
 interface Asked {
   readonly name: string;
   readonly effect: Effect;
@@ -43,8 +43,8 @@ const lastOptions: readonly string[] = ['find'] satisfies readonly (keyof FindEf
 const maxNameLength = 63;
 
 /**
- * The number of characters of the hash in the name of a record. They have 160 bits, so that no two effects share a
- * name.
+ * The number of characters of the hash in the name of a record. They have 160 bits, so that different effects have
+ * different names.
  */
 const hashCharacters = 40;
 
@@ -57,7 +57,7 @@ export class RunEffects {
     this.#parts = parts;
   }
 
-  /** Returns the result of the effect. Causes the effect first, if there is no record that it is done. */
+  /** Returns the result of the effect. Causes the effect first, if no result is recorded. */
   async once(name: string, effect: Effect, options: OnceOptions<unknown>): Promise<unknown> {
     const asked = askedOf(name, effect, options);
     if (this.#asked.has(name)) throw new Error(`once(${JSON.stringify(name)}) was called twice in a run`);
@@ -67,7 +67,7 @@ export class RunEffects {
     return parseResult(known.result);
   }
 
-  /** Returns the result of an effect if it is known, and never causes the effect. */
+  /** Returns the result of an effect if it is known, but never causes the effect. */
   async last(name: string, options: FindEffect<unknown>): Promise<unknown> {
     checkName(name);
     checkFind(name, options, lastOptions);
@@ -123,7 +123,8 @@ export class RunEffects {
       return await client.create(externalEffectModel, intentionOf({ controller, owner, effect, key: uuid() }));
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      // Another process has recorded its intention, so the effect may be under way: the next run calls `find` first.
+      // Another process has written the record of this effect, so the effect may be under way. The next run calls
+      // `find` first.
       throw new Error(`once(${JSON.stringify(effect)}): another process has begun the effect; trying again`, {
         cause: error,
       });
@@ -181,8 +182,8 @@ function checkFind(name: string, options: FindEffect<unknown> | undefined, keys:
 }
 
 /**
- * Returns the key of a record. It begins with the name of the controller, which the permissions of plugins rely on. The
- * records of an owner without a namespace are in the namespace `default`, like its events.
+ * Returns the key of a record. The name begins with that of the controller, because the permissions of plugins depend
+ * on it. The records of an owner without a namespace are in the namespace `default`, like its events.
  */
 function recordKey({ name, finalizer }: Names, { metadata }: ApiObject, effect: string): ObjectKey {
   const hash = createHash('sha256').update(`${finalizer}\n${metadata.uid}\n${effect}`).digest('hex');

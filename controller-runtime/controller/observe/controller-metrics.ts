@@ -3,7 +3,7 @@ import type { Counter, Histogram } from '../../telemetry/instruments.ts';
 import type { MetricOptions, Metrics } from '../../telemetry/metrics.ts';
 import type { Outcome } from '../run/outcome.ts';
 
-/** Values that are measured when metrics are read. */
+/** Functions that return the current values of a queue. They are called when metrics are read. */
 export interface QueueGauges {
   /** The number of keys that are ready. */
   readonly depth: () => number;
@@ -11,7 +11,10 @@ export interface QueueGauges {
   readonly running: () => readonly number[];
 }
 
-/** The label `result` of a run: runs that outlast their timeout, or fail permanently, also count as errors. */
+/**
+ * The label `result` of the metrics, for each kind of outcome. Runs that exceed their timeout or fail permanently also
+ * count as errors.
+ */
 const resultOf = {
   success: 'success',
   after: 'requeue_after',
@@ -63,14 +66,15 @@ export class QueueMetrics implements QueueObserver {
     this.#retries.inc();
   }
 
-  /** Called when a key is given back, with the time that its processing took. */
+  /** Called with the duration of its processing when a key is done. */
   worked(durationMs: number): void {
     this.#workTime.observe(durationMs / 1000);
   }
 }
 
 /**
- * The name of the queue: the queue of a controller's keys has the name of the controller, any other queue another name.
+ * The labels of a queue's metrics. The queue of a controller's keys has the name of the controller; any other queue has
+ * a name of its own.
  */
 export interface QueueName {
   readonly name: string;
@@ -112,7 +116,7 @@ export class ControllerMetrics {
     this.queue = new QueueMetrics(metrics, { name, controller: name });
   }
 
-  /** Counts a run that has outlasted its timeout. It is not counted again when it ends. */
+  /** Counts a run as soon as it has exceeded its timeout. The run is not counted again in this metric when it ends. */
   timedOut(): void {
     this.#results.error.inc();
     this.#errors.inc();
@@ -170,8 +174,7 @@ function ofQueue(metric: string, help: string): MetricOptions {
 }
 
 /**
- * True for errors that would be panics in Go. A TypeError with a cause is not one of them: it comes from a failed
- * fetch.
+ * True for errors that would be panics in Go. A TypeError with a cause does not count: it comes from a failed fetch.
  */
 function isBug(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -13,7 +13,7 @@ export interface RunRecord {
   readonly attempts: number;
   /** Milliseconds since 1970. */
   readonly startTime: number;
-  /** The duration by the clock of the manager. */
+  /** The duration, measured with the clock of the manager. */
   readonly durationMs: number;
   /**
    * The result. `terminal` and `timeout` are errors, too; `stopped` means that the controller stopped, and `paused`
@@ -26,12 +26,14 @@ export interface RunRecord {
 
 /** The maximum number of runs of one key. */
 const maxRuns = 10;
-/** The maximum number of keys; those whose last run was longest ago are forgotten. */
+/** The maximum number of keys. When there are more, the key whose last run is the oldest is dropped. */
 const maxKeys = 1000;
 
-/** The last runs of a controller, for people: up to ten runs of each of the thousand keys that ran last. */
+/**
+ * The last runs of a controller, for people: up to ten runs of each key, for the thousand keys with the latest runs.
+ */
 export class RunHistory {
-  /** The runs by key, in the order of the keys' last runs. */
+  /** The runs by key. The keys are in the order of their last runs. */
   readonly #runs = new Map<string, RunRecord[]>();
 
   record(run: RunRecord): void {

@@ -11,7 +11,7 @@ export interface RunObserverParts {
   readonly controller: { readonly name: string; readonly concurrency: number };
   readonly clock: Clock;
   readonly metrics: Metrics;
-  /** The number of keys that are ready. */
+  /** Returns the number of keys that are ready. */
   readonly depth: () => number;
 }
 
@@ -26,7 +26,7 @@ export interface EndedRun {
   readonly record: RunRecord;
 }
 
-/** The maximum number of characters of an error, which may quote whole objects. */
+/** The maximum number of characters of an error. Without it, an error that quotes whole objects could be very long. */
 const maxErrorLength = 1024;
 
 const resultOf = {
@@ -57,7 +57,7 @@ export class RunObserver {
     this.#endSamples = sampleController(metrics, controller.name, { depth, running: () => this.#ages() });
   }
 
-  /** Returns the observer of the queue, which also calls `onAdded` when a key became ready. */
+  /** Returns an observer of the queue that also calls `onAdded` each time a key becomes ready. */
   queueFor(onAdded: () => void): QueueObserver {
     const { queue } = this.#metrics;
     return {
@@ -70,12 +70,12 @@ export class RunObserver {
     };
   }
 
-  /** Called when a run that is under way has outlasted its timeout. */
+  /** Called when a run that is under way has exceeded its timeout. */
   timedOut(): void {
     this.#metrics.timedOut();
   }
 
-  /** Executes a run and records it. The run has its own span, which links to the writes that caused it. */
+  /** Executes a run and records it. The run has a span of its own, which links to the writes that caused the run. */
   observe(run: ObservedRun, work: () => Promise<Outcome>): Promise<EndedRun> {
     return inSpan(
       () => this.#spanOf(run),

@@ -25,14 +25,14 @@ export interface ReportedShard {
   readonly mayWrite: () => boolean;
 }
 
-/** The part of a run that a reporter gets when it has ended. */
+/** The data of a run that has ended, as a reporter receives it. */
 export interface FinishedRun {
   readonly item: WorkItem;
   readonly record: RunRecord;
   readonly error: unknown;
   readonly object: ApiObject | undefined;
   readonly writes: WriteLog | undefined;
-  /** Returns the time at which the key runs again; called only for runs that are recorded. */
+  /** Returns the time at which the key is reconciled again. It is called only for runs that are recorded. */
   readonly nextTime: () => number | undefined;
 }
 
@@ -66,12 +66,12 @@ export class ControllerReporter {
     this.#state = new StateWriter({ ...parts, report: () => this.#report() });
   }
 
-  /** Called when the state of the controller may have changed: the state is reported soon. */
+  /** Called when the state of the controller may have changed, so that the state is reported soon. */
   touch(): void {
     this.#state.touch();
   }
 
-  /** Called when a run has ended. The call takes some 100 ns for a run that is not recorded. */
+  /** Called when a run has ended. The call takes about 100 ns for a run that is not recorded. */
   ended(run: FinishedRun): void {
     const { item, record } = run;
     const { result, durationMs } = record;
@@ -90,7 +90,7 @@ export class ControllerReporter {
     else this.#counter.unrecorded += 1;
   }
 
-  /** Reports the last state of the controller: it no longer runs. */
+  /** Reports the final state of the controller, in which it no longer runs. */
   async close(): Promise<void> {
     await this.#state.close();
   }
@@ -102,7 +102,7 @@ export class ControllerReporter {
     runs.add({ ...ended, waitMs: item.waitMs ?? 0, nextTime: nextTime() }, weight);
   }
 
-  /** Remembers whether the key is paused. Returns true when it was not paused before. */
+  /** Stores whether the key is paused. Returns true unless the key was paused already. */
   #notePause(key: string, isPaused: boolean): boolean {
     if (!isPaused) {
       if (this.#paused.size > 0) this.#paused.delete(key);
@@ -136,7 +136,7 @@ export class ControllerReporter {
   }
 }
 
-/** Returns the importance of a run. Most runs are `plain`, because they find nothing to do. */
+/** Returns the importance of a run. Most runs are `plain`, because they change nothing. */
 function weightOf({ record: { result, reasons }, writes }: FinishedRun): RunWeight {
   if (reasons.some(({ type }) => type === 'manual')) return 'asked';
   const isUsual = result === 'success' || result === 'requeue_after' || result === 'requeue';

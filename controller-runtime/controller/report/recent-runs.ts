@@ -12,7 +12,7 @@ export class RecentValues {
     this.#count += 1;
   }
 
-  /** Returns the percentiles of the values; undefined without values. */
+  /** Returns the percentiles of the values; undefined when there are no values. */
   percentiles(): Percentiles | undefined {
     const size = Math.min(this.#count, kept);
     if (size === 0) return undefined;
@@ -25,10 +25,10 @@ export class RecentValues {
 const slotMs = 5000;
 const slots = 12;
 
-/** The number of events per second in the last minute. */
+/** Computes the number of events per second over the last minute. */
 export class RecentRate {
   readonly #counts = new Uint32Array(slots);
-  /** The number of the newest slot, counted from the zero of the clock. */
+  /** The number of the newest slot. Slots are counted from the time 0 of the clock. */
   #newest = 0;
 
   add(nowMs: number): void {

@@ -4,10 +4,10 @@ const maxMessageLength = 4096;
 const maxFrames = 10;
 const maxFrameLength = 300;
 
-/** The folder of this package. Its functions are on every stack, so frames in it are left out. */
+/** The folder of this package. Functions of this package are on every stack, so their frames are left out. */
 const ownFolder: string = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** {@link ownFolder} as a file URL, because stacks have paths or URLs. */
+/** The URL of {@link ownFolder}, because the files in a stack can be paths or URLs. */
 const ownUrl: string = new URL('../../../', import.meta.url).href;
 
 export interface RecordedError {
@@ -16,8 +16,8 @@ export interface RecordedError {
 }
 
 /**
- * Returns the message of an error, with those of its causes, and those frames of its stack that are in the author's
- * code, not in Node, this package or installed packages. Never throws.
+ * Returns the message of an error, the messages of its causes, and the frames of its stack that are in the author's
+ * code. Frames in Node.js, in this package and in installed packages are left out. Never throws.
  */
 export function recordedError(error: unknown): RecordedError {
   try {
@@ -25,7 +25,7 @@ export function recordedError(error: unknown): RecordedError {
     const stack = error instanceof Error ? framesOf(error) : '';
     return stack === '' ? { message } : { message, stack };
   } catch {
-    return { message: 'the thrown value has no text' };
+    return { message: 'the thrown value cannot be converted to text' };
   }
 }
 
@@ -37,7 +37,7 @@ function messageOf(error: unknown): string {
   return messages.join(': ');
 }
 
-/** Returns the text of a thrown value. Code can throw any value, even one whose text cannot be read. */
+/** Returns the text of a thrown value. Code can throw any value, even one that cannot be converted to text. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -25,15 +25,15 @@ export interface ReporterOptions {
   /** Default: silent. */
   readonly logger?: Logger;
   /**
-   * Returns true for an object whose values no record may show: a record then shows only which of its fields changed.
-   * Secrets and external effects are always confidential. Default: no other object is.
+   * Returns true for a confidential object: a record of its changes names the changed fields, but has no values.
+   * Secrets and external effects are always confidential. Default: no other object is confidential.
    */
   readonly isConfidential?: (object: ApiObject) => boolean;
 }
 
 /** A controller, and the process that runs it. */
 export interface ReportedPart {
-  /** The first part of the controller's name in records; for a plugin, its name. */
+  /** The first part of the controller's name in records. For a controller of a plugin, it is the name of the plugin. */
   readonly name: string;
   readonly definition: ControllerDefinition;
   readonly leader: ControllerReport['leader'];
@@ -43,8 +43,9 @@ export interface ReportedPart {
 }
 
 /**
- * Reports what controllers do, as objects of the kinds Run and Controller. It writes at most 25 runs a second, for all
- * managers that share it. When the objects cannot be written, no controller is affected.
+ * Reports the runs and the states of controllers as objects of the kinds Run and Controller. It writes at most 25 runs
+ * a second, for all managers together that share it. When the objects cannot be written, the controllers are not
+ * affected.
  */
 export class Reporter {
   readonly #parts: { readonly client: Client; readonly clock: Clock; readonly logger: Logger };
@@ -58,7 +59,7 @@ export class Reporter {
     });
   }
 
-  /** Begins to report a controller. */
+  /** Starts to report a controller. */
   follow(
     { name, definition, leader, mayWrite, shard }: ReportedPart,
     controller: ReportedController,

@@ -28,16 +28,19 @@ export interface ReportedRun {
   /** The object at the start of the run; undefined when it did not exist. */
   readonly object: ApiObject | undefined;
   readonly writes: WriteLog | undefined;
-  /** When the key runs again, in milliseconds since 1970. */
+  /** The time at which the key is reconciled again, in milliseconds since 1970. */
   readonly nextTime: number | undefined;
-  /** Counts the runs of the controller that are not recorded; the next record gets this number. */
+  /** The number of runs of the controller that were not recorded since the last record. The next record contains it. */
   readonly counter: { unrecorded: number };
 }
 
 /** The maximum number of characters of JSON for all changes of a run; further changes are only counted. */
 const maxChangesLength = 32 * 1024;
 
-/** The namespace for runs of Cluster-scoped objects, which also has their events. */
+/**
+ * The namespace of the records for runs of Cluster-scoped objects. The events of these objects are in the same
+ * namespace.
+ */
 const clusterNamespace = 'default';
 
 /** Returns the record of a run. Compares large objects in several turns of the event loop. */
@@ -68,7 +71,7 @@ export async function runObject(
   };
 }
 
-/** Rounds to microseconds, which are precise enough. */
+/** Rounds a number of milliseconds to whole microseconds. */
 function rounded(ms: number): number {
   return Math.round(ms * 1000) / 1000;
 }
@@ -102,7 +105,8 @@ async function recordedWrites(
   const recorded: RunWrite[] = [];
   let length = 0;
   for (const [index, write] of writes.entries()) {
-    // Each comparison has a turn of its own, because that of the largest objects takes milliseconds.
+    // Each comparison is in a separate turn of the event loop, because a comparison of the largest objects takes
+    // milliseconds.
     if (index > 0) await nextTurn();
     const full = recordedWrite(write, isSecret);
     length += full.changes === undefined ? 0 : JSON.stringify(full.changes).length;

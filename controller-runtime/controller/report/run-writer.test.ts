@@ -25,7 +25,7 @@ describe('the records of runs', () => {
     expect(clock.pendingTimers).to.equal(0);
   });
 
-  /** Offers runs as a controller does, and returns how many were accepted. */
+  /** Offers runs to the writer as a controller does, and returns the number of accepted runs. */
   function offer(count: number, weight: RunWeight): number {
     let accepted = 0;
     for (let i = 0; i < count; i += 1) {
@@ -47,7 +47,7 @@ describe('the records of runs', () => {
     return { controller: 'test/person', model: Person, record, waitMs: 0, ...nothing, counter };
   }
 
-  /** Lets an interval pass, and returns the weights of the runs that were recorded in it. */
+  /** Advances the clock by one interval, and returns the weights of the runs that were recorded in it. */
   async function recorded(): Promise<readonly string[]> {
     client.requests.length = 0;
     await clock.advance(1000);
@@ -58,14 +58,14 @@ describe('the records of runs', () => {
   it('are written once a second, up to 200 after a pause and then 25 a second, and the others are counted', async () => {
     expect(offer(500, 'plain')).to.equal(200);
     expect(await recorded()).to.have.length(200);
-    // The record has the number of the earlier runs that were only counted, so the counter is 0 again.
+    // The first record contains the number of earlier runs that were only counted, so the counter is 0 again.
     expect(counter.unrecorded).to.equal(0);
     expect(offer(100, 'plain')).to.equal(25);
     expect(counter.unrecorded).to.equal(75);
     expect(await recorded()).to.have.length(25);
   });
 
-  it('are written only for failed and requested runs, and for five others a second, above 100 runs a second', async () => {
+  it('are written only for failed and requested runs, and for five others a second, when there are more than 100 runs a second', async () => {
     offer(200, 'plain');
     await recorded();
     for (let second = 0; second < 10; second += 1) {
@@ -93,7 +93,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.deep.equal([...Array<string>(10).fill('failed'), ...Array<string>(15).fill('notable')]);
   });
 
-  it('may again be more after a pause', async () => {
+  it('are written for up to 200 runs again after a pause', async () => {
     offer(200, 'plain');
     await recorded();
     await clock.advance(60_000);

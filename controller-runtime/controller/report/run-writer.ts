@@ -23,15 +23,15 @@ export interface RunWriterParts {
 const intervalMs = 1000;
 
 /**
- * The number of runs that are recorded in one interval; the next constant is the maximum after a pause. More would not
- * help, because a record costs about as much as 20 runs that do nothing, and a person reads fewer records.
+ * The maximum number of runs that are recorded in one interval; the next constant is the maximum after a pause. A
+ * record costs about as much as 20 runs that do nothing, and people read only a few records.
  */
 const perInterval = 25;
 const burst = 200;
 
 /**
- * Above this rate of runs a second, a process records only a few of the runs that neither failed nor were requested by
- * a user.
+ * The number of runs in a second above which a process records only a few of the runs that neither failed nor were
+ * requested by a user.
  */
 const busyRunsPerSecond = 100;
 const othersWhenBusy = 5;
@@ -45,10 +45,10 @@ export type RunWeight = 'failed' | 'asked' | 'notable' | 'plain';
 /** The wait after a write that failed. */
 const retryMs = 10_000;
 
-/** The time for which a stop waits for records that are not written yet. */
+/** The maximum time for which a stop waits for records that are not written yet. */
 const closeMs = 5000;
 
-/** Writes the records of runs: all of them while they are few, otherwise the most important ones. */
+/** Writes the records of runs: all records while there are few runs, otherwise only the most important ones. */
 export class RunWriter {
   readonly #parts: RunWriterParts;
   /** The runs of this interval. */
@@ -128,8 +128,8 @@ export class RunWriter {
   }
 
   /**
-   * Returns the runs that the budget allows, the most important ones first. The other runs are dropped, because the
-   * next interval has its own runs.
+   * Returns as many runs as the budget allows, the most important ones first. The other runs are dropped, because the
+   * next interval has runs of its own.
    */
   #take(): readonly ReportedRun[] {
     const { failed, asked, notable, plain } = this.#waiting;
@@ -144,7 +144,8 @@ export class RunWriter {
     this.#filledMs = nowMs;
     this.#offered = 0;
     const left = this.#tokens - taken.length + Math.floor((seconds * 1000 * perInterval) / intervalMs);
-    // A busy process does not save budget for later: otherwise it would use all of it at once.
+    // A busy process does not save a part of the budget for later, because it would then spend the whole sum in one
+    // interval.
     this.#tokens = Math.max(perInterval, isBusy ? 0 : Math.min(burst, left));
     return taken;
   }
@@ -164,14 +165,14 @@ export class RunWriter {
       this.#hasFailed = true;
       if (this.#isLogged) return;
       this.#isLogged = true;
-      logger.warn({ err }, 'runs could not be recorded; later ones are tried');
+      logger.warn({ err }, 'runs could not be recorded; later runs will be tried');
     }
   }
 }
 
 /**
- * True for the error of a write into a namespace that is deleted or being deleted, perhaps together with the object of
- * the run.
+ * True for the error of a write into a namespace that is deleted or being deleted. The object of the run may be deleted
+ * together with the namespace.
  */
 function isLostNamespace(error: unknown): boolean {
   return isNotFound(error) || (error instanceof Error && error.message.includes('is being terminated'));

@@ -21,22 +21,22 @@ export interface StateWriterParts {
   readonly objectName: string;
   readonly spec: ControllerObject['spec'];
   readonly leader: ControllerReport['leader'];
-  /** False when another process may lead by now; then nothing more is written. */
+  /** False when another process may be the leader already. The state is not written again then. */
   readonly mayWrite: () => boolean;
   readonly report: () => Omit<ControllerReport, 'reportTime' | 'running'>;
 }
 
-/** The time between two reports. The first change after a pause is reported sooner. */
+/** The minimum time between two reports. The first change after a pause is reported sooner. */
 const intervalMs = 2000;
 const firstMs = 200;
 
-/** The time without a change after which the state is reported once more, because the rates are 0 by then. */
+/** The time without a change after which the state is reported once more, with rates of 0. */
 const quietMs = 65_000;
 
 /** The wait after a write that failed. */
 const retryMs = 10_000;
 
-/** The time for which a stop waits for its last report. */
+/** The maximum time for which a stop waits for the last report. */
 const closeMs = 5000;
 
 /** Writes the state of a controller into its object: at most every two seconds, and only when it has changed. */
@@ -46,7 +46,7 @@ export class StateWriter {
   #written: object | undefined;
   #lastMs = -Infinity;
   #timer: Timer | undefined;
-  /** True when the timer under way is the one that reports the rates after activity has ended. */
+  /** True when the current timer is for the report after activity has ended, in which the rates are 0. */
   #isQuiet = false;
   #writing: Promise<void> | undefined;
   #isTouched = false;
@@ -112,7 +112,7 @@ export class StateWriter {
     return !deepEqual(rates, { runs: 0, errors: 0 });
   }
 
-  /** Writes the state; returns false when that failed. */
+  /** Writes the state. Returns false when the write failed. */
   async #write(): Promise<boolean> {
     const { clock, leader, logger, mayWrite, report } = this.#parts;
     if (!mayWrite()) return true;
@@ -144,14 +144,15 @@ export class StateWriter {
         this.#object = await client.updateStatus(this.#object, status);
         return;
       } catch (error) {
-        // When the object was deleted, or another process has written it, the object is read again, once.
+        // When the object was deleted, or another process has written it, it is read again and the write is repeated
+        // once.
         if ((!isConflict(error) && !isNotFound(error)) || tries > 1) throw error;
         this.#object = undefined;
       }
     }
   }
 
-  /** Returns the object with the present spec; creates or updates it if necessary. */
+  /** Returns the object with the current spec. Creates or updates the object if necessary. */
   async #prepare(): Promise<ControllerObject> {
     const { client, objectName, spec } = this.#parts;
     try {

@@ -34,7 +34,7 @@ class ShownCache {
   }
 }
 
-describe('the caches of a controller, seen through its own writes', () => {
+describe('the caches of a controller, combined with its own writes', () => {
   const target = targetIn(Badge, { name: 'badge' });
   let cache: ShownCache;
   let view: CacheView;
@@ -44,13 +44,13 @@ describe('the caches of a controller, seen through its own writes', () => {
     view = new CacheView(new Map([[cacheIdOf(Badge), cache as unknown as Informer<ApiObject>]]));
   });
 
-  /** Puts a state into the cache, and calls the handler of its events. */
+  /** Puts a state into the cache, and notifies the view of the event. */
   const show = (object: ApiObject | undefined, revision: number, told = object): void => {
     cache.show(object, revision);
     if (told !== undefined) view.observed(told);
   };
 
-  it('do not show an object that it created and deleted, before the cache shows the creation and after', () => {
+  it('do not show an object that the controller created and deleted, neither before nor after the cache receives the creation', () => {
     const created = badgeAt('a', 11);
     view.record(created);
     expect(view.read(target)).to.equal(created);
@@ -63,7 +63,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('do not show an object that it deleted when the cache shows an older change of it', () => {
+  it('do not show an object that the controller deleted when the cache receives an older change of the object', () => {
     show(badgeAt('a', 10), 10);
     view.recordGone(target);
     show(badgeAt('a', 11), 11);
@@ -72,7 +72,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('ignore the deletion of an object that the cache never showed', () => {
+  it('ignore the deletion of an object that the cache never had', () => {
     cache.get = () => {
       throw new Error('cannot be shown');
     };
@@ -80,7 +80,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('after it created and deleted an object, show neither this object nor an earlier one of its name, but show a later one', () => {
+  it('show neither an object that the controller created and deleted nor an earlier object of its name, but show a later one', () => {
     show(badgeAt('former', 9), 10);
     view.record(badgeAt('a', 12));
     view.recordGone(target);
@@ -91,7 +91,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('keep no record of a write when the cache is at a later revision without an event for the write, for example after a new list', () => {
+  it('forget a write when the cache has a later revision without an event for the write, for example after a new list', () => {
     for (let index = 0; index < 5000; index += 1) {
       cache.resourceVersion = String(10 + index);
       view.record(badgeAt(`uid-${index}`, 11 + index, `badge-${index}`));
@@ -99,7 +99,7 @@ describe('the caches of a controller, seen through its own writes', () => {
     expect(view.size).to.be.below(1002);
   });
 
-  it('show objects in the version of each cache only', () => {
+  it('show each object only in the version of the cache from which it is read', () => {
     view.record(badgeAt('a', 11, 'badge', 'v2'));
     expect(view.read(target)).to.equal(undefined);
     expect(view.size).to.equal(0);

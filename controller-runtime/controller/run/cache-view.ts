@@ -4,14 +4,17 @@ import type { Informer } from '../../client/informer.ts';
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 import { cacheIdOf, cacheIdOfObject, kindIdOf, kindIdOfObject } from '../definition/kind-id.ts';
 
-/** Identifies an object by its kind in any version, by the cache that has it in its version, and by its key. */
+/** The identity of an object: its kind in any version, the cache of its version, and its key. */
 export interface Target {
   readonly kindId: string;
   readonly cacheId: string;
   readonly key: ObjectKey;
 }
 
-/** The result of our own write that the cache has not shown yet: the new state of the object, or its deletion. */
+/**
+ * The result of a write of this controller that the cache has not received yet: the new state of the object, or its
+ * deletion.
+ */
 interface Written {
   readonly target: Target;
   /** The new state; absent when the object is deleted. */
@@ -28,21 +31,21 @@ export interface ViewIndex {
 }
 
 /**
- * The number of remembered writes above which those that the caches have reached are dropped. Such a write is also
- * dropped when its key is read.
+ * The number of remembered writes above which all writes that the caches have received are dropped. A write that its
+ * cache has received is also dropped when its key is read.
  */
 const sweepAbove = 1000;
 
 /**
  * The caches of one controller, combined with its own writes, so that an object is never older than the controller's
- * last write of it. A written object is kept only until the cache has reached its revision.
+ * last write of it. A written object is remembered only until the cache has reached the object's revision.
  */
 export class CacheView {
   readonly #informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly #written = new Map<string, Written>();
   #sweepAbove = sweepAbove;
 
-  /** `informers` are by cache id. Writes to a kind without an informer are not remembered. */
+  /** `informers` has the informers by cache id. Writes to a kind without an informer are not remembered. */
   constructor(informers: ReadonlyMap<string, Informer<ApiObject>>) {
     this.#informers = informers;
   }
@@ -69,8 +72,8 @@ export class CacheView {
   }
 
   /**
-   * Returns the newest known state of this object; the given object itself if no newer state is known, or if the known
-   * object is another one of the same name.
+   * Returns the newest known state of the given object. Returns the given object itself if no newer state is known, or
+   * if the known state is that of a different object with the same name.
    */
   newest<T extends ApiObject>(object: T): T {
     const found = this.read(targetOf(object));
@@ -78,8 +81,8 @@ export class CacheView {
   }
 
   /**
-   * Returns the objects under a value of an index of a cache, each in its newest known state. The cache must have the
-   * index.
+   * Returns the objects that an index of a cache has under a value, each in its newest known state. The cache must have
+   * the index.
    */
   byIndex(cacheId: string, index: ViewIndex, value: string): readonly ApiObject[] {
     const cached = this.#informers.get(cacheId)?.byIndex(index.name, value) ?? [];
@@ -95,7 +98,7 @@ export class CacheView {
     return [...found.values()];
   }
 
-  /** Remembers the result of a write until the cache has it. */
+  /** Remembers the result of a write until the cache has received it. */
   record(object: ApiObject): void {
     const target = targetOf(object);
     const { uid, resourceVersion: revision } = object.metadata;
@@ -103,18 +106,18 @@ export class CacheView {
     this.#remember({ target, object, uid, revision });
   }
 
-  /** Remembers that the controller deleted the object, until the cache shows that. */
+  /** Remembers that the controller deleted the object until the cache has received the deletion. */
   recordGone(target: Target): void {
     const written = this.#written.get(recordIdOf(target));
-    // The written state comes first: if the object was created and deleted before the cache has shown it, the event of
-    // its creation is still to come.
+    // The written state is compared first: if the object was created and deleted before the cache received it, the
+    // event of its creation will still arrive.
     const last = written?.object ?? this.#cached(target);
     if (last === undefined) return;
     const { uid, resourceVersion: revision } = last.metadata;
     this.#remember({ target, uid, revision });
   }
 
-  /** Called when the cache has delivered this state: earlier writes are no longer needed. */
+  /** Called when the cache has delivered this state. Forgets a write of the object that the cache has received. */
   observed(object: ApiObject): void {
     if (this.#written.size === 0) return;
     const id = recordIdOf(targetOf(object));
@@ -122,13 +125,13 @@ export class CacheView {
     if (written !== undefined && this.#hasCaughtUp(written)) this.#written.delete(id);
   }
 
-  /** True when the cache has the object at this revision or a later one, or knows that it is deleted. */
+  /** True when the cache has the object at this revision or a later one, or has received its deletion. */
   hasReached(target: Target, revision: string): boolean {
     const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) >= 0;
   }
 
-  /** True when the cache has a later state of the object than that of this revision. */
+  /** True when the cache has a later state of the object than the one at this revision. */
   hasPassed(target: Target, revision: string): boolean {
     const reached = this.#revisionOf(target);
     return reached !== undefined && compareRevisions(reached, revision) > 0;
@@ -144,21 +147,21 @@ export class CacheView {
   #hasCaughtUp({ target, object, uid, revision }: Written): boolean {
     if (object !== undefined) return this.hasReached(target, revision);
     const cached = this.#cached(target);
-    // If the cache has reached a revision at which the object existed, and does not have the object, it has passed the
-    // object's deletion.
+    // If the cache has reached a revision at which the object existed, but does not have the object, it has received
+    // the object's deletion.
     if (cached === undefined) return this.hasReached(target, revision);
     return cached.metadata.uid !== uid && this.hasPassed(target, revision);
   }
 
   /**
-   * Returns the revision of the object in the cache; the revision of the cache itself if it does not have the object,
-   * or cannot read it.
+   * Returns the revision of the object in the cache. Returns the revision of the cache itself if the cache does not
+   * have the object, or cannot read it.
    */
   #revisionOf(target: Target): string | undefined {
     return this.#cached(target)?.metadata.resourceVersion ?? this.#informers.get(target.cacheId)?.resourceVersion;
   }
 
-  /** Returns the object in the cache; undefined also for an object that the cache cannot read. */
+  /** Returns the object in the cache; undefined when the cache does not have it, or cannot read it. */
   #cached({ cacheId, key }: Target): ApiObject | undefined {
     try {
       return this.#informers.get(cacheId)?.get(key);
@@ -197,7 +200,10 @@ export function idOf(target: Target): string {
   return `${target.kindId}/${formatKey(target.key)}`;
 }
 
-/** Returns a string that identifies an object in one cache: each version of a kind has a cache of its own. */
+/**
+ * Returns a string that identifies an object in one cache. Each version of a kind has a cache of its own, so the string
+ * contains the version.
+ */
 function recordIdOf({ cacheId, key }: Target): string {
   return `${cacheId}/${formatKey(key)}`;
 }

@@ -3,11 +3,11 @@ import { idOf, targetOf, type Target } from './cache-view.ts';
 import type { ApiObject } from '../../api/index.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
 
-/** Called when the cache has passed the revision, with the priority that the run had. */
+/** Called when the cache has a later state than the revision, with the priority of the run. */
 type OnPassed = (key: string, priority: number) => void;
 
 interface Wait {
-  /** The revision that the cache has to pass. */
+  /** The conflicting revision: the cache must have a later state. */
   readonly revision: string;
   readonly priority: number;
 }
@@ -16,7 +16,7 @@ interface Wait {
  * Keys whose runs ended with a conflict. Each waits until the cache has a later state than the conflicting revision.
  */
 export class ConflictWaits {
-  /** The keys and the revisions for which they wait, by the object of the conflict. */
+  /** For each object with a conflict, the keys that wait and their conflicting revisions. */
   readonly #byTarget = new Map<string, Map<string, Wait>>();
   readonly #targets = new Map<string, string>();
   readonly #onPassed: OnPassed;
@@ -47,7 +47,10 @@ export class ConflictWaits {
     if (waiting?.size === 0) this.#byTarget.delete(id);
   }
 
-  /** Called when the cache has delivered this state. */
+  /**
+   * Called when the cache has delivered this state of an object. Ends the waits for this object whose revision is
+   * older.
+   */
   observed(object: ApiObject): void {
     if (this.#targets.size === 0) return;
     const waiting = this.#byTarget.get(idOf(targetOf(object)));

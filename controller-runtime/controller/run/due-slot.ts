@@ -1,16 +1,16 @@
 import type { CronSchedule } from '../definition/cron-schedule.ts';
 
-/** The maximum number of missed slots that run one after another. */
+/** The maximum number of missed slots that are run late, one after another. */
 const maxMissedSlots = 100;
 /** The maximum number of dropped slots that are counted, because counting takes 50 µs for each slot. */
 const maxCounted = 500;
 
 export interface SlotQuestion {
   readonly schedule: CronSchedule;
-  /** Slots up to this time count as ended. */
+  /** The time up to which all slots have ended. */
   readonly ended: number;
   readonly nowMs: number;
-  /** The slot for which this process waited. */
+  /** The slot for which this process has set a timer; undefined when it has set none. */
   readonly awaited: number | undefined;
 }
 
@@ -26,7 +26,7 @@ export function dueSlot({ schedule, ended, nowMs, awaited }: SlotQuestion): numb
   return schedule.missed === 'last' || latest === awaited ? latest : undefined;
 }
 
-/** True when more than `count` slots are due, of which `first` is the first. */
+/** True when more than `count` slots are due. `first` is the first of them. */
 function hasMoreThan(
   count: number,
   schedule: CronSchedule,
@@ -41,8 +41,8 @@ function hasMoreThan(
 }
 
 /**
- * Counts the slots after `ended` and before `slot`, which are left out. `isMore` is true when there are more than were
- * counted.
+ * Counts the dropped slots: those after `ended` and before `slot`. `isMore` is true when there are more than the
+ * maximum that is counted.
  */
 export function droppedSlots({ schedule, ended }: SlotQuestion, slot: number): { count: number; isMore: boolean } {
   let count = 0;

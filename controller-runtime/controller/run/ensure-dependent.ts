@@ -19,8 +19,8 @@ import { controllerReferenceTo, setOwnerReference } from '../definition/owner-re
 import { toJson } from '../../client/to-json.ts';
 
 /**
- * The maximum number of attempts. When another client writes the dependent in between, it is read again for the next
- * attempt.
+ * The maximum number of attempts. An attempt fails when another client writes the dependent between the read and the
+ * write; the next attempt reads it again.
  */
 const maxTries = 5;
 
@@ -38,8 +38,8 @@ export interface EnsureParts {
 
 /**
  * Creates the dependent, or merges the desired fields into it, with `owner` as its controller owner. Reads the
- * dependent from the cache when the controller follows its kind. If the cache lags, the write is refused and tried
- * again; it is never wrong, because it names the revision that was read.
+ * dependent from the cache when the controller follows its kind. The write has the revision that was read as a
+ * precondition, so if the cache is out of date, the write is refused and tried again.
  */
 export async function ensureDependent<O extends ApiObject>(
   parts: EnsureParts,
@@ -62,7 +62,7 @@ export async function ensureDependent<O extends ApiObject>(
 }
 
 /**
- * Returns the key of a dependent; if only a name is given, the namespace is that of the owner. Throws when the owner
+ * Returns the key of a dependent. If only a name is given, the namespace is that of the owner. Throws when `owner`
  * cannot own an object with this key.
  */
 export function dependentKey(model: ModelDescriptor, given: string | ObjectKey, owner: ApiObject): ObjectKey {
@@ -113,7 +113,7 @@ async function mergeInto<O extends ApiObject>(
   const metadata = { ...desired.metadata, ownerReferences };
   if (deepEqual(applyMergePatch(present, { ...desired, metadata }), present)) return present;
   const preconditions = { uid, resourceVersion };
-  // The preconditions replace these fields in the author's metadata.
+  // These preconditions replace the same fields in the author's metadata.
   const patch = { ...desired, metadata: { ...metadata, ...preconditions } };
   const options = namespace === undefined ? { preconditions } : { preconditions, namespace };
   return client.patch(model, name, { type: 'merge', patch }, options);

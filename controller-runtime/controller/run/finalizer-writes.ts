@@ -6,8 +6,8 @@ import type { FinalizerChange } from './finalizers.ts';
 import type { OwnRevisions } from './own-revisions.ts';
 
 /**
- * The maximum number of attempts. When another client writes the object in between, it is read again for the next
- * attempt.
+ * The maximum number of attempts. An attempt fails when another client writes the object between the read and the
+ * write; the next attempt reads it again.
  */
 const maxTries = 5;
 
@@ -16,16 +16,16 @@ export interface FinalizerParts {
   readonly model: ModelDescriptor;
   readonly finalizerWrites: OwnRevisions;
   /**
-   * Returns false for a state of the object in which the finalizers may not be written. When another client has written
-   * such a state, the call rejects with the conflict. Default: always true.
+   * Returns true for a state of the object in which the finalizers may be written. When another client has written a
+   * state for which it returns false, the write of the finalizers rejects with the conflict. Default: always true.
    */
   readonly mayWrite?: (fresh: ApiObject) => boolean;
 }
 
 /**
  * Stores the finalizers that `change` returns. Returns the resulting object; undefined when the object is deleted, or
- * its deletion began meanwhile. The list is replaced as a whole, so the write names the revision that was read, and is
- * retried after a conflict.
+ * when its deletion has begun in the meantime. The list is replaced as a whole, so the write has the revision that was
+ * read as a precondition, and is retried after a conflict.
  */
 export async function writeFinalizers(
   parts: FinalizerParts,
@@ -46,8 +46,8 @@ export async function writeFinalizers(
     }
     const fresh = await readAgain(parts, present);
     if (fresh === undefined) return undefined;
-    // The deletion of the object began meanwhile: no finalizer can be added any more, and the deletion causes another
-    // run.
+    // The deletion of the object has begun in the meantime. No finalizer can be added to it any longer, and the
+    // deletion causes another run.
     if (fresh.metadata.deletionTimestamp !== object.metadata.deletionTimestamp) return undefined;
     if (parts.mayWrite?.(fresh) === false) throw lost;
     present = fresh;
@@ -69,7 +69,7 @@ function store(
   );
 }
 
-/** Reads the object again; undefined when it is deleted, or another object has its name. */
+/** Reads the object again. Returns undefined when it is deleted, or when a new object has its name. */
 async function readAgain({ client, model }: FinalizerParts, object: ApiObject): Promise<ApiObject | undefined> {
   const { name, uid } = object.metadata;
   const fresh = await client.get(model, name, namespaceOf(object)).catch(ignoreNotFound);

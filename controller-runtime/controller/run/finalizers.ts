@@ -1,11 +1,12 @@
-/** A list of finalizers, and whether it differs from the given list. */
+/** A list of finalizers. `changed` is true when it differs from the given list. */
 export interface FinalizerChange {
   readonly finalizers: readonly string[];
   readonly changed: boolean;
 }
 
 /**
- * Returns the list with the finalizer, which is added at the end unless it is there. An absent list counts as empty.
+ * Returns the list with the finalizer. It is added at the end if the list does not have it. An absent list counts as
+ * empty.
  */
 export function addFinalizer(finalizers: readonly string[] | undefined, finalizer: string): FinalizerChange {
   const present = finalizers ?? [];

@@ -1,6 +1,6 @@
 const windowMs = 60_000;
 
-/** The factor of the limit for keys whose spec changes. It is higher, because users change specs as well. */
+/** The factor by which the limit is higher for keys whose spec changes, because users change specs, too. */
 const changingFactor = 10;
 
 interface RunCount {
@@ -10,16 +10,18 @@ interface RunCount {
   all: number;
 }
 
-/** A key that runs more often per minute than the limit, while its spec stays the same or changes again and again. */
+/**
+ * The report of a key that runs more often per minute than its limit. Its spec stays the same, or changes repeatedly.
+ */
 interface HotLoop {
   readonly runsPerMinute: number;
   readonly isChanging: boolean;
 }
 
 /**
- * Detects keys that run again and again. Usually two controllers undo each other's work, or each run of one controller
- * writes something else. It counts the runs of each minute and then forgets them, so that its memory is bounded by the
- * keys of one minute.
+ * Detects keys that run too often. The usual cause is that two controllers undo each other's work, or that each run of
+ * one controller writes a different value. The counts are kept for one minute only, so that the memory is bounded by
+ * the number of keys in one minute.
  */
 export class HotLoopDetector {
   readonly #limit: number;

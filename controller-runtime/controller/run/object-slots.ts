@@ -21,25 +21,25 @@ export interface SlotRun {
   readonly logger: Logger;
 }
 
-/** Facts about an object that only this process knows. */
+/** The state of an object's slots that this process keeps in memory, and does not store in the object. */
 interface KnownSlots {
   readonly uid: string;
   everyMs: number | undefined;
   schedule: CronSchedule | undefined;
   record: SlotRecord | undefined;
-  /** The slot for which the key waits in the queue. */
+  /** The slot for which the key is delayed in the queue. */
   awaited: number | undefined;
-  /** The slot that this process has begun, and whose beginning it has stored. */
+  /** The slot that this process has begun; its beginning is stored in the object. */
   begun: number | undefined;
   /** A slot that has ended, but whose end could not be stored. */
   unstored: number | undefined;
 }
 
 /**
- * The slots of the objects of a controller. The beginning of a slot is stored with the revision as a precondition: a
- * new leader with an old cache then gets a Conflict, and does not run a slot that has ended. The end of a slot is
- * stored with only the uid as a precondition, because only the leader writes these annotations: writes of former
- * leaders are refused.
+ * Manages the slots of a controller's objects. The beginning of a slot is stored in the object, with the revision as a
+ * precondition: a new leader whose cache is out of date then gets a Conflict, and does not run a slot that has ended.
+ * The end of a slot is stored with only the uid as a precondition. That is safe, because only the leader writes these
+ * annotations: writes of former leaders are refused.
  */
 export class ObjectSlots {
   readonly #parts: ObjectSlotsParts;
@@ -50,8 +50,8 @@ export class ObjectSlots {
   }
 
   /**
-   * Returns the object with its record, and the slot that is due now, if there is one. Rejects with the client's error
-   * when the record cannot be stored.
+   * Returns the slot that is due now, if there is one, and the object with the stored beginning of the slot. Rejects
+   * with the client's error when the beginning cannot be stored.
    */
   async begin(run: SlotRun, object: ApiObject): Promise<{ readonly object: ApiObject; readonly slot?: number }> {
     const known = this.#knownOf(run.key, object);
@@ -62,7 +62,7 @@ export class ObjectSlots {
       known.schedule = this.#parts.timing.scheduleOf(object);
     } catch (err) {
       known.schedule = undefined;
-      run.logger.error({ err }, 'the schedule of an object is wrong: its slots wait');
+      run.logger.error({ err }, 'the schedule of an object is invalid: its slots do not run');
       return { object };
     }
     const { schedule } = known;
@@ -71,9 +71,7 @@ export class ObjectSlots {
     return { object: stored === undefined ? object : await this.#store(run, object, undefined) };
   }
 
-  /**
-   * Stores the end of a slot. Once this was called, this process does not run the slot again, even if the call rejects.
-   */
+  /** Stores the end of a slot. After a call, this process does not run the slot again, even if the call rejects. */
   async end(run: SlotRun, object: ApiObject, slot: number): Promise<void> {
     const known = this.#knownOf(run.key, object);
     known.unstored = slot;
@@ -84,7 +82,7 @@ export class ObjectSlots {
     try {
       await run.client.patch(this.#parts.model, name, { type: 'merge', patch }, { preconditions: { uid }, ...scope });
     } catch (error) {
-      // After any other error, such as a Conflict, the next run stores the end, unless another object has the name by
+      // After any other error, such as a Conflict, the next run stores the end, unless a new object has the name by
       // then.
       if (!isNotFound(error)) throw error;
     }
@@ -93,7 +91,7 @@ export class ObjectSlots {
   }
 
   /**
-   * Returns the times after which an object is reconciled again: its interval, which counts from a successful run, and
+   * Returns the delays after which an object is reconciled again: its interval, which starts at a successful run, and
    * the time until its next slot.
    */
   delays(key: string): { readonly everyMs: number | undefined; readonly slotMs: number | undefined } {
@@ -124,7 +122,7 @@ export class ObjectSlots {
   ): Promise<{ readonly object: ApiObject; readonly slot?: number }> {
     const nowMs = this.#parts.clock.now();
     let record = unstored === undefined ? stored : ended(stored, unstored);
-    // The time is in whole seconds, as in the stored record.
+    // The time is in whole seconds, like the times in the stored annotations.
     if (record?.schedule !== schedule.text) {
       record = { schedule: schedule.text, ended: Math.floor(nowMs / 1000) * 1000, begun: record?.begun };
     }
@@ -140,14 +138,14 @@ export class ObjectSlots {
     return slot === undefined ? { object: present } : { object: present, slot };
   }
 
-  /** Warns only with the policy `all`, with which the author wants every slot. */
+  /** Warns of dropped slots, but only with the policy `all`, which means that the author wants every slot to run. */
   #warnOfDropped({ logger }: SlotRun, question: SlotQuestion, slot: number): void {
     if (question.schedule.missed !== 'all') return;
     const { count, isMore } = droppedSlots(question, slot);
     if (count === 0) return;
     logger.warn(
       { dropped: count },
-      `${isMore ? 'more than ' : ''}${count} missed slots are dropped: 100 at most run late`,
+      `${isMore ? 'more than ' : ''}${count} missed slots are dropped: at most 100 run late`,
     );
   }
 
@@ -163,7 +161,10 @@ export class ObjectSlots {
     try {
       return read();
     } catch (err) {
-      logger.error({ err }, 'the interval of an object is wrong: it runs only when something changes');
+      logger.error(
+        { err },
+        'the interval of an object is invalid: the object is reconciled only when something changes',
+      );
       return undefined;
     }
   }

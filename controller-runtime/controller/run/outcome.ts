@@ -4,14 +4,14 @@ import type { ReconcileResult } from '../definition/reconciler.ts';
 import type { ConflictSource } from './run-client.ts';
 import { isTerminal } from '../definition/terminal-error.ts';
 
-/** How a run ended; the kind alone decides what the queue does next. */
+/** The outcome of a run. Its kind alone decides what the queue does with the key next. */
 export type Outcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'after'; readonly delayMs: number }
   | { readonly kind: 'requeue' }
-  /** The controller stops, so the author's code ended early. */
+  /** The author's code ended early, because the controller stops. */
   | { readonly kind: 'stopped' }
-  /** The object is paused, so the code was not called. */
+  /** The author's code was not called, because the object is paused. */
   | { readonly kind: 'paused' }
   | { readonly kind: 'conflict'; readonly error: unknown; readonly source: ConflictSource | undefined }
   | { readonly kind: 'terminal' | 'error' | 'timeout'; readonly error: unknown };
@@ -38,13 +38,14 @@ export function outcomeOfResult(result: ReconcileResult): Outcome {
 }
 
 export function outcomeOfError(error: unknown, source: ConflictSource | undefined): Outcome {
-  if (!hasText(error)) return { kind: 'error', error: new Error('the thrown value has no text', { cause: error }) };
+  if (!hasText(error))
+    return { kind: 'error', error: new Error('the thrown value cannot be converted to text', { cause: error }) };
   if (isTerminal(error)) return { kind: 'terminal', error };
   if (isConflict(error)) return { kind: 'conflict', error, source };
   return { kind: 'error', error };
 }
 
-/** True for a thrown value that can be shown as text, which logs, pages and traces need. Code can throw any value. */
+/** True for a thrown value that can be converted to a text for logs, pages and traces. Code can throw any value. */
 function hasText(error: unknown): boolean {
   try {
     return typeof (error instanceof Error ? error.message : String(error)) === 'string';

@@ -29,7 +29,7 @@ describe('OwnRevisions', () => {
     expect([foreign, revisions.undecided]).to.deep.equal([['8'], 0]);
   });
 
-  it('considers events as those of other writers when the write fails', async () => {
+  it('attributes events to other writers when the write fails', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     let fail = (): void => {};
@@ -45,7 +45,7 @@ describe('OwnRevisions', () => {
     expect(foreign).to.deep.equal(['7']);
   });
 
-  it('recognizes a revision of its own once, and only until a newer event', async () => {
+  it('recognizes a revision of its own only once, and only until a newer event arrives', async () => {
     const revisions = new OwnRevisions();
     const foreign: string[] = [];
     const decide = (revision: string): void => revisions.decide('ada', revision, () => foreign.push(revision));
@@ -61,7 +61,7 @@ describe('OwnRevisions', () => {
     expect(foreign).to.deep.equal(['9', '10']);
   });
 
-  it('keeps nothing of a deleted object, even if the event of its deletion is older than the write', async () => {
+  it('forgets a deleted object, even if the event of its deletion is older than the write', async () => {
     const revisions = new OwnRevisions();
     const answer = deferred();
     const write = revisions.write(

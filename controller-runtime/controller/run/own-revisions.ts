@@ -9,13 +9,17 @@ interface KeyRevisions {
   seen: string;
   /** True when an event showed that the object is deleted, and no write has begun since. */
   isGone: boolean;
-  /** Events that came while a write was in flight; the response shows which of them it caused. */
+  /**
+   * The events that arrived while a write was in flight. The response to the write shows which of them the write
+   * caused.
+   */
   readonly undecided: { readonly revision: string; readonly ifForeign: () => void }[];
 }
 
 /**
- * Distinguishes events of the controller's own writes from events of other writes. In process, an event may come
- * before the response to the write that caused it; the decision then waits for the response.
+ * Distinguishes events of the controller's own writes from events of other writes. When client and server are in one
+ * process, an event may arrive before the response to the write that caused it; the decision then waits for the
+ * response.
  */
 export class OwnRevisions {
   readonly #keys = new Map<string, KeyRevisions>();
@@ -33,8 +37,8 @@ export class OwnRevisions {
   }
 
   /**
-   * Runs a write of the object under this key. `revisionOf` returns the revision that the write made; undefined when
-   * it made none, or when other writers influenced the result.
+   * Runs a write of the object under this key. `revisionOf` returns the revision that the write created; undefined when
+   * it created none, or when other writers influenced the result.
    */
   async write<R>(key: string, send: () => Promise<R>, revisionOf: (result: R) => string | undefined): Promise<R> {
     const state = this.#stateOf(key);
@@ -53,8 +57,8 @@ export class OwnRevisions {
   }
 
   /**
-   * Calls `ifForeign` if the controller did not write the revision: immediately, or once the writes in flight have
-   * their responses.
+   * Calls `ifForeign` if the controller did not write the revision. The call is made at once, or after the responses to
+   * the writes in flight.
    */
   decide(key: string, revision: string, ifForeign: () => void): void {
     const state = this.#keys.get(key);
@@ -65,8 +69,8 @@ export class OwnRevisions {
   }
 
   /**
-   * Call this after `decide`, when an event showed this revision of the object. Older revisions are then forgotten,
-   * because they never come again; after a deletion, all are.
+   * Forgets the revisions before that of an event, because no later event has them; after a deletion, forgets all
+   * revisions. Call this after `decide` for the same event.
    */
   observed(key: string, revision: string, isGone = false): void {
     const state = this.#keys.get(key);

@@ -18,16 +18,19 @@ export interface OwnParts {
   readonly related: RelatedObjects;
   /** The owner. */
   readonly object: ApiObject;
-  /** The field manager: the owner of all fields that are applied here. */
+  /** The field manager, which becomes the owner of all fields that are applied here. */
   readonly manager: string;
 }
 
 const optionKeys: readonly string[] = ['dryRun'] satisfies readonly (keyof OwnOptions)[];
 
-/** A wish, and the present object with its name. */
+/** A wish, and the existing object with the name of the wished one. */
 interface Placed {
   readonly wish: Wish;
-  /** The fields to be applied: those of the wish, and the annotation with its place in the order. */
+  /**
+   * The fields to be applied: those of the wish, and the annotation that names the objects after which the object is
+   * created.
+   */
   readonly object: Wish['object'];
   readonly present: ApiObject | undefined;
 }
@@ -35,9 +38,10 @@ interface Placed {
 type States = ReadonlyMap<string, WishState>;
 
 /**
- * Makes the dependents of an object equal to the wishes: creates and changes them by server-side apply, in the order
- * of `after`, and deletes in the reverse order those that this manager applied before and that are no longer wished.
- * Sends nothing for objects that are already as wished. Rejects with TypeError for wishes that contradict each other.
+ * Makes the dependents of an object equal to the wishes: creates and changes them by server-side apply, in the order of
+ * `after`, and deletes in the reverse order those that this manager applied before and that are no longer wished. Sends
+ * no request for an object that already has all wished fields. Rejects with TypeError for wishes that contradict each
+ * other.
  */
 export async function ownWishes(
   parts: OwnParts,
@@ -49,7 +53,7 @@ export async function ownWishes(
   const dryRun = options?.dryRun === true;
   const batches = hasOrder(wishes) ? wishOrder(wishes) : undefined;
   const table = new ChildrenTable(parts.related.allChildren(parts.object), parts.object);
-  // All objects are looked up before the first write, so that all mistakes are found before it.
+  // All objects are looked up before the first write, so that mistakes in any wish are found before the first write.
   const present = wishes.map((wish) => table.take(wish) ?? foundElsewhere(parts, wish));
   const placing = { wishes, present, dryRun };
   const states = batches === undefined ? ownAtOnce(parts, placing) : ownInOrder(parts, placing, batches);
@@ -61,7 +65,7 @@ export async function ownWishes(
 
 interface Placing {
   readonly wishes: readonly Wish[];
-  /** The present objects, in the order of the wishes. */
+  /** The existing objects, in the order of the wishes; undefined for an object that does not exist. */
   readonly present: readonly (ApiObject | undefined)[];
   readonly dryRun: boolean;
 }
@@ -73,7 +77,10 @@ interface Missing {
   readonly placed: Placed;
 }
 
-/** Returns a promise only when something must be written, because most runs need no write. */
+/**
+ * Returns the states of the wishes: as a promise when something must be written, otherwise directly, because most runs
+ * need no write.
+ */
 function ownAtOnce(parts: OwnParts, { wishes, present, dryRun }: Placing): WishState[] | Promise<WishState[]> {
   const granting = { dryRun, states: noStates };
   const states: WishState[] = [];
@@ -126,7 +133,7 @@ function areReady(states: readonly WishState[]): boolean {
   return true;
 }
 
-/** Returns the fields of a wish, with an annotation that names the objects after which it comes. */
+/** Returns the fields of a wish, with an annotation that names the objects after which this object is created. */
 function inOrder(
   { manager, object: owner }: OwnParts,
   { object, after }: Wish,
@@ -141,7 +148,7 @@ function inOrder(
 
 interface Granting {
   readonly dryRun: boolean;
-  /** The states of the earlier wishes. */
+  /** The states of the wishes that were handled before. */
   readonly states: States;
 }
 
@@ -161,7 +168,8 @@ function stateWithoutWrite(parts: OwnParts, placed: Placed, granting: Granting):
 }
 
 /**
- * Returns the object with the name of a wish that is not a dependent yet. Throws when it may not become a dependent.
+ * Returns the existing object with the name of a wish, if it is not a dependent yet. Throws when it may not become a
+ * dependent.
  */
 function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   const { model, object } = wish;
@@ -170,7 +178,7 @@ function foundElsewhere(parts: OwnParts, wish: Wish): ApiObject | undefined {
   return present;
 }
 
-/** Returns what a wish waits for; undefined when it waits for nothing. */
+/** Returns the names of what a wish waits for; undefined when it does not wait. */
 function waitedFor({ wish: { id, after }, present }: Placed, { states }: Granting): readonly string[] | undefined {
   const isLeaving = present?.metadata.deletionTimestamp !== undefined;
   if (after.length === 0 && !isLeaving) return undefined;
@@ -208,8 +216,9 @@ function checkOwner({ object: owner }: OwnParts, { model, object, adopt }: Wish,
 }
 
 /**
- * True when the owner controls the object, and the object already has all wished fields. The wish is compared in the
- * given form first, and as JSON only when that differs, because making the JSON costs more than all the rest.
+ * True when the owner controls the object, and the object already has all wished fields. The wish is first compared as
+ * it is; only when it differs is it converted to JSON and compared again, because the conversion costs more than all
+ * the rest.
  */
 function isGranted({ object: owner, manager }: OwnParts, object: Wish['object'], present: ApiObject): boolean {
   if (controllerOf(present)?.uid !== owner.metadata.uid) return false;
@@ -227,7 +236,7 @@ function applyWish({ client, object: owner, manager }: OwnParts, placed: Placed,
   return client.apply(wish.model, { ...object, metadata }, options);
 }
 
-/** True when a write changed nothing. A dry run makes no revision, so the content is compared. */
+/** True when a write changed nothing. A dry run has no new revision, so its result is compared by content. */
 function isSameState(before: ApiObject, after: ApiObject, dryRun: boolean): boolean {
   if (dryRun) return fieldChanges(before, after).length === 0;
   return before.metadata.resourceVersion === after.metadata.resourceVersion;

@@ -7,7 +7,7 @@ import type { Child } from '../wishes/children-table.ts';
 export interface PruneParts {
   readonly client: Client;
   readonly manager: string;
-  /** The dependents that are wished, in their newest known state. */
+  /** The wished dependents, in their newest known state. */
   readonly wished: readonly ApiObject[];
   readonly dryRun: boolean;
 }
@@ -15,8 +15,8 @@ export interface PruneParts {
 export type Pruned = Pick<OwnResult, 'pruned' | 'leaving'>;
 
 /**
- * Deletes dependents that are no longer wished, each when all objects that come after it are deleted. Objects without
- * finalizers are deleted at once, so most chains of dependents are deleted within one call.
+ * Deletes dependents that are no longer wished. A dependent is deleted only when all objects that were created after it
+ * are gone. Objects without finalizers are gone at once, so most chains of dependents are deleted within one call.
  */
 export async function pruneChildren(parts: PruneParts, unwished: readonly Child[]): Promise<Pruned> {
   const left = new Set(unwished);
@@ -41,8 +41,8 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 }
 
 /**
- * Returns the dependents after which no present object comes. Returns all dependents if users have edited the
- * annotations into a cycle.
+ * Returns the dependents that can be deleted next: no existing object was created after them. Returns all dependents if
+ * users have edited the annotations so that they form a cycle.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
   const before = new Set<string>();
@@ -54,7 +54,7 @@ function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): r
   return free.length === 0 && heldByWished === 0 ? all : free;
 }
 
-/** Deletes a dependent. Returns true when it is deleted, and false when finalizers keep it. */
+/** Deletes a dependent. Returns true when it is gone, and false when finalizers keep it. */
 async function deleteChild({ client }: PruneParts, { model, object: { metadata } }: Child): Promise<boolean> {
   const { name, uid, namespace } = metadata;
   const scope = namespace === undefined ? {} : { namespace };

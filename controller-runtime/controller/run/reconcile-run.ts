@@ -22,7 +22,7 @@ import { maxReasons, type Reason } from '../../queue/reason.ts';
 
 export interface RunParts {
   readonly definition: ControllerDefinition;
-  /** The target of the controller's own kind, to which the key of a run is added. */
+  /** The controller's own kind. Together with the key of a run, it identifies the object. */
   readonly ownKind: Omit<Target, 'key'>;
   readonly client: Client;
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export interface RunParts {
   /** The external effects of the controller. */
   readonly effects: () => EffectMemory;
   readonly hotLoop: HotLoopDetector;
-  /** Undefined for a controller with neither interval nor schedule. */
+  /** The slots of the objects; undefined for a controller with neither interval nor schedule. */
   readonly slots: ObjectSlots | undefined;
   /** True when the writes of each run are logged. */
   readonly logsWrites: boolean;
@@ -51,17 +51,19 @@ export interface RunOptions {
   readonly logger: Logger;
 }
 
-/** One run of one key, from the read of the object to the outcome. */
+/** One run of one key: it reads the object, calls the author's code, and determines the outcome. */
 export class ReconcileRun {
   readonly #parts: RunParts;
   readonly #options: RunOptions;
   readonly #client: RunClient;
   /**
-   * Aborts the requests of the run. Its signal is made only when it is first read, because that costs as much as all
-   * the rest of a run that does nothing.
+   * Aborts the requests of the run. Its signal is created only when it is first read, because the creation costs as
+   * much as all the rest of a run that does nothing.
    */
   readonly #abort = new AbortController();
-  /** Aborts the signal of the author's code. It does so also when the controller stops, while requests may continue. */
+  /**
+   * Aborts the signal of the author's code. When the controller stops, this signal aborts, but requests may continue.
+   */
   readonly #stop = new AbortController();
   #verbs: RunVerbs | undefined;
   #timer: Timer | undefined;
@@ -94,8 +96,8 @@ export class ReconcileRun {
   }
 
   /**
-   * Does the run. The signal of a run that outlasts its timeout aborts, but this still waits for the end of the run and
-   * of its writes: otherwise two runs of one key could overlap. Never rejects.
+   * Does the run. At the timeout, the signal aborts, but the call still waits for the end of the author's code and of
+   * its writes: otherwise two runs of one key could overlap. Never rejects.
    */
   async run(): Promise<Outcome> {
     const { clock, definition } = this.#parts;
@@ -108,8 +110,8 @@ export class ReconcileRun {
       return this.#timeout === undefined ? outcome : { kind: 'timeout', error: this.#timeout };
     } catch (error) {
       this.#hasFailed = true;
-      // Writes that are still under way are not reported as a mistake here: the run may have left a Promise.all early,
-      // when one of its promises rejected.
+      // Writes that are still under way are not reported as a mistake after an error: the run may have ended early in a
+      // Promise.all, because one of its promises rejected.
       await this.#client.end(this);
       if (this.#timeout !== undefined) return { kind: 'timeout', error: this.#timeout };
       if (this.#isStopping(error)) return { kind: 'stopped' };
@@ -161,8 +163,8 @@ export class ReconcileRun {
   }
 
   /**
-   * Reconciles, and writes the conditions that the run has stated. Those of a failed run are also written, because they
-   * explain the failure.
+   * Calls the author's code, and writes the conditions that the run has set. The conditions of a failed run are also
+   * written, because they explain the failure.
    */
   async #reconcileAndWrite(): Promise<ReconcileResult> {
     try {
@@ -179,7 +181,7 @@ export class ReconcileRun {
     }
   }
 
-  /** True for an error with which the author's code ends because its signal aborted at a stop. */
+  /** True for the error of author's code that ended because its signal aborted when the controller stopped. */
   #isStopping(error: unknown): boolean {
     const { signal } = this.#stop;
     if (!signal.aborted) return false;
@@ -214,7 +216,7 @@ export class ReconcileRun {
     return this.#inSlot(request, prepared, (present) => reconcile(this.#context(request, present)));
   }
 
-  /** Runs the author's code, for the slot that is due if there is one. */
+  /** Calls the author's code. If a slot is due, the call is for this slot. */
   async #inSlot(
     request: ReconcileRequest,
     object: ApiObject,
@@ -234,7 +236,7 @@ export class ReconcileRun {
   }
 
   /**
-   * Stores that the slot has ended, but not for a run whose signal has aborted: it may have been cut short, so its slot
+   * Stores that the slot has ended, unless the signal of the run has aborted: the run may have ended early, so its slot
    * runs again.
    */
   async #endSlot(isEnded: () => boolean): Promise<void> {
@@ -270,15 +272,15 @@ export class ReconcileRun {
   }
 
   /**
-   * Calls `cleanup`, and then removes the finalizer. Does nothing for an object without the finalizer, which is cleaned
-   * up already.
+   * Calls `cleanup`, and then removes the finalizer. Does nothing for an object without the finalizer, because its
+   * cleanup is done.
    */
   async #cleanUp(request: ReconcileRequest, object: ApiObject): Promise<ReconcileResult> {
     const { cleanup, finalizer } = this.#parts.definition;
     if (object.metadata.finalizers?.includes(finalizer) !== true) return undefined;
     const result = await cleanup?.(this.#context(request, object));
     if (outcomeOfResult(result).kind !== 'success') return result;
-    // A cleanup whose signal has aborted may have been cut short, so the finalizer must stay.
+    // A cleanup whose signal has aborted may have ended early, so the finalizer must stay.
     this.#stop.signal.throwIfAborted();
     const known = this.#client.lastWritten(object) ?? object;
     const mayWrite = (fresh: ApiObject): boolean => hasSameContent(fresh, known);
@@ -304,8 +306,8 @@ export class ReconcileRun {
   }
 
   /**
-   * The fields are listed one by one, because a spread would take most of the time of short runs, of which there can be
-   * more than 10,000 a second.
+   * Returns the context of the run. Its fields are listed one by one, because an object spread would take most of the
+   * time of short runs, of which there can be more than 10,000 a second.
    */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#options;
@@ -341,7 +343,10 @@ export class ReconcileRun {
   }
 }
 
-/** Compares all fields except metadata, which may change meanwhile: users label and annotate objects as they like. */
+/**
+ * True when all fields except metadata are equal. Metadata may differ, because users may label and annotate objects at
+ * any time.
+ */
 function hasSameContent(
   { metadata: _, ...fields }: ApiObject,
   { metadata: _other, ...otherFields }: ApiObject,
@@ -349,7 +354,7 @@ function hasSameContent(
   return deepEqual(fields, otherFields);
 }
 
-/** False for a run that asks for a requeue, because it has not finished its work. */
+/** True when the run has finished its work: it does not request a requeue. */
 function endsSlot(result: ReconcileResult): boolean {
   const { kind } = outcomeOfResult(result);
   return kind === 'success' || kind === 'after';

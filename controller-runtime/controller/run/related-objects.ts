@@ -16,8 +16,8 @@ import type { ChildrenOfKind } from '../wishes/children-table.ts';
 import type { CacheView, ViewIndex } from './cache-view.ts';
 
 /**
- * Finds dependents by the uid of their controller owner. All controllers use this one function, so that those that
- * share a cache share the index.
+ * The index function that finds dependents by the uid of their controller owner. All controllers use this one function,
+ * so that controllers with a shared cache also share the index.
  */
 const byController: ViewIndex = {
   name: 'homeostat/controller-uid',
@@ -28,28 +28,28 @@ const byController: ViewIndex = {
 };
 
 export interface RelatedObjectsParts {
-  /** Name of the controller, for messages. */
+  /** The name of the controller, for messages. */
   readonly controller: string;
   /** The kinds that the controller owns. */
   readonly owns: readonly FollowedKind[];
   /** All kinds that the controller follows. */
   readonly follows: readonly FollowedKind[];
-  /** The caches from which runs read, by their ids. */
+  /** The informers from whose caches runs read, by cache id. */
   readonly informers: ReadonlyMap<string, Informer<ApiObject>>;
   readonly view: CacheView;
 }
 
 /**
- * Reads objects by index from the caches of a controller. They are never older than the controller's own writes. It
- * sends no request.
+ * Reads objects by index from the caches of a controller, without a request. The objects are never older than the
+ * controller's own writes.
  */
 export class RelatedObjects {
   readonly #parts: RelatedObjectsParts;
   readonly #owned: ReadonlyMap<string, ModelDescriptor>;
-  /** Indexes that models declare and this controller reads, by cache id and name. */
+  /** The indexes that models declare and this controller reads, by cache id and name. */
   readonly #declared = new Map<string, ViewIndex>();
 
-  /** Adds the indexes to the caches, before the caches are filled. */
+  /** Adds the indexes to the caches. Call it before the caches are filled. */
   constructor(parts: RelatedObjectsParts) {
     this.#parts = parts;
     this.#owned = new Map(parts.owns.map(({ model }) => [cacheIdOf(model), model]));
@@ -133,7 +133,10 @@ export class RelatedObjects {
 
 const functions = new WeakMap<IndexAttribute, ViewIndex['valuesOf']>();
 
-/** Returns one function for each attribute, so that controllers that share a cache share its indexes. */
+/**
+ * Returns the same function at each call for an attribute, so that controllers with a shared cache also share the
+ * index.
+ */
 function functionOf(attribute: IndexAttribute): ViewIndex['valuesOf'] {
   let found = functions.get(attribute);
   if (found === undefined) functions.set(attribute, (found = (object) => attribute.valuesOf(object)));

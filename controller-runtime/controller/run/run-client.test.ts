@@ -14,7 +14,7 @@ const noEvents: AsyncIterable<WatchEvent<never>> = {
 };
 
 describe('the client of a run', () => {
-  it('keeps no revisions of status writes to other kinds, because their events are not compared', async () => {
+  it('does not remember the revisions of status writes to other kinds, because their events are not compared', async () => {
     const client = new FakeClient();
     const statusWrites = new OwnRevisions();
     const view = new CacheView(new Map());
@@ -29,7 +29,7 @@ describe('the client of a run', () => {
     expect(statusWrites.size).to.equal(1);
   });
 
-  it('ends its watches without an error when the run ends, even those with a signal of their own', async () => {
+  it('ends its watches without an error when the run ends, even watches that have a signal of their own', async () => {
     const ended: boolean[] = [];
     const client = new FakeClient();
     client.watch = (_model?: unknown, options?: WatchOptions) => {

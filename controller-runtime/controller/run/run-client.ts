@@ -9,7 +9,10 @@ import { idOf, targetIn, targetOf, type CacheView, type Target } from './cache-v
 import type { OwnRevisions } from './own-revisions.ts';
 import { subresourceOf, WriteLog } from './write-log.ts';
 
-/** The object of a conflict, and the revision that the write named as a precondition; `0` when it named none. */
+/**
+ * The object of a conflict, and the revision that was the write's precondition; `0` when the write had no such
+ * precondition.
+ */
 export interface ConflictSource {
   readonly target: Target;
   readonly revision: string;
@@ -19,13 +22,13 @@ export interface RunClientParts {
   readonly client: Client;
   /** The id of the run, if it has one. */
   readonly reconcileID?: string;
-  /** The source of the run's signal, which ends requests that have no signal of their own. */
+  /** The source of the run's signal, with which requests without a signal of their own are sent. */
   readonly abort: Pick<AbortController, 'signal'>;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
-  /** Remembers all writes to the kinds in `quietKinds`. */
+  /** The memory of all writes to the kinds in `quietKinds`. */
   readonly quietWrites?: OwnRevisions;
-  /** The ids of the kinds for which events of the controller's own writes are left out. */
+  /** The ids of the kinds for which the controller ignores events of its own writes. */
   readonly quietKinds?: ReadonlySet<string>;
   /** The id of the controller's own kind, whose status writes are remembered. */
   readonly ownKindId: string;
@@ -49,14 +52,17 @@ interface Quiet {
 
 /** The run that a client belongs to. */
 export interface ClientOwner {
-  /** Returns the error for requests after the end. It is made only when needed, because an error is expensive. */
+  /**
+   * Returns the error for requests after the end of the run. The error is created only when it is needed, because that
+   * is expensive.
+   */
   lateError(): Error;
 }
 
 /**
  * The client of one run. It remembers the writes of the run, so that the controller reads its own writes and recognizes
  * its own status changes. It also remembers the object of each conflict. It accepts no requests after the end of the
- * run; otherwise a write without an `await` could come during the next run.
+ * run; otherwise a write without an `await` could be sent during the next run.
  */
 export class RunClient extends ForwardingClient {
   readonly #parts: RunClientParts;
@@ -76,8 +82,8 @@ export class RunClient extends ForwardingClient {
   }
 
   /**
-   * Ends the watches, and refuses all further requests. Resolves when the writes under way have settled; undefined when
-   * there are none. May be called again: each call returns the same promise.
+   * Ends the watches, and refuses all further requests. Returns a promise that resolves when the writes under way have
+   * settled, or undefined when there are none. It may be called several times: each call returns the same promise.
    */
   end(owner: ClientOwner): Promise<void> | undefined {
     this.#ended = owner;
@@ -90,12 +96,12 @@ export class RunClient extends ForwardingClient {
     return this.#writes;
   }
 
-  /** The object as this run last wrote it; undefined if it did not write it. */
+  /** Returns the result of this run's last write of the object; undefined if the run did not write it. */
   lastWritten({ metadata: { uid } }: ApiObject): ApiObject | undefined {
     return this.#lastWritten?.metadata.uid === uid ? this.#lastWritten : undefined;
   }
 
-  /** The object of a conflict with which this client rejected; undefined for any other error. */
+  /** Returns the object of a conflict, if this client rejected with this error; undefined for any other error. */
   conflictSource(error: unknown): ConflictSource | undefined {
     return typeof error === 'object' && error !== null ? this.#conflicts?.get(error) : undefined;
   }
@@ -133,8 +139,8 @@ export class RunClient extends ForwardingClient {
     const isFollowed = target.kindId === this.#parts.ownKindId && options?.dryRun !== true;
     if (!isFollowed || !writesStatus(call, options)) return sendBound();
     const wanted = this.#wantedStatus(call, target) ?? {};
-    // The revision counts as this run's own only if the resulting status is what the run wanted; otherwise another
-    // client changed it, too.
+    // The revision counts as this run's own only if the resulting status is the one that the run wanted; otherwise
+    // another client changed the status, too.
     return this.#parts.statusWrites.write(idOf(target), sendBound, (result) =>
       deepEqual(statusOf(result) ?? {}, wanted) ? result?.metadata.resourceVersion : undefined,
     );
@@ -164,7 +170,7 @@ export class RunClient extends ForwardingClient {
   #bound<O extends RequestOptions | undefined>(options: O): O & { readonly signal: AbortSignal } {
     const { abort, reconcileID } = this.#parts;
     const { signal } = abort;
-    // The other fields come before the spread, for speed: see CONTRIBUTING.md.
+    // An object spread is faster when the other fields come before it: see CONTRIBUTING.md.
     return reconcileID === undefined ? { signal, ...options } : { signal, reconcileID, ...options };
   }
 
@@ -264,7 +270,7 @@ function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): bo
   return isChange && options?.subresource === 'status';
 }
 
-/** Returns the revision that a patch names as a precondition. A merge patch has it in its metadata. */
+/** Returns the revision that is a patch's precondition. A merge patch has it in its metadata. */
 function preconditionOf(patch: Patch): string {
   const metadata: unknown = patch.type === 'merge' ? Reflect.get(patch.patch, 'metadata') : undefined;
   const revision: unknown =

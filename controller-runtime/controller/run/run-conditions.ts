@@ -3,13 +3,13 @@ import type { EventRecorder, EventType } from '../../events/event-recorder.ts';
 import type { ConditionReason } from '../definition/reconciler.ts';
 import { hasStatusField } from './status-schema.ts';
 
-/** A condition that the run states, or a summary of other conditions, which is computed when it is written. */
+/** A condition that the run sets, or a summary of other conditions; a summary is computed when it is written. */
 type Stated =
   Pick<Condition, 'type' | 'status' | 'reason' | 'message'> | { readonly type: string; readonly of: readonly string[] };
 
 export interface RunConditionsParts {
   readonly model: ModelDescriptor;
-  /** The object as the run received it; its generation becomes the observedGeneration. */
+  /** The object that the run received. Its generation becomes the observedGeneration of the conditions. */
   readonly object: ApiObject;
   readonly recorder: EventRecorder;
   /** RFC 3339. */
@@ -19,7 +19,7 @@ export interface RunConditionsParts {
 const reasonPattern = /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 const statuses: readonly string[] = ['True', 'False', 'Unknown'];
 
-/** The conditions that one run states, from the call until they are written, and the events of their transitions. */
+/** Collects the conditions that one run sets, until they are written, and the events of their transitions. */
 export class RunConditions {
   readonly #parts: RunConditionsParts;
   readonly #stated = new Map<string, Stated>();
@@ -30,7 +30,7 @@ export class RunConditions {
     this.#parts = parts;
   }
 
-  /** True while a stated condition is not written yet. */
+  /** True while a condition that the run has set is not written yet. */
   get isPending(): boolean {
     return !this.#isWritten;
   }
@@ -55,14 +55,14 @@ export class RunConditions {
   recordTransition(eventType: EventType, type: string): void {
     if (!this.#stated.has(type)) {
       throw new TypeError(
-        `event.onTransition: this run has not stated the condition ${JSON.stringify(type)}: call condition() first`,
+        `event.onTransition: this run has not set the condition ${JSON.stringify(type)}: call condition() first`,
       );
     }
     this.#eventTypes.set(type, eventType);
   }
 
   /**
-   * Returns the list with the conditions that the run states. The given list is not changed; an absent list counts as
+   * Returns the list with the conditions that the run has set. The given list is not changed; an absent list counts as
    * empty.
    */
   appliedTo(present: readonly Condition[] | undefined): readonly Condition[] {
@@ -96,8 +96,8 @@ export class RunConditions {
       );
     }
     if (deepEqual(this.#stated.get(stated.type), stated)) return;
-    // The entry is moved to the end, so that a summary that is stated again is computed after all conditions that were
-    // stated before it.
+    // The entry is moved to the end: when a summary is set again, it must be computed after all conditions that were
+    // set before it.
     this.#stated.delete(stated.type);
     this.#stated.set(stated.type, stated);
     this.#isWritten = false;
@@ -105,8 +105,8 @@ export class RunConditions {
 }
 
 /**
- * Returns a condition that is True if all of the given conditions are True. Otherwise it is like the first of them that
- * is False, or else like the first that is Unknown or absent.
+ * Returns a condition that is True if all of the given conditions are True. Otherwise it has the status of the first
+ * given condition that is False, or else of the first one that is Unknown or absent.
  */
 function summaryOf(
   type: string,

@@ -13,7 +13,7 @@ import { RunConditions } from './run-conditions.ts';
 import { writeStatus } from './write-status.ts';
 
 export interface RunVerbsParts {
-  /** Made when a run of the controller first asks for an external effect. */
+  /** Returns the memory of external effects, which is created when a run of the controller first requests an effect. */
   readonly effects: () => EffectMemory;
   readonly client: Client;
   readonly view: CacheView;
@@ -27,7 +27,7 @@ export interface RunVerbsParts {
 
 type Verbs = Omit<ReconcileContext, keyof ReconcileRequest>;
 
-/** The verbs of one run, which know its object. */
+/** The functions in the context of one run that act on the run's object. */
 export class RunVerbs {
   readonly #parts: RunVerbsParts;
   #conditions: RunConditions | undefined;
@@ -38,10 +38,11 @@ export class RunVerbs {
     this.#parts = parts;
   }
 
-  /** Returns the verbs as functions that need no `this`. */
+  /** Returns the functions, which can be called without `this`. */
   bound(): Verbs {
     const { client, view, related, object, request } = this.#parts;
-    // Methods are set as properties: Object.assign on a function costs a run 130 ns each.
+    // The functions `onTransition`, `summary` and `last` are assigned as properties, because each Object.assign on a
+    // function costs 130 ns in each run.
     const event: ObjectEvents = (type, reason, message) => request.recorder.event(object, type, reason, message);
     event.onTransition = (type, condition) => this.#stated().recordTransition(type, condition);
     const condition: StateCondition = (type, status, reason) => this.#stated().state(type, status, reason);
@@ -61,15 +62,18 @@ export class RunVerbs {
     };
   }
 
-  /** Writes the stated conditions that are not written yet, if there are any. */
+  /** Writes the conditions that the run has set and not written yet, if there are any. */
   async writeConditions(): Promise<void> {
     if (this.#conditions?.isPending === true) await this.#writeStatus({});
   }
 
-  /** May be called only once in a run, because a second list of wishes would delete the objects of the first list. */
+  /**
+   * Makes the dependents equal to the wishes. It may be called only once in a run, because a second list of wishes
+   * would delete the objects of the first list.
+   */
   #own(wishes: readonly Wish[], options: OwnOptions | undefined): Promise<OwnResult> {
     if (this.#hasOwned && options?.dryRun !== true)
-      return Promise.reject(new Error('own() was called twice in a run: give it all wishes in one list'));
+      return Promise.reject(new Error('own() was called twice in a run: pass all wishes in one list'));
     this.#hasOwned ||= options?.dryRun !== true;
     return ownWishes(this.#parts, wishes, options);
   }

@@ -15,15 +15,15 @@ export interface SettleParts {
 }
 
 /**
- * The maximum time for which a key waits for the cache after a conflict. It is longer than a watch takes to reconnect
- * once or twice.
+ * The maximum time for which a key waits for the cache after a conflict. A watch can reconnect once or twice in this
+ * time.
  */
 const conflictWaitMs = 10_000;
 const retry: Reason = Object.freeze({ type: 'retry' });
 
 /**
- * Decides what happens to a key after a run. It is the only function that turns outcomes into operations of the queue.
- * Call it before `done`.
+ * Decides by the outcome of a run when its key is reconciled again. It is the only function that converts outcomes to
+ * operations of the queue. Call it before `done` of the queue.
  */
 export function settleRun(parts: SettleParts, item: WorkItem, outcome: Outcome): void {
   const { queue } = parts;
@@ -63,21 +63,21 @@ function settleFailure(
     const then = isParked ? 'reconcile failed too often; the key waits for a change' : 'reconcile failed; trying again';
     return logger.error({ attempt, err: error, ...nextRun(queue, key) }, then);
   }
-  // The error was logged at the timeout, so this line has only the end of the run.
+  // The error was logged at the time of the timeout, so this line reports only the end of the run.
   const then = isParked ? 'it failed too often, and waits for a change' : 'it is tried again';
   return logger.warn({ attempt, ...nextRun(queue, key) }, `the run that outlasted its timeout has ended; ${then}`);
 }
 
-/** Returns the time when the key is due, for the log; returns no time if the key does not wait for one. */
+/** Returns, for the log, the time at which the key is due. The result has no time if the key does not wait for one. */
 function nextRun(queue: WorkQueue, key: string): { readonly nextTime?: string } {
   const { nextTime } = queue.stateOf(key) ?? {};
   return nextTime === undefined ? {} : { nextTime: new Date(nextTime).toISOString() };
 }
 
 /**
- * The run used an outdated state, so the key runs again once the cache has a newer state. If the cache has a newer
- * state already, the key runs at once, but only after the first conflict in a row: a precondition that can never hold
- * would cause endless runs.
+ * Handles a conflict: the run used an outdated state, so the key is reconciled again once the cache has a newer state.
+ * If the cache has a newer state already, the key is reconciled at once, but only after the first conflict in a row: a
+ * precondition that can never be met would otherwise cause runs without end.
  */
 function settleConflict(
   { queue, view, waits, logger }: SettleParts,

@@ -4,9 +4,12 @@ import { groupOf } from '../definition/kind-id.ts';
 
 /** The stored state of an object's schedule. Times are in milliseconds since 1970. */
 export interface SlotRecord {
-  /** The schedule to which the record belongs. */
+  /** The text of the schedule to which the record belongs. */
   readonly schedule: string;
-  /** The last slot that ended, or the time at which the schedule began to count: slots up to it never run again. */
+  /**
+   * The last slot that has ended, or the time at which the schedule was first seen. Slots up to this time never run
+   * again.
+   */
   readonly ended: number;
   /** The slot whose run has begun and not ended. */
   readonly begun?: { readonly slot: number; readonly reconcileID: string } | undefined;
@@ -19,7 +22,8 @@ const prefixes = ['schedule', 'slot-ended', 'slot-begun'] as const;
 /**
  * Reads the record of an object. The record is kept in three annotations of the object, whose prefixes contain the
  * group of the kind. So it is deleted with the object, needs no object or watch of its own, is in the cache that the
- * run reads anyway, and is visible to people. Annotations with other texts count as no record.
+ * run reads anyway, and is visible to people. When the annotations have any other form, the object counts as one
+ * without a record.
  */
 export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRecord | undefined {
   const [schedule, ended, begun] = namesOf(manager).map((name) => metadata.annotations?.[name]);
@@ -30,7 +34,9 @@ export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRe
   return { schedule, ended: endedMs, begun: Number.isNaN(slotMs) ? undefined : { slot: slotMs, reconcileID } };
 }
 
-/** Returns the annotations of a record for a merge patch; without a record, the patch removes them. */
+/**
+ * Returns the annotations of a record for a merge patch. If the record is undefined, the patch removes the annotations.
+ */
 export function slotAnnotations(record: SlotRecord | undefined, manager: string): Record<string, string | null> {
   const [schedule, ended, begun] = namesOf(manager);
   return {
@@ -40,7 +46,7 @@ export function slotAnnotations(record: SlotRecord | undefined, manager: string)
   };
 }
 
-/** Returns the annotations of an object without those of schedules, whose changes cause no run. */
+/** Returns the annotations of an object without the annotations of schedules: changes of these cause no run. */
 export function annotationsWithoutSlots({ apiVersion, metadata }: ApiObject): Readonly<Record<string, string>> {
   const group = groupOf(apiVersion);
   const starts = prefixes.map((prefix) => (group === '' ? `${prefix}/` : `${prefix}.${group}/`));
@@ -48,7 +54,10 @@ export function annotationsWithoutSlots({ apiVersion, metadata }: ApiObject): Re
   return Object.fromEntries(Object.entries(metadata.annotations ?? {}).filter(isOther));
 }
 
-/** `manager` is `<group>/<controller>`, or the controller alone in the core group. */
+/**
+ * Returns the names of the three annotations. `manager` is `<group>/<controller>`, or only the controller for a kind of
+ * the core group.
+ */
 function namesOf(manager: string): AnnotationNames {
   const rest = manager.includes('/') ? `.${manager}` : `/${manager}`;
   const [schedule, ended, begun] = prefixes;

@@ -1,12 +1,12 @@
 import type { JsonSchema, ModelDescriptor } from '../../api/index.ts';
 
 const refPrefix = '#/components/schemas/';
-/** The maximum number of references that lead to each other; more must be a cycle. */
+/** The maximum length of a chain of references. A longer chain must be a cycle. */
 const maxRefs = 10;
 
 const withStatus = new WeakMap<ModelDescriptor, boolean>();
 
-/** True when the model's schema has a status; without it, the server prunes a status. */
+/** True when the model's schema has a status. Without it, the server removes a status from objects. */
 export function hasStatus(model: ModelDescriptor): boolean {
   const known = withStatus.get(model);
   if (known !== undefined) return known;
@@ -21,7 +21,7 @@ function takesStatus({ properties, additionalProperties = false, ...schema }: Js
   return isOpen || (properties !== undefined && Object.hasOwn(properties, 'status'));
 }
 
-/** The schema and the schemas that it combines: the server knows a field if any of them declares it. */
+/** Returns a schema and the schemas that it combines. The server keeps a field if any of them declares it. */
 function partsOf(model: ModelDescriptor, schema: JsonSchema): readonly JsonSchema[] {
   const parts = new Set([schema]);
   for (const { $ref = '', allOf = [], anyOf = [], oneOf = [] } of parts) {

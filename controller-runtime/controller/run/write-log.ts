@@ -2,7 +2,9 @@ import type { ApiObject } from '../../api/index.ts';
 import type { AnyWriteOptions, WriteCall } from '../../client/forwarding-client.ts';
 import type { Target } from './cache-view.ts';
 
-/** A write of a run, with its request and its result. It holds the objects of the cache, and no copies. */
+/**
+ * A write of a run, with its request and its result. It refers to the objects in the cache, and has no copies of them.
+ */
 export interface LoggedWrite {
   readonly call: WriteCall;
   readonly subresource: string | undefined;
@@ -12,14 +14,14 @@ export interface LoggedWrite {
    * controller does not follow its kind.
    */
   readonly before: ApiObject | undefined;
-  /** False when the controller does not follow the kind, so that `before` is not known. */
+  /** True when `before` is known; false when the controller does not follow the kind. */
   readonly isFollowed: boolean;
   /** The resulting state; undefined when the object was deleted, or the write failed. */
   readonly after: ApiObject | undefined;
   readonly error?: unknown;
 }
 
-/** The number of writes of a run that are kept for its record, the first ones. */
+/** The number of writes that are kept for the record of a run. The first writes are kept. */
 const maxWrites = 32;
 
 /** The writes of a run. */
@@ -38,7 +40,7 @@ export class WriteLog {
   }
 }
 
-/** The subresource that a write addresses. */
+/** The subresource that a write changes. */
 export function subresourceOf(call: WriteCall, options: AnyWriteOptions | undefined): string | undefined {
   return call.verb === 'updateStatus' ? 'status' : options?.subresource;
 }

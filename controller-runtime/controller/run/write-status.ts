@@ -9,10 +9,10 @@ export interface StatusParts {
   readonly client: Client;
   readonly view: CacheView;
   readonly model: ModelDescriptor;
-  /** The object that the run received; its generation becomes the observedGeneration. */
+  /** The object that the run received. Its generation becomes the observedGeneration of the status. */
   readonly object: ApiObject;
   /**
-   * The conditions that the run has stated with `condition()`; they are written together with the status. Absent when
+   * The conditions that the run has set with `condition()`. They are written together with the status. Absent when
    * there are none.
    */
   readonly conditions?: RunConditions | undefined;
@@ -23,9 +23,9 @@ interface Status {
 }
 
 /**
- * Merges `partial` into the object's status with one write, or with none when nothing differs. An `observedGeneration`
- * in `partial` is kept, even null. With conditions, the revision is a precondition, because the list of conditions is
- * written as a whole.
+ * Merges `partial` into the object's status with one write, or without a write when nothing changes. An
+ * `observedGeneration` in `partial` is kept, even if it is null. If there are conditions to write, the revision is a
+ * precondition, because the list of conditions is written as a whole.
  */
 export async function writeStatus(parts: StatusParts, partial: unknown): Promise<ApiObject> {
   const { client, view, model, object, conditions } = parts;
@@ -37,7 +37,7 @@ export async function writeStatus(parts: StatusParts, partial: unknown): Promise
     ? { observedGeneration: object.metadata.generation }
     : {};
   const { name, namespace, uid } = object.metadata;
-  // The newest state may be that of another object with this name; then the write must fail with a Conflict.
+  // The newest state may be that of a new object with this name. The write must fail with a Conflict then.
   const present = view.newest(object);
   const before = (Reflect.get(present, 'status') ?? {}) as Status;
   const stated = { ...observed, ...(toJson(partial) as Status) };

@@ -2,7 +2,10 @@ import type { Logger } from '../../api/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A logger that adds fields to each line; if a line has such a field itself, its own value is logged. */
+/**
+ * Returns a logger that adds fields to each line. If a line has one of these fields itself, the value of the line is
+ * logged.
+ */
 export function childLogger(logger: Logger, fields: Fields): Logger {
   return {
     debug: (own, message) => logger.debug({ ...fields, ...own }, message),

@@ -25,7 +25,7 @@ export interface EventSourceParts {
   readonly finalizerWrites: OwnRevisions;
   /** The revisions of the controller's own writes to kinds with `ignoreOwnWrites`. */
   readonly quietWrites: OwnRevisions;
-  /** Called with each state that a cache delivers, once its keys are enqueued. */
+  /** Called with each state that a cache delivers, after the keys for it were enqueued. */
   readonly onObserved: (object: ApiObject) => void;
   readonly mappings: Pick<Mappings, 'add' | 'isIdle'>;
   readonly logger: Logger;
@@ -33,7 +33,7 @@ export interface EventSourceParts {
 
 type Enqueue = (change: ObjectChange, priority: number) => void;
 
-/** Turns the events of a controller's kinds into keys of its queue, each with its reason. */
+/** Enqueues keys, each with its reason, for the events of the kinds that a controller follows. */
 export class EventSource {
   readonly #parts: EventSourceParts;
   readonly #registrations = new Map<ControllerDefinition | OwnedSource | WatchSource, HandlerRegistration>();
@@ -42,7 +42,7 @@ export class EventSource {
     this.#parts = parts;
   }
 
-  /** Delivers events from now on, until `stop`. The present objects come first. */
+  /** Starts to deliver events, until `stop` is called. The existing objects are delivered first. */
   start(): void {
     const { definition, informers } = this.#parts;
     const resync = definition.resyncMs === Infinity ? {} : { resyncMs: definition.resyncMs };
@@ -62,7 +62,7 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the keys of the present objects for which `isWanted` is true. For a Reconciler, it also enqueues the keys
+   * Enqueues the keys of the existing objects for which `isWanted` is true. For a Reconciler, it also enqueues the keys
    * that mappings return, because a Reconciler is called for absent objects, too. Remove the returned registrations
    * when they have synced.
    */
@@ -90,7 +90,7 @@ export class EventSource {
     this.#registrations.delete(source);
   }
 
-  /** True when events of a source that reads the cache with this id are being delivered. */
+  /** True while the events of at least one source that reads the cache with this id are delivered. */
   reads(followId: string): boolean {
     return [...this.#registrations.keys()].some((source) => 'follows' in source && followIdOf(source) === followId);
   }
@@ -106,7 +106,7 @@ export class EventSource {
     return [...this.#registrations.values()].every((registration) => registration.hasSynced());
   }
 
-  /** True when no event waits to be delivered, mapped or decided. */
+  /** True when no event waits for its delivery, for a mapping, or for the decision whether it causes a run. */
   isIdle(): boolean {
     const { statusWrites, finalizerWrites, quietWrites, mappings } = this.#parts;
     const undecided = statusWrites.undecided + finalizerWrites.undecided + quietWrites.undecided;
@@ -140,7 +140,9 @@ export class EventSource {
     }
   }
 
-  /** Leaves out the updates that this controller itself wrote, if the source asks for that. */
+  /**
+   * Returns a function that ignores the updates that this controller itself wrote, if the source has `ignoreOwnWrites`.
+   */
   #quieted({ ignoreOwnWrites }: OwnedSource | WatchSource, enqueue: Enqueue): Enqueue {
     if (!ignoreOwnWrites) return enqueue;
     const { quietWrites } = this.#parts;
@@ -201,8 +203,8 @@ export class EventSource {
   }
 
   /**
-   * Enqueues the earlier and the present controller owner. A reference must have the group of the owner's kind; its
-   * version does not matter.
+   * Enqueues the controller owners of the states before and after a change. A reference must have the group of the
+   * owner's kind; its version does not matter.
    */
   #onOwned(source: OwnedSource, change: ObjectChange, priority: number): void {
     const { definition, queue } = this.#parts;
@@ -216,7 +218,7 @@ export class EventSource {
       const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
       keys.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }));
     }
-    // A set, because a key that is added twice would run again if its first run has already begun.
+    // This is a set, because a key that is added twice would be reconciled twice if its first run has already begun.
     for (const key of keys) queue.add(key, { priority, reason });
   }
 
@@ -231,8 +233,8 @@ function statesOf({ previous, object }: ObjectChange): readonly ApiObject[] {
 }
 
 /**
- * Returns the reason of a change of the object itself. A change of annotations may be a request for a run, or resume
- * the object.
+ * Returns the reason of a change of the object itself. A change of annotations may request a run, or resume a paused
+ * object.
  */
 function ownReason(change: ObjectChange, priority: number): Reason {
   const { previous, object } = change;
@@ -241,7 +243,10 @@ function ownReason(change: ObjectChange, priority: number): Reason {
   return reasonFor('manual', change, { priority, detail: action });
 }
 
-/** Returns the names of a change's object, with its own kind even when the cache has only its metadata. */
+/**
+ * Returns the kind and the name of the changed object for a reason. The kind is that of the source, because an object
+ * of which the cache has only metadata has another kind.
+ */
 function namedBy({ model: { kind } }: OwnedSource | WatchSource, { object }: ObjectChange): string {
   return `${kind} ${object.metadata.name}`;
 }
@@ -255,8 +260,8 @@ function reasonFor(
   if (previous !== undefined && isResync(previous, object)) return { type: 'resync' };
   const reason = { type, detail };
   const traceparent = originOf(object);
-  // A million keys may be queued at the start. Their reasons have no revision, to save memory: it would be the one with
-  // which the run begins.
+  // A million keys may be queued at the start. To save memory, their reasons have no revision: it would be the revision
+  // of the object that the run reads.
   if (priority === backgroundPriority) return traceparent === undefined ? reason : { ...reason, traceparent };
   const { resourceVersion } = object.metadata;
   const manager = writerOf(object, previous);

@@ -40,8 +40,8 @@ export function informerOf({ model, follows }: FollowedKind, client: Client): In
 }
 
 /**
- * The caches from which runs read, by cache id: for each kind, the cache with all objects, or else the first one with
- * all fields.
+ * Returns the informers from whose caches runs read, by cache id: for each kind, the one with all objects, or else the
+ * first one with all fields.
  */
 export function readableInformers(
   definition: ControllerDefinition,
@@ -58,8 +58,8 @@ export function readableInformers(
 }
 
 /**
- * Runs an informer until the signal aborts. An informer that ends earlier is reported and run again, after a back-off.
- * Never rejects.
+ * Runs an informer until the signal aborts. When the informer ends earlier, this is reported, and the informer is run
+ * again after a back-off. Never rejects.
  */
 export async function followCache(informer: Informer<ApiObject>, cacheId: string, parts: FollowParts): Promise<void> {
   const { clock, logger, signal } = parts;
@@ -75,12 +75,16 @@ export async function followCache(informer: Informer<ApiObject>, cacheId: string
   }
 }
 
-/** A list in the same process is ready after a few turns, so the first checks wait for turns instead of the clock. */
+/**
+ * The number of checks that wait for the next turn of the event loop; later checks wait for the clock. A list in the
+ * same process is ready after a few turns.
+ */
 const turnsBeforePolling = 100;
 const pollMs = 10;
 
 /**
- * Polls a condition that has no event. Returns true when it holds; false after the limit, or when the signal aborts.
+ * Polls a condition for which there is no event. Returns true when the condition is true; returns false after the
+ * limit, or when the signal aborts.
  */
 export async function waitFor(
   condition: () => boolean,

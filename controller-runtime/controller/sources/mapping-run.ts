@@ -17,8 +17,8 @@ export class MappingRun {
   readonly #parts: MappingRunParts;
   readonly #source: WatchSource;
   /**
-   * The client of the mapping. It is made only when the mapping reads it, because most mappings are pure, and tens of
-   * thousands run at the start.
+   * The client of the mapping. It is created only when the mapping reads it, because most mappings use no client, and
+   * tens of thousands of mappings are called at the start.
    */
   #client: RunClient | undefined;
   #abort: AbortController | undefined;
@@ -33,8 +33,9 @@ export class MappingRun {
   }
 
   /**
-   * Rejects with what the mapping throws. A mapping that outlasts the timeout gets an aborted signal and is abandoned.
-   * A mapping only reads, so the next call may overlap with an abandoned one.
+   * Calls the mapping, and returns its keys. Rejects with the error that the mapping throws. At the timeout, the signal
+   * of the mapping aborts and the call is abandoned. A mapping only reads, so the next call may overlap with an
+   * abandoned one.
    */
   async keysOf(state: ApiObject): Promise<readonly (string | ObjectKey | PrioritizedKey)[]> {
     try {
@@ -46,7 +47,10 @@ export class MappingRun {
     }
   }
 
-  /** True when the mapping outlasted its timeout, or the grace of a controller that stopped. */
+  /**
+   * True when the call was abandoned: the mapping took longer than its timeout, or than the grace period of a
+   * controller that stopped.
+   */
   get isLeft(): boolean {
     return this.#left !== undefined;
   }
@@ -87,7 +91,7 @@ export class MappingRun {
     return client;
   }
 
-  /** Calls a mapping. Most mappings return at once, and need no timer. */
+  /** Calls a mapping with a timeout. Most mappings return at once, so no timer is needed. */
   async #inTime(keys: Promise<MappedKeys>): Promise<MappedKeys> {
     const { clock, timeoutMs, stop } = this.#parts;
     const unlink = linkAbort(this.#aborting, stop);

@@ -59,7 +59,7 @@ describe('mappings of watched kinds', () => {
     expect(valueOf(at, 'workqueue_work_duration_seconds_count')).to.equal(4);
   });
 
-  it('are called for every state that an object had while they failed, and enqueue what each maps to', async () => {
+  it('are called for every state that an object had while they failed, and enqueue the keys for each state', async () => {
     let isDown = true;
     const at = harnessFor(
       async ({ spec }) => {
@@ -86,7 +86,7 @@ describe('mappings of watched kinds', () => {
     const at = harnessFor(
       async () => {
         calls += 1;
-        // Otherwise the run of the first state's key would end before the second state is mapped.
+        // Without this wait, the run for the first state's key would end before the second state is mapped.
         if (calls > 1) await at.holds(() => true);
         return ['ada'];
       },
@@ -119,7 +119,7 @@ describe('mappings of watched kinds', () => {
     await at.idle();
   });
 
-  it('wait for one timeout at each attempt, and call the other states before the state that hung', async () => {
+  it('wait for at most one timeout in each attempt, and map the other states before the state whose mapping hung', async () => {
     let isHung = false;
     const calls: string[] = [];
     const at = harnessFor(
@@ -146,7 +146,7 @@ describe('mappings of watched kinds', () => {
     expect({ calls, runs }).to.deep.equal({ calls: ['ada', 'bob', 'ada', 'ada'], runs: ['bob', 'ada'] });
   });
 
-  it('are called for the first state and the last seven of an object that changes more often while they fail', async () => {
+  it('are called for the first state and the last seven states of an object that has changed more than eight times while they failed', async () => {
     let isDown = true;
     const at = harnessFor(
       ({ spec }) => {
@@ -165,7 +165,7 @@ describe('mappings of watched kinds', () => {
     expect(runs.toSorted()).to.deep.equal(['s0', 's10', 's11', 's5', 's6', 's7', 's8', 's9']);
   });
 
-  it('run at once as many as the concurrency of the controller allows, and wait in a queue that is measured', async () => {
+  it('run as many at once as the concurrency of the controller allows; the others wait in a queue that has metrics', async () => {
     const waiting: (() => void)[] = [];
     const map: Mapping = async () => {
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -187,7 +187,7 @@ describe('mappings of watched kinds', () => {
     expect(valueOf(at, 'workqueue_adds_total')).to.equal(10);
   });
 
-  it('do not keep the controller from starting or from being ready, however long they take', async () => {
+  it('do not delay the start or the readiness of the controller, even if they never return', async () => {
     const at = harnessFor(() => new Promise(() => {}));
     await at.person('ada');
     await team(at, 'red');
@@ -201,7 +201,7 @@ describe('mappings of watched kinds', () => {
     await at.clock.advance(30_000);
   });
 
-  it('get an aborted signal when they outlast the timeout, and are called again while the earlier call still runs', async () => {
+  it('have a signal that aborts at the timeout, and are called again while the earlier call still runs', async () => {
     const signals: AbortSignal[] = [];
     const at = harnessFor(
       (_team, { signal }) => {
@@ -223,7 +223,7 @@ describe('mappings of watched kinds', () => {
     expect(String(at.lines('error')[0]?.fields['err'])).to.contain('outlasted its timeout of 10000 ms');
   });
 
-  it('end with the controller', async () => {
+  it('are ended when the controller stops', async () => {
     let hasBegun = false;
     let reason: unknown;
     const at = harnessFor(
@@ -244,7 +244,7 @@ describe('mappings of watched kinds', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('have a client that ends with them, even if they read it from the context only after their end', async () => {
+  it('have a client that refuses requests after the mapping has ended, even if the mapping reads it from the context later', async () => {
     const late: Promise<unknown>[] = [];
     const letGo: (() => void)[] = [];
     const at = harnessFor((_team, context) => {
@@ -263,7 +263,7 @@ describe('mappings of watched kinds', () => {
     for (const error of errors) expect(error).to.contain('the mapping has ended: is an await missing?');
   });
 
-  it('lose an event only when ten thousand other objects wait after a failure [slow]', async () => {
+  it('drop an event only when ten thousand other objects wait after a failure [slow]', async () => {
     const at = harnessFor(() => {
       throw new Error('never');
     });

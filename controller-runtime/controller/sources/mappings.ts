@@ -24,20 +24,20 @@ export interface MappingParts {
   readonly logger: Logger;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
-  /** Takes the keys that mappings return. */
+  /** The queue to which the keys are added that mappings return. */
   readonly queue: Pick<WorkQueue, 'add'>;
 }
 
 /**
- * The number of items that are processed in one turn of the event loop. A handler gets fewer events in a turn, so
- * initial objects do not pile up before quick mappings.
+ * The number of items that are processed in one turn of the event loop. It is higher than the number of events that a
+ * handler receives in one turn, so that initial objects do not accumulate before quick mappings.
  */
 const itemsPerTurn = 200;
 
 /** The maximum number of objects whose failed mapping waits for a retry. Beyond it, a failed mapping is dropped. */
 const maxFailed = 10_000;
 
-/** An event of a watched kind: the states of the object that are to be mapped. */
+/** An event of a watched kind, with the states of the object that must be mapped. */
 export interface MappedEvent {
   readonly source: WatchSource;
   readonly states: readonly ApiObject[];
@@ -46,15 +46,15 @@ export interface MappedEvent {
 }
 
 /**
- * The mappings of a controller's watches, in a work queue of their own: one entry for each object, as many at once as the
- * controller has workers, with its back-off and its timeout. A mapping that fails is retried until it succeeds. When
- * an object has had more than eight states before its mapping succeeds, the controller maps the first state and the last
- * seven. Beyond 10,000 failing objects, the controller drops the event and logs an error.
+ * Calls the mappings of a controller's watches. They have a work queue of their own, with one entry for each object,
+ * and with the concurrency, the back-off and the timeout of the controller. A mapping that fails is retried until it
+ * succeeds. When an object has had more than eight states before its mapping succeeds, the controller maps the first
+ * state and the last seven. Beyond 10,000 failing objects, the controller drops the event and logs an error.
  */
 export class Mappings {
   readonly #parts: MappingParts;
   readonly #runParts: MappingRunParts;
-  /** The number of each source, which is part of the ids in the queue. */
+  /** A number for each source. The ids in the queue contain it. */
   readonly #sources = new Map<WatchSource, number>();
   readonly #queue: WorkQueue;
   readonly #workers: Workers;
@@ -63,7 +63,7 @@ export class Mappings {
   readonly #pending = new Map<string, PendingStates>();
   readonly #failed = new Set<string>();
   readonly #running = new Set<MappingRun>();
-  /** States whose mapping outlasted its timeout: a retry maps the other states of the object first. */
+  /** States whose mapping has exceeded its timeout. A retry maps the other states of the object first. */
   readonly #late = new WeakSet<ApiObject>();
   readonly #stop = new AbortController();
 
@@ -113,7 +113,7 @@ export class Mappings {
     return this.#queue.length + this.#queue.processing === 0;
   }
 
-  /** Aborts the mappings under way, and waits for them within the grace. Waiting mappings are dropped. */
+  /** Aborts the mappings under way, and waits for them for at most the grace period. Waiting mappings are dropped. */
   async stop(graceMs: number): Promise<void> {
     this.#workers.stop();
     this.#stop.abort(new Error('the controller has stopped'));
@@ -121,7 +121,7 @@ export class Mappings {
     this.#endSamples?.();
     if (this.#running.size === 0) return;
     for (const run of this.#running) run.leave(new Error('the controller has stopped'));
-    this.#parts.logger.warn({ mappings: this.#running.size, graceMs }, 'mappings did not end within the grace');
+    this.#parts.logger.warn({ mappings: this.#running.size, graceMs }, 'mappings did not end within the grace period');
   }
 
   async #process({ key: id, attempts }: WorkItem): Promise<void> {
@@ -138,8 +138,9 @@ export class Mappings {
   }
 
   /**
-   * Enqueues the keys of each state once it is mapped, each key once; returns the states that could not be mapped. After
-   * a timeout, the other states wait for the retry: an object must not hold a worker for one timeout per state.
+   * Maps each state, and enqueues the returned keys, each key once. Returns the states that could not be mapped. After
+   * a timeout, the remaining states wait for the retry: otherwise an object could occupy a worker for one timeout per
+   * state.
    */
   async #map(pending: PendingStates): Promise<readonly Failure[]> {
     const enqueued = new Set<string>();
@@ -175,7 +176,10 @@ export class Mappings {
     }
   }
 
-  /** Reports and skips values that are not keys: mapping the state again would return them again. */
+  /**
+   * Reports and skips values that are not keys. The state is not mapped again, because the mapping would return the
+   * same values.
+   */
   #workKey(given: string | ObjectKey | PrioritizedKey, state: ApiObject): readonly MappedKey[] {
     const { definition, logger } = this.#parts;
     try {
@@ -189,7 +193,7 @@ export class Mappings {
     }
   }
 
-  /** Retries the failed states together with those that arrived meanwhile. */
+  /** Enqueues the failed states, together with those that have arrived meanwhile, for a retry. */
   #retry({ id, attempt }: { id: string; attempt: number }, failed: PendingStates, failures: readonly Failure[]): void {
     const { logger } = this.#parts;
     const isGivenUp = this.#failed.size >= maxFailed;
@@ -199,7 +203,7 @@ export class Mappings {
     if (isGivenUp) return this.#queue.forget(id);
     this.#failed.add(id);
     const pending = new PendingStates(failed.source);
-    // The original order decides which states are kept when there are more than eight.
+    // The original order is restored, because it decides which states are kept when there are more than eight.
     const states = failed.states.filter((state) => failures.some((failure) => failure.state === state));
     pending.add(states, failed);
     const later = this.#pending.get(id);
@@ -214,7 +218,7 @@ export class Mappings {
   }
 }
 
-/** A key of the queue; without a priority it gets that of the event. */
+/** Returns the entry for a key that a mapping returned. A key without a priority gets the priority of the event. */
 interface MappedKey {
   readonly key: string;
   readonly priority?: number;
@@ -229,7 +233,7 @@ interface Failure {
   readonly error: unknown;
 }
 
-/** The name of an object for logs. */
+/** Returns the name of an object for logs. */
 function nameOf(object: ApiObject): { readonly kind: string; readonly key: string } {
   return { kind: object.kind, key: formatKey(keyOf(object)) };
 }

@@ -10,7 +10,7 @@ import {
 import { annotationsWithoutSlots } from '../run/slot-record.ts';
 
 /**
- * The effect of a change of the controller's own kind: a run; none; or a run unless the controller itself wrote the
+ * The effect of a change of the controller's own kind: a run, no run, or a run unless the controller itself wrote the
  * changed status (or finalizers).
  */
 export type OwnEventVerdict = 'run' | 'none' | 'unlessOwnStatus' | 'unlessOwnFinalizers';
@@ -20,11 +20,15 @@ const writtenEachTime: ReadonlySet<string> = new Set(['resourceVersion', 'versio
 
 const specOrLabels: Predicate = or(generationChanged, labelsChanged, otherAnnotationsChanged);
 
-/** The rule for events of the controller's own kind; `predicates` replace the default rule. */
+/**
+ * Returns the effect of an event of the controller's own kind. If `predicates` are given, they replace the default
+ * rule.
+ */
 export function judgeOwnEvent(change: ObjectChange, predicates: readonly Predicate[] | undefined): OwnEventVerdict {
   const { previous, object } = change;
   if (previous === undefined || isResync(previous, object) || isOtherLife(previous, object)) return 'run';
-  // When a person asks for a run, or resumes an object, every controller of the kind runs it. Predicates do not count then.
+  // When a user requests a run, or resumes an object, every controller of the kind reconciles it. Predicates do not
+  // apply then.
   if (actionBetween(previous, object) !== undefined) return 'run';
   if (isOfSlots(previous, object)) return 'none';
   if (predicates !== undefined) return predicates.every((predicate) => predicate(change)) ? 'run' : 'none';
@@ -40,7 +44,10 @@ export function isResync(previous: ApiObject, object: ApiObject): boolean {
   return previous.metadata.resourceVersion === object.metadata.resourceVersion;
 }
 
-/** True for an object that was declared deleted, or deleted and created again: such changes pass all predicates. */
+/**
+ * True when the deletion of the object has begun, or when it was deleted and created again. Predicates do not apply to
+ * such changes.
+ */
 function isOtherLife(previous: ApiObject, object: ApiObject): boolean {
   return (
     previous.metadata.uid !== object.metadata.uid ||
@@ -49,8 +56,8 @@ function isOtherLife(previous: ApiObject, object: ApiObject): boolean {
 }
 
 /**
- * True when annotations other than the records of schedules changed. Those records change with each slot of a schedule,
- * which needs no run.
+ * True when annotations other than those of schedules have changed. The annotations of a schedule change with each of
+ * its slots, and these changes need no run.
  */
 function otherAnnotationsChanged(change: ObjectChange): boolean {
   const { previous, object } = change;
@@ -58,7 +65,7 @@ function otherAnnotationsChanged(change: ObjectChange): boolean {
   return !deepEqual(annotationsWithoutSlots(previous), annotationsWithoutSlots(object));
 }
 
-/** True when only the records of schedules changed. */
+/** True when only the annotations of schedules have changed. */
 function isOfSlots(previous: ApiObject, object: ApiObject): boolean {
   const before = previous.metadata.annotations;
   const after = object.metadata.annotations;

@@ -3,12 +3,12 @@ import type { Reason } from '../../queue/reason.ts';
 import type { WatchSource } from '../definition/followed-kind.ts';
 
 /**
- * The maximum number of states of an object that changes faster than its mapping succeeds: its first state, and its
- * last ones.
+ * The maximum number of states of an object that wait while its mapping does not succeed: the first state, and the last
+ * ones.
  */
 const maxStates = 8;
 
-/** The states of one object that wait to be mapped, each once, the oldest first. */
+/** The states of one object that wait to be mapped, each state once, the oldest first. */
 export class PendingStates {
   readonly source: WatchSource;
   #states: readonly ApiObject[] = [];

@@ -6,16 +6,17 @@ import { childLogger } from './child-logger.ts';
 import type { KeySource, SourceContext } from '../definition/key-source.ts';
 
 export interface SourceParts {
-  /** The controller's context; its logger does not add the source yet. */
+  /** The context from the controller. Its logger does not add the name of the source yet. */
   readonly context: SourceContext;
   /** Enqueues a key; throws for a value that is not a key. */
   readonly enqueue: (key: string | ObjectKey) => void;
-  /** The time for which a stop waits for a source that ignores its signal. */
+  /** The maximum time for which a stop waits for a source that ignores its signal. */
   readonly graceMs: number;
 }
 
 /**
- * The event loop gets a turn after this number of keys, because a source may yield keys without any wait between them.
+ * The number of keys after which the source pauses until the next turn of the event loop, because it may yield keys
+ * without any wait between them.
  */
 const keysPerTurn = 1_000;
 
@@ -26,7 +27,7 @@ export async function runSource(source: KeySource, { context, enqueue, graceMs }
   const running = takeAgainAndAgain(source, { ...context, logger }, enqueue);
   await Promise.race([running, aborted(signal)]);
   if (await endsWithin(clock, graceMs, running)) return;
-  logger.warn({ graceMs }, 'the source did not end within the grace; it is abandoned');
+  logger.warn({ graceMs }, 'the source did not end within the grace period; it is abandoned');
 }
 
 async function takeAgainAndAgain(
@@ -41,7 +42,7 @@ async function takeAgainAndAgain(
       await takeKeys(source, context, enqueue);
       return;
     } catch (error) {
-      // An aborted iteration may end by throwing the reason of its signal.
+      // After an abort, the iteration may throw the reason of its signal; that is not a failure.
       if (signal.aborted) return;
       logger.error({ err: error }, 'the source failed; it is run again');
     }

@@ -3,15 +3,14 @@ import { deepEqual, isJsonObject, type ApiObject, type JsonObject } from '../../
 /** A node of `fieldsV1`: `f:<field>` for the fields of an object, `k:<keys>` for the items of a list, `.` for the node itself. */
 type FieldSet = JsonObject;
 
-/** True when a manager has applied anything to the object. */
+/** True when the manager has applied any field to the object. */
 export function hasApplied(object: ApiObject, manager: string): boolean {
   return appliedBy(object, manager) !== undefined;
 }
 
 /**
- * True when the object has exactly these fields from this manager, with these values, so that applying them again
- * would change nothing. It is false also for a value that the server stores in another form. Owner references are not
- * compared.
+ * True when the object has exactly these fields from this manager, with these values, so that applying them again would
+ * change nothing. False when the server stores one of the values in another form. Owner references are not compared.
  */
 export function isApplied(object: ApiObject, wanted: object, manager: string): boolean {
   const fields = appliedBy(object, manager);
@@ -28,10 +27,10 @@ function appliedBy({ metadata: { managedFields = [] } }: ApiObject, manager: str
   return undefined;
 }
 
-/** Fields that are not compared. */
+/** Fields that a comparison leaves out. */
 interface Ignored {
   readonly names: ReadonlySet<string>;
-  /** The keys that these fields have in field sets. */
+  /** The keys that these fields have in `fieldsV1`. */
   readonly keys: ReadonlySet<string>;
 }
 
@@ -44,17 +43,17 @@ function ignoring(...names: readonly string[]): Ignored {
 }
 
 /**
- * Cached, because runs compare the same fields again and again: a new string for each comparison would be a third of
- * the garbage that a run makes.
+ * The keys of fields by name. They are cached, because runs repeatedly compare the same fields: a new string for each
+ * comparison would be a third of the garbage of a run.
  */
 const fieldKeys = new Map<string, string>();
 const mostFieldKeys = 10_000;
 
-/** The key of a field in a field set. */
+/** Returns the key of a field in `fieldsV1`. */
 function fieldKey(name: string): string {
   let key = fieldKeys.get(name);
   if (key === undefined) {
-    // Labels and data can have any names, so the number of kept keys is limited.
+    // Labels and data can have any names, so the number of cached keys is limited.
     if (fieldKeys.size >= mostFieldKeys) fieldKeys.clear();
     fieldKeys.set(name, (key = `f:${name}`));
   }
@@ -86,7 +85,10 @@ function isSameMetadata(fields: FieldSet, wanted: JsonObject, present: JsonObjec
   return isSame(below, metadata, stored, naming);
 }
 
-/** A field without fields below it is owned as a whole. */
+/**
+ * True when the owned fields of a value are the same in both values. An empty field set means that the value is owned
+ * as a whole.
+ */
 function isSameValue(fields: FieldSet, wanted: unknown, present: unknown): boolean {
   if (isEmpty(fields)) return deepEqual(wanted, present);
   if (isJsonObject(wanted)) return isJsonObject(present) && isSame(fields, wanted, present);

@@ -15,23 +15,23 @@ export interface ChildrenOfKind {
   readonly objects: readonly ApiObject[];
 }
 
-/** The dependents of a kind. Each wish takes its dependent from this table. */
+/** The dependents of a kind. Each wish takes the dependent with its name from this table. */
 interface KindTable {
   readonly kind: ChildrenOfKind;
-  /** The dependents that no wish has taken; undefined in place of each taken one. */
+  /** The dependents. When a wish takes one, undefined replaces it. */
   readonly left: (ApiObject | undefined)[];
   /**
-   * The position after the dependent that was taken last. The search begins there, because the wishes of a controller
-   * mostly come in the order in which it created the dependents.
+   * The position after the dependent that was taken last. The search begins there, because a controller usually lists
+   * its wishes in the order in which it created the dependents.
    */
   next: number;
-  /** Positions by key, computed when wishes come in another order. */
+  /** The positions by key; computed only when the wishes are in another order. */
   byKey: Map<string, number> | undefined;
 }
 
 /**
- * The present dependents, and which of them are wished. Most runs change nothing, so the table makes no strings or maps
- * as long as the wishes come in the order of the dependents.
+ * The existing dependents. It finds the dependent of each wish, and those that are not wished. Most runs change
+ * nothing, so the table creates no strings or maps as long as the wishes are in the order of the dependents.
  */
 export class ChildrenTable {
   readonly #tables: readonly KindTable[];

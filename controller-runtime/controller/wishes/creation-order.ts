@@ -2,20 +2,20 @@ import { formatKey, keyOf, type ApiObject, type ObjectKey } from '../../api/inde
 import { groupOf } from '../definition/kind-id.ts';
 
 /**
- * Returns the name of the annotation that lists the objects after which an object was created. When the controller no
- * longer wishes the object, even a later process can then delete it before the listed ones. `manager` is
- * `<group>/<controller>`, or the controller alone in the core group.
+ * Returns the name of the annotation that lists the objects after which an object was created. With it, even a later
+ * process can delete the object before the listed ones when the controller no longer wishes the object. `manager` is
+ * `<group>/<controller>`, or only the controller for a kind of the core group.
  */
 export function orderAnnotation(manager: string): string {
   return `created-after${manager.includes('/') ? '.' : '/'}${manager}`;
 }
 
-/** `<Kind>.<group>/<key>`; without the group for kinds of the core group. */
+/** Returns the id of an object, `<Kind>.<group>/<key>`; without the group for kinds of the core group. */
 export function orderIdOf({ group, kind }: { readonly group: string; readonly kind: string }, key: ObjectKey): string {
   return `${kind}${group === '' ? '' : `.${group}`}/${formatKey(key)}`;
 }
 
-/** Returns the id of an object in that annotation, as {@link orderIdOf} does. */
+/** Returns the id, like {@link orderIdOf}, of an object. */
 export function orderIdOfObject(object: ApiObject): string {
   return orderIdOf({ group: groupOf(object.apiVersion), kind: object.kind }, keyOf(object));
 }
@@ -25,7 +25,7 @@ export function formatOrder(ids: readonly string[]): string {
   return ids.join(',');
 }
 
-/** Returns the ids of the objects that an object was created after. */
+/** Returns the ids of the objects after which an object was created. */
 export function createdAfter({ metadata }: ApiObject, manager: string): readonly string[] {
   return metadata.annotations?.[orderAnnotation(manager)]?.split(',') ?? [];
 }

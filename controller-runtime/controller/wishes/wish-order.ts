@@ -2,8 +2,8 @@ import { nearestKey } from '../../api/index.ts';
 import type { Wish } from '../definition/wish.ts';
 
 /**
- * Returns the wishes in batches: each wish comes after all that it names in `after`. Throws TypeError for two wishes
- * with one id, an unknown id, and wishes that wait for each other.
+ * Returns the wishes in batches. The wishes that a wish names in `after` are in earlier batches. Throws TypeError for
+ * two wishes with the same id, for an unknown id, and for wishes that wait for each other.
  */
 export function wishOrder(wishes: readonly Wish[]): readonly (readonly Wish[])[] {
   const ids = new Set<string>();

@@ -13,7 +13,7 @@ import { smallerPlans } from './smaller-plans.ts';
 import { differencesOf } from './state-difference.ts';
 
 export interface CheckOptions extends ConvergenceOptions {
-  /** Starts an empty server for each run, which serves the models. */
+  /** Starts an empty server that serves the models. It is called for each run. */
   readonly startServer: StartServer;
 }
 
@@ -23,10 +23,11 @@ const defaultSeeds = 100;
  * Runs the scenario first without faults, then with one fault in each run. The faults are, for each write of the
  * controllers: crashes before and after it, a lost response, a refusal and a conflict; for each of their reads: a
  * refusal; for each call of an external system: a failure and a lost response. Then the scenario runs with drawn
- * faults: crashes, changes of leaders, failed requests, lost, late and repeated events, caches that lag. Each run has
- * to reach the final state of the run without faults, without a permanent failure and without a broken invariant.
- * Rejects with ConvergenceError otherwise, which names the faults that matter, what differs, and the seed that repeats
- * it. Rejects with TypeError when the controllers write nothing even without faults, since that would prove nothing.
+ * faults: crashes, changes of leaders, failed requests, lost, late and repeated events, and caches that lag. Each run
+ * has to reach the final state of the run without faults, without a permanent failure and without a broken invariant.
+ * Otherwise, rejects with ConvergenceError, which names the faults that matter, the differences, and the seed that
+ * repeats the run. Rejects with TypeError when the controllers write nothing in the run without faults, because the
+ * check would then prove nothing.
  */
 export async function checkConvergenceOn(options: CheckOptions): Promise<ConvergenceReport> {
   checkSystemNames(options.externalSystems ?? []);
@@ -78,7 +79,7 @@ class ConvergenceCheck {
     return this.#failureOf(await this.#runOnce(plan, seed ?? 0), seed);
   }
 
-  /** Reduces the failure to the fewest and simplest faults that still fail. */
+  /** Finds the fewest and simplest faults that cause the same failure. */
   async #shrink(plan: FaultPlan, failure: ConvergenceFailure): Promise<ConvergenceFailure> {
     for (const smaller of smallerPlans(plan)) {
       const found = await this.#try(smaller, failure.seed);

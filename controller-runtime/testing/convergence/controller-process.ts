@@ -27,7 +27,7 @@ export interface ProcessParts {
   readonly uuid: () => string;
   readonly source: FaultSource;
   readonly wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject>;
-  /** Called with each mistake that fails the check, whatever the result of the run. */
+  /** Called with each mistake that makes the check fail for any result of the run. */
   readonly onProblem: (problem: string) => void;
 }
 
@@ -37,7 +37,7 @@ export interface FailingKey {
   readonly state: KeyState;
 }
 
-/** The process of the controllers: one manager with its own caches and queues. It runs from its creation. */
+/** Simulates the process of the controllers: one manager with its own caches and queues. The constructor starts it. */
 export class ControllerProcess {
   readonly requests: FaultyRequests;
   readonly #followed = new FollowedKinds();
@@ -61,19 +61,19 @@ export class ControllerProcess {
       uuid,
       logger: { ...silentLogger, error: ({ err }) => (this.#lastError = err ?? this.#lastError) },
       metrics: new Metrics(),
-      // A process that crashes completes nothing.
+      // A process that crashes does not complete any run.
       graceMs: 0,
     });
-    // In a separate turn, because the process may crash at the first request of a runnable.
+    // The manager is run in a later turn, because the process may crash at the first request of a runnable.
     this.#running = Promise.resolve().then(() => this.#manager.run(this.#abort.signal));
   }
 
-  /** True when there is nothing to do until time passes. */
+  /** True when the process has nothing to do until the clock advances. */
   isIdle(): boolean {
     return this.#manager.isIdle();
   }
 
-  /** True when the caches are up to date with the server, which is read with this client. */
+  /** True when the caches have the current state of the server, which is read with the given client. */
   haveCachesCaughtUp(client: Client): Promise<boolean> {
     return this.#followed.haveCaughtUp(client);
   }
@@ -88,7 +88,7 @@ export class ControllerProcess {
     );
   }
 
-  /** True when mappings or sources have failed for less than this time, and are retried. */
+  /** True when a mapping or a source has failed for less than the given time, and is being retried. */
   isRetryingParts(forMs: number): boolean {
     return this.#parts.isRetrying(forMs);
   }
@@ -98,7 +98,7 @@ export class ControllerProcess {
     return failedRuns(this.#manager);
   }
 
-  /** Returns the failures that are not retried soon, a line each. Call it at rest. */
+  /** Returns the failures that are not retried soon, a line each. Call it when the process is idle. */
   failed(): readonly string[] {
     return [...this.failedKeys().map(describeFailure), ...this.#parts.list()];
   }
@@ -108,7 +108,9 @@ export class ControllerProcess {
     return this.#lastError;
   }
 
-  /** Stops it without grace. Resolves when all of it has stopped, for which the clock must advance. */
+  /**
+   * Stops the process without a grace period. Resolves when everything has stopped, for which the clock must advance.
+   */
   async stop(): Promise<void> {
     this.#abort.abort();
     await this.#running;

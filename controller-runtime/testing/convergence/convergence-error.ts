@@ -5,14 +5,14 @@ export interface ConvergenceFailure {
   /** The failure, in one line. */
   readonly problem: string;
   /**
-   * The seed of the drawn faults. Undefined for the run without faults and for runs with one fault: they are part of
+   * The seed of the drawn faults. Undefined for the run without faults and for runs with one fault, which are part of
    * every check.
    */
   readonly seed: number | undefined;
-  /** The injected faults and their places, in order: only those that the failure needs. */
+  /** The injected faults, in order, each with the request or event that met it: only those that the failure needs. */
   readonly faults: readonly string[];
   readonly differences: readonly Difference[];
-  /** Keys whose last run failed, and runnables that failed, each with the reason. */
+  /** The keys whose last run failed, and the runnables that failed, each with the reason. */
   readonly failing: readonly string[];
   /** The error of the scenario, or the last error of the remaining failures. */
   readonly cause?: unknown;
@@ -20,7 +20,9 @@ export interface ConvergenceFailure {
 
 const maxLines = 20;
 
-/** A reconciler whose final state depends on faults. The message has all that is needed to repeat the run. */
+/**
+ * The error for a reconciler whose final state depends on faults. The message has all that is needed to repeat the run.
+ */
 export class ConvergenceError extends Error {
   readonly seed: number | undefined;
   readonly faults: readonly string[];

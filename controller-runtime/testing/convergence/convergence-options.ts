@@ -7,20 +7,20 @@ import type { FakeClock } from '../fakes/fake-clock.ts';
 
 /** The tools of a scenario. */
 export interface ScenarioContext {
-  /** A client without faults, because users are not under test. */
+  /** A client without faults, because the scenario plays the users, who are not under test. */
   readonly client: Client;
   readonly clock: FakeClock;
   /**
-   * Waits until the controllers have nothing to do. The clock advances where faults make them wait: processes restart,
-   * watches reconnect, failed requests are retried. Changes between two of these calls may reach controllers late, or
-   * only with their final result. Rejects when they still work after ten minutes of the clock.
+   * Waits until the controllers have nothing to do. The clock advances when faults make the controllers wait for the
+   * restart of a process, the reconnect of a watch or a retry. Changes between two calls may reach controllers late, or
+   * only with their final result. Rejects when the controllers still have work after ten minutes of the clock.
    */
   settle(this: void): Promise<void>;
 }
 
-/** The arguments for making runnables under test. */
+/** The arguments of the function that makes the runnables under test. */
 export interface RunnableParts {
-  /** The client under test, whose requests have faults. */
+  /** The client of the runnables, whose requests meet faults. */
   readonly client: Client;
   readonly clock: FakeClock;
 }
@@ -33,11 +33,14 @@ export interface ConvergenceOptions {
    */
   readonly controllers: readonly ControllerDefinition[] | (() => readonly ControllerDefinition[]);
   /**
-   * Long-running parts of the process, beside the controllers. Called for each process; the requests of this client
-   * have faults. Default none.
+   * Returns long-running parts of the process, in addition to the controllers. It is called for each process; the
+   * requests of the given client meet faults. Default none.
    */
   readonly runnables?: (this: void, parts: RunnableParts) => readonly Runnable[];
-  /** Kinds that are served in addition to those of the controllers. All of them are compared. Default none. */
+  /**
+   * The kinds that are served in addition to those of the controllers. The final states of all kinds are compared.
+   * Default none.
+   */
   readonly models?: readonly Model[];
   /**
    * The actions of users. It runs hundreds of times, so it must keep no state, and assert nothing that faults can
@@ -45,20 +48,20 @@ export interface ConvergenceOptions {
    */
   scenario(this: void, context: ScenarioContext): Promise<void>;
   /**
-   * Called before each run, with the clock of that run, to reset what the runs share, such as a fake of an external
-   * system.
+   * Called before each run, with the clock of that run, to reset state that the runs share, such as a fake of an
+   * external system.
    */
   beforeRun?(this: void, run: Pick<ScenarioContext, 'clock'>): void | Promise<void>;
   /**
-   * Fakes of external systems. Each run resets them, with its clock, and their final states are compared. Each call
-   * that the run without faults makes is tested once with a failure, and once with a lost response. Default none.
+   * Fakes of external systems. Each run resets them with its clock, and their final states are compared. Each of their
+   * calls in the run without faults is tested once with a failure, and once with a lost response. Default none.
    */
   readonly externalSystems?: readonly ExternalSystem[];
   /** The number of runs with drawn faults, or their seeds; the same seed draws the same faults. Default 100. */
   readonly seeds?: number | readonly number[];
   /**
-   * The invariants, by name: checked after each write, including those of the scenario, with a client without faults.
-   * An invariant that throws or rejects is broken. Default none.
+   * The invariants, by name. They are checked after each write, including the writes of the scenario, with a client
+   * without faults. An invariant that throws or rejects is broken. Default none.
    */
   readonly invariants?: Readonly<Record<string, (client: Client) => unknown>>;
   /**
@@ -66,9 +69,9 @@ export interface ConvergenceOptions {
    */
   readonly generatedNames?: boolean;
   /**
-   * Returns the compared part of an object; undefined leaves it out. Without it: everything but uid, version, resourceVersion,
-   * generation and managedFields; points in time count as equal, and `observedGeneration` is compared by how far it
-   * lags behind.
+   * Returns the part of an object that is compared; undefined leaves the object out. Default: everything except uid,
+   * version, resourceVersion, generation and managedFields. All points in time count as equal, and of
+   * `observedGeneration`, only the difference to the generation is compared.
    */
   normalise?(this: void, object: ApiObject): ApiObject | undefined;
 }
@@ -77,25 +80,25 @@ export interface ConvergenceOptions {
 export interface ConvergenceServer {
   /** The client of the scenario. */
   readonly client: Client;
-  /** The client that executes the controllers' requests. */
+  /** The client that sends the controllers' requests. */
   readonly controllerClient: Client;
-  /** True when nothing is under way in the server. */
+  /** True when no work is under way in the server. */
   isIdle(): boolean;
   stop(): Promise<void>;
 }
 
-/** The clock and the randomness of a server. */
+/** The clock and the random numbers of a server. */
 export interface ServerParts {
   readonly clock: FakeClock;
   readonly random: () => number;
   readonly uuid: () => string;
-  /** The models to serve; they must be served when the promise resolves. */
+  /** The models to serve. The server must serve them when the promise resolves. */
   readonly models: readonly ModelDescriptor[];
 }
 
 export type StartServer = (parts: ServerParts) => Promise<ConvergenceServer>;
 
-/** A report of the run, to be printed or asserted on. */
+/** The report of a check, to print or to use in assertions. */
 export interface ConvergenceReport {
   /** The number of runs, including the one without faults. */
   readonly runs: number;

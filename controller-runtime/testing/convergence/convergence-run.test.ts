@@ -28,7 +28,7 @@ describe('a run of a scenario', () => {
   const list = async (): Promise<never> =>
     ({ apiVersion: 'v1', kind: 'PersonList', metadata: { resourceVersion: '1' }, items: [] }) as never;
 
-  it('stops its server when it cannot begin to follow a kind', async () => {
+  it('stops its server when it cannot start to follow a kind', async () => {
     const failure = new ApiError('NotFound', `no ${descriptorOf(Person).plural}`);
     const watch = (): never => {
       throw new Error('nothing to watch');
@@ -37,7 +37,7 @@ describe('a run of a scenario', () => {
     expect(stops).to.equal(1);
   });
 
-  it('fails when it could not follow a kind to the end', async () => {
+  it('fails when the watch of a kind ends before the run does', async () => {
     const failure = new ApiError('Expired', 'too old');
     // oxlint-disable-next-line require-yield -- it ends before its first event
     async function* watch(): AsyncGenerator<WatchEvent<never>> {

@@ -22,17 +22,17 @@ export interface ConvergenceRunParts {
   readonly options: ConvergenceOptions;
   readonly startServer: StartServer;
   readonly plan: FaultPlan;
-  /** Seed of all chance in the run except its faults. */
+  /** The seed of all random numbers in the run, except those of the faults. */
   readonly seed: number;
 }
 
 /** The result of a run. */
 export interface RunOutcome {
-  /** The final state, or the reason why the run did not end. */
+  /** The final state of the objects, or the error that ended the run before that. */
   readonly end: { readonly state: FinalState } | { readonly error: unknown };
   readonly extent: RunExtent;
   readonly faults: readonly string[];
-  /** The failures that remain at the end, a line each. */
+  /** The failures that remain at the end of the run, a line each. */
   readonly failing: readonly string[];
   /** The error of the last of these failures. */
   readonly lastError: unknown;
@@ -40,14 +40,23 @@ export interface RunOutcome {
 
 const maxSettleMs = 600_000;
 const longestStepMs = 1_000;
-/** A key whose retry is further away than this counts as at rest: it fails permanently, or asked for the delay. */
+/**
+ * The longest wait for a retry that the run waits for. A key with a longer wait counts as idle: it fails permanently,
+ * or has requested the delay.
+ */
 const longestRetryMs = 60_000;
-/** Work that passes between two parts may take a few turns, during which both look idle. */
+/**
+ * The number of consecutive idle turns of the event loop after which the run counts as idle. Work that passes between
+ * two parts may take a few turns, during which both appear idle.
+ */
 const idleTurns = 10;
-/** After this many busy turns, a process is assumed to wait for the clock. */
+/** The number of busy turns of the event loop after which a process is assumed to wait for the clock. */
 const patientTurns = 60;
 
-/** Runs a scenario once, on a server of its own. Never rejects because of the scenario or the controllers. */
+/**
+ * Runs a scenario once, on a server of its own. Errors of the scenario and of the controllers do not reject the result,
+ * but are in it.
+ */
 export async function runOnce({ options, startServer, plan, seed }: ConvergenceRunParts): Promise<RunOutcome> {
   const random = seededRandom(seed);
   const clock = new FakeClock();
@@ -142,7 +151,7 @@ class ConvergenceRun {
       if (isAtRest) return this.#noteFailures();
       if (clock.monotonicMs() >= untilMs) {
         throw new Error(
-          `the controllers still had work after ${maxSettleMs / 60_000} minutes: ${this.#busyWith() ?? 'it starts again and again'}`,
+          `the controllers still had work after ${maxSettleMs / 60_000} minutes: ${this.#busyWith() ?? 'work that starts again repeatedly'}`,
         );
       }
       await clock.advance(stepMs);
@@ -150,8 +159,8 @@ class ConvergenceRun {
   }
 
   /**
-   * Notes the keys that fail; only in the run without faults, because otherwise a key may fail until the faults are
-   * over.
+   * Records the keys that fail. This is done only in the run without faults, because in other runs a key may fail while
+   * the faults last.
    */
   async #noteFailures(): Promise<void> {
     const { driver, plan } = this.#parts;
@@ -170,7 +179,7 @@ class ConvergenceRun {
     return object !== undefined;
   }
 
-  /** Waits first until all work has had the turns that it needs. */
+  /** True when no work is left. First gives work under way the turns of the event loop that it needs. */
   async #isIdle(): Promise<boolean> {
     let idle = 0;
     for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {
@@ -192,7 +201,7 @@ class ConvergenceRun {
     if (driver.process === undefined) return 'the controllers are down';
     if (driver.process.requests.isHolding) return 'events are held back';
     const isRetrying = driver.isRecovering || driver.process.isRetryingParts(longestRetryMs);
-    if (isRetrying) return 'a mapping, a source or a runnable that failed has not succeeded yet';
+    if (isRetrying) return 'a mapping, a source or a runnable has failed, and has not succeeded since';
     const retried = driver.process
       .retried()
       .find(({ state }) => (state.nextTime ?? Infinity) <= clock.now() + longestRetryMs);
@@ -220,7 +229,7 @@ function definitionsOf({ controllers }: Pick<ConvergenceOptions, 'controllers'>)
   return typeof controllers === 'function' ? controllers() : controllers;
 }
 
-/** The models of the controllers, and the additional ones. */
+/** Returns the models of the controllers, and the additional ones of the options. */
 function modelsOf({ controllers, models = [] }: ConvergenceOptions): readonly ModelDescriptor[] {
   const definitions = definitionsOf({ controllers });
   const byKind = new Map<string, ModelDescriptor>();
@@ -236,13 +245,14 @@ function describeFailing({ controller, state: { key, attempts, lastError } }: Fa
 }
 
 /**
- * Remembers the keys that fail at rest until they succeed. When a key fails as long as its object exists, and the
- * scenario then deletes the object, no failure remains at the end, but such a run proves nothing.
+ * Remembers the keys that fail while the controllers are idle, until they succeed. When a key fails as long as its
+ * object exists, and the scenario then deletes the object, no failure remains at the end. Such a run would prove
+ * nothing, so the failure is reported.
  */
 class HiddenFailures {
   readonly #failing = new Map<string, FailedRun>();
 
-  /** Called at rest. `exists` tells whether the object of a key is there. */
+  /** Call it when the controllers are idle. `exists` returns true when the object of a key exists. */
   async note(failing: readonly FailedRun[], exists: (failed: FailedRun) => Promise<boolean>): Promise<void> {
     const present = new Map(failing.map((each) => [idOf(each), each]));
     for (const [id, failed] of this.#failing) {
@@ -251,7 +261,7 @@ class HiddenFailures {
     for (const [id, failed] of present) this.#failing.set(id, failed);
   }
 
-  /** Returns those that no longer fail because their object is gone, a line each. */
+  /** Returns the keys that no longer fail only because their object was deleted, a line each. */
   list(failing: readonly FailedRun[]): readonly string[] {
     const present = new Set(failing.map(idOf));
     return [...this.#failing]

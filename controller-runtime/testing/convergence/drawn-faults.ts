@@ -3,17 +3,18 @@ import type { EventFault, FaultPlan, Restart, RunExtent, WriteFault } from './fa
 
 const maxFaults = 3;
 /**
- * Pauses that are shorter than any back-off of a key or watch, longer than one back-off, and longer than several
- * back-offs in a row.
+ * The pauses to draw from. They are shorter than any back-off of a key or a watch, longer than one back-off, or longer
+ * than several back-offs in a row.
  */
 const pausesMs = [0, 50, 2_000, 20_000] as const;
-/** The delay of a request's failure. */
+/** The delays to draw from for the failure of a request. */
 const delaysMs = [0, 0, 50, 2_000] as const;
 const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'loseAnswer'] as const;
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
 
 /**
- * One to three faults, of any kinds at any writes and events. Refused reads are not drawn, because each is tried once.
+ * Draws one to three faults of any type, at any writes and events. Refused reads are not drawn, because each read is
+ * refused once in another part of the check.
  */
 export function drawFaults(random: () => number, extent: RunExtent): FaultPlan {
   const draw = new Draw(random);
@@ -53,7 +54,7 @@ class Draw {
   #restart(): Restart {
     const changesBehind = this.#random() < 0.5 ? 0 : this.number(1, 3);
     const behindMs = this.#oneOf(pausesMs);
-    // Caches lag independently of each other, so only some of them do.
+    // Caches lag independently of each other, so the plan lets only some of them lag.
     return { afterMs: this.#oneOf(pausesMs), changesBehind, behindMs, behindBits: this.number(0, 2 ** 31 - 1) };
   }
 

@@ -4,12 +4,15 @@ import type { CallFault, ExternalSystem } from '../fakes/external-system.ts';
 /** The fault of a call of an external system in a check. */
 export type SweptCallFault = CallFault & { readonly kind: 'fail' | 'loseAnswer' };
 
-/** Returns the name of an external system in differences and faults. */
+/** Returns the name of an external system for reports of differences and faults. */
 export function labelOfSystem({ name }: Pick<ExternalSystem, 'name'>): string {
   return `external system "${name}"`;
 }
 
-/** Throws TypeError when two systems have the same name: a failure could not say which one it means. */
+/**
+ * Checks that all systems have different names, because reports identify a system by its name. Throws TypeError when
+ * two have the same name.
+ */
 export function checkSystemNames(systems: readonly ExternalSystem[]): void {
   const names = systems.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -21,7 +24,10 @@ export function callsOf(systems: readonly ExternalSystem[]): number {
   return systems.reduce((sum, { calls }) => sum + calls.length, 0);
 }
 
-/** Makes each call of the plan, counted from 1 over all systems, meet its fault; `onFault` gets a line for each. */
+/**
+ * Injects the faults of a plan into calls of the systems. Calls are counted from 1 over all systems. `onFault` is
+ * called with a line for each fault.
+ */
 export function injectCallFaults(
   systems: readonly ExternalSystem[],
   atCall: ReadonlyMap<number, SweptCallFault>,
@@ -41,7 +47,7 @@ export function injectCallFaults(
 
 /**
  * Returns the state as plain objects and arrays, with `wordOf` applied to all strings. Keys that become equal are
- * numbered in the order of their values, so that none of them hides another.
+ * numbered in the order of their values, so that no value is lost.
  */
 export function plainState(value: unknown, wordOf: (text: string) => string): unknown {
   const plain = (each: unknown): unknown => plainState(each, wordOf);

@@ -3,7 +3,7 @@ import type { Manager } from '../../manager/manager.ts';
 
 const failures: ReadonlySet<RunRecord['result']> = new Set(['error', 'timeout', 'terminal', 'conflict']);
 
-/** The last run of a key, which failed, and its controller. */
+/** The failed last run of a key, and its controller. */
 export interface FailedRun {
   readonly controller: string;
   readonly run: RunRecord;

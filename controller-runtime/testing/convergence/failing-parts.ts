@@ -13,13 +13,13 @@ export class FailingParts {
     this.#clock = clock;
   }
 
-  /** The failures and their reasons, a line each. */
+  /** Returns the failures and their reasons, a line each. */
   list(): readonly string[] {
     const failing = [...this.#failing].filter(([, { isDown }]) => isDown);
     return failing.map(([part, { reason }]) => `${part}: ${reason}`);
   }
 
-  /** True when some have failed for less than this time, and are retried. */
+  /** True when a mapping, source or runnable has failed for less than the given time, and is being retried. */
   isRetrying(forMs: number): boolean {
     const fromMs = this.#clock.monotonicMs() - forMs;
     return [...this.#failing.values()].some(
@@ -27,7 +27,7 @@ export class FailingParts {
     );
   }
 
-  /** The controller, with its mappings and sources watched. */
+  /** Returns the controller, with mappings and sources whose failures are recorded. */
   watching(definition: ControllerDefinition): ControllerDefinition {
     const { name, watches, sources } = definition;
     return {
@@ -67,7 +67,7 @@ export class FailingParts {
         };
         try {
           const keys = map(object, context);
-          // A synchronous mapping stays synchronous.
+          // A synchronous mapping must remain synchronous.
           return keys instanceof Promise ? keys.then(succeed, fail) : succeed(keys);
         } catch (error) {
           return fail(error);
@@ -106,9 +106,9 @@ export class FailingParts {
 
 interface Failing {
   readonly reason: string;
-  /** When the first failure in a row happened, on the monotonic clock. */
+  /** The time of the first consecutive failure, on the monotonic clock. */
   readonly sinceMs: number;
   readonly isRetried: boolean;
-  /** False once a source has started again; it has succeeded when it yields a key. */
+  /** True until a source has started again. The source has succeeded only when it yields a key. */
   readonly isDown: boolean;
 }

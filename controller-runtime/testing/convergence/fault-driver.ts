@@ -27,20 +27,22 @@ export interface DriverParts {
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
-/** One process, and the faults that it meets. */
+/** One simulated process, from its start to its end, and the faults that it meets. */
 interface Life {
   process: ControllerProcess | undefined;
-  /** True when another process leads, and this one does not know it. */
+  /** True when another process has become the leader, and this process does not know that. */
   isDeposed: boolean;
   /** The restart of the process after a crash. */
   restart: Restart;
-  /** The number of changes by which the cache of each kind starts behind. */
+  /** For each kind, the number of changes by which its cache lags at the start. */
   readonly behind: Map<string, number>;
 }
 
 type Change = Exclude<WatchEvent, { readonly type: 'BOOKMARK' | 'ERROR' }>;
 
-/** After this time, failures outside of runs have been retried: no source waits longer before it starts again. */
+/**
+ * The time after which every failure outside of runs has been retried: no source waits longer before it starts again.
+ */
 const recoveryMs = 30_000;
 
 /** Runs the controllers in a process, and injects the faults of a plan. */
@@ -49,9 +51,9 @@ export class FaultDriver {
   readonly faults: string[] = [];
   readonly #parts: DriverParts;
   readonly #stopping: Promise<void>[] = [];
-  /** Objects whose next event is delivered twice. */
+  /** The objects whose next event is delivered twice. */
   readonly #repeated = new Set<string>();
-  /** Kinds whose watch was ended, and gets 410 when it reconnects. */
+  /** The kinds whose watch was ended, and will get 410 when it reconnects. */
   readonly #expiring = new Set<string>();
   #life: Life | undefined;
   #isStopped = false;
@@ -70,17 +72,17 @@ export class FaultDriver {
     return { writes: this.#writes, reads: this.#reads, events: this.#events };
   }
 
-  /** True when a source, a mapping or a runnable has met a fault, and may not have retried yet. */
+  /** True when a source, a mapping or a runnable has met a fault so recently that it may not have retried yet. */
   get isRecovering(): boolean {
     return this.#parts.clock.monotonicMs() < this.#recoveredMs;
   }
 
-  /** Throws when the controllers have made a mistake that fails the check, whatever the result of the run. */
+  /** Throws when the controllers have made a mistake that makes the check fail for any result of the run. */
   check(): void {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }
 
-  /** The process that works; undefined while there is none. */
+  /** The running process; undefined while there is none. */
   get process(): ControllerProcess | undefined {
     return this.#life?.process;
   }
@@ -103,7 +105,7 @@ export class FaultDriver {
     });
   }
 
-  /** Resolves when everything has stopped, for which the clock must advance. */
+  /** Stops everything. Resolves when everything has stopped, for which the clock must advance. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#life !== undefined) this.#leave(this.#life);
@@ -218,7 +220,7 @@ export class FaultDriver {
     if (release !== undefined) this.#parts.clock.setTimeout(release, forMs);
   }
 
-  /** Returns a former list as the first list of a cache that must lag, and holds back later events for a while. */
+  /** Returns an earlier list as the first list of a cache that must lag, and holds back later events for a while. */
   #pastList(life: Life, request: ClientRequest): object | undefined {
     if (request.verb !== 'list' || !request.isForCache) return undefined;
     const kind = kindIn(request);
@@ -261,7 +263,7 @@ export class FaultDriver {
 
   #note(fault: string, restart?: Restart): void {
     const { afterMs = 0, changesBehind = 0, behindMs = 0 } = restart ?? {};
-    const back = afterMs === 0 ? '' : `; no controller at work for ${afterMs} ms`;
+    const back = afterMs === 0 ? '' : `; no controller running for ${afterMs} ms`;
     const behind = changesBehind === 0 ? '' : `; caches ${changesBehind} changes behind for ${behindMs} ms`;
     this.faults.push(`${fault}${back}${behind}`);
   }
@@ -273,12 +275,14 @@ const failureWords = {
   loseAnswer: 'the response lost of',
 } as const satisfies Record<RequestFault['kind'], string>;
 
-/** Events for people are written outside of the runs, and the recorder retries them. */
+/**
+ * True for a write of the event recorder. Events for people are written outside of runs, and the recorder retries them.
+ */
 function isOfRecorder({ kind, apiVersion, reconcileID, isWrite }: ClientRequest): boolean {
   return isWrite && kind === 'Event' && apiVersion === 'v1' && reconcileID === undefined;
 }
 
-/** Names the kind of a request or a model. */
+/** Returns a text that identifies the kind of a request or a model. */
 export function kindIn({ apiVersion, kind }: { readonly apiVersion: string; readonly kind: string }): string {
   return `${apiVersion} ${kind}`;
 }
@@ -288,6 +292,6 @@ function labelOf(object: ApiObject): string {
 }
 
 function formerLeader(request: ClientRequest): ApiError {
-  const message = `${describeRequest(request)}: another leader is at work (injected)`;
+  const message = `${describeRequest(request)}: another process leads (injected)`;
   return new ApiError('Conflict', message, { causes: [{ reason: 'FormerLeader', message }] });
 }

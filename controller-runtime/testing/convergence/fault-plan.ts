@@ -1,11 +1,11 @@
 import type { ClientRequest } from '../fakes/intercepted-client.ts';
 import type { SweptCallFault } from './external-state.ts';
 
-/** The restart of controllers after a crash, or a change of leaders. */
+/** The restart of the controllers after a crash or a change of leaders. */
 export interface Restart {
   /** The time without a running process. */
   readonly afterMs: number;
-  /** The number of changes by which a cache lags at first; 0 means up to date. */
+  /** The number of changes by which a cache lags at the start; 0 means up to date. */
   readonly changesBehind: number;
   /** The time for which the caches lag. */
   readonly behindMs: number;
@@ -13,13 +13,13 @@ export interface Restart {
   readonly behindBits: number;
 }
 
-/** Failure of one request. */
+/** The failure of one request. */
 export interface RequestFault {
-  /** `conflict` and `refuse` are not carried out; `loseAnswer` is. */
+  /** The type of the failure. The server executes the request for `loseAnswer`, but not for `conflict` and `refuse`. */
   readonly kind: 'conflict' | 'refuse' | 'loseAnswer';
   /** The delay of the failure. */
   readonly lateMs: number;
-  /** The time for which the caches of the request's kind do not change. */
+  /** The time for which the caches of the request's kind receive no changes. */
   readonly behindMs: number;
 }
 
@@ -29,7 +29,7 @@ export type WriteFault =
   | { readonly kind: 'leaderChange'; readonly restart: Restart }
   | RequestFault;
 
-/** The fault of a read of the controllers. The reads of caches have the faults of events instead. */
+/** The fault of a read of the controllers. The lists and watches of caches have the faults of events instead. */
 type ReadFault = RequestFault & { readonly kind: 'refuse' };
 
 /** The fault of an event on its way to a cache. */
@@ -38,7 +38,10 @@ export type EventFault =
   | { readonly kind: 'dropWatch' | 'expireWatch' | 'repeat' }
   | { readonly kind: 'hold'; readonly forMs: number };
 
-/** The writes, reads, events and calls of external systems of a run that meet a fault, all counted from 1. */
+/**
+ * The writes, reads, events and calls of external systems of a run that meet a fault. Each of the four is counted from
+ * 1.
+ */
 export interface FaultPlan {
   readonly atWrite: ReadonlyMap<number, WriteFault>;
   readonly atRead: ReadonlyMap<number, ReadFault>;
@@ -46,7 +49,7 @@ export interface FaultPlan {
   readonly atCall: ReadonlyMap<number, SweptCallFault>;
 }
 
-/** The number of writes, reads, events and calls of external systems of the run without faults. */
+/** The numbers of writes, reads, events and calls of external systems in the run without faults. */
 export interface RunExtent {
   /** The verb of each write. */
   readonly writes: readonly ClientRequest['verb'][];
@@ -66,20 +69,25 @@ const everyCache = ~0;
 
 export const atOnce: Restart = Object.freeze({ afterMs: 0, changesBehind: 0, behindMs: 0, behindBits: everyCache });
 /**
- * The time until a broken connection is noticed. It is long enough for everything that does not wait for the response,
- * and short compared to timeouts.
+ * The time until a lost response is noticed. It is long enough that everything that does not wait for the response can
+ * happen first, and short compared to timeouts.
  */
 const lateMs = 100;
-/** Limits the faults of a controller that reads or calls without end, because it polls. */
+/**
+ * The maximum number of reads and of calls for which a fault is tried. A controller that polls would otherwise have a
+ * fault for each of its many reads.
+ */
 const maxSwept = 100;
-/** The time for which the fault also breaks the watch, so that the next attempts use old caches. */
+/**
+ * The time for which the fault also interrupts the watch, so that the next attempts use caches that are out of date.
+ */
 const behindMs = 500;
 
 /**
  * Yields plans with a single fault each. For each write of the run without faults: a crash before it; crashes after it,
  * with caches that are up to date, one change behind or two changes behind; a lost response; a refusal; a conflict. For
  * each read: a refusal. For each call of an external system: a failure and a lost response. When there are more than a
- * hundred reads or calls, a hundred of them are taken, evenly spread.
+ * hundred reads or calls, a hundred of them, evenly spread, are used.
  */
 export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<FaultPlan> {
   for (const [index, verb] of writes.entries()) {

@@ -3,13 +3,15 @@ import type { ApiObject } from '../../api/index.ts';
 import type { ExternalSystem } from '../fakes/external-system.ts';
 import { labelOfSystem, plainState } from './external-state.ts';
 
-/** Objects as they are compared, by kind and key. */
+/** The compared forms of objects, by kind and key. */
 export type FinalState = ReadonlyMap<string, unknown>;
 
 export interface StateOptions {
-  /** Names that the server made from a generateName are compared as `<generateName>1`, `2` and so on. */
+  /**
+   * True to compare names that the server made from a generateName as `<generateName>1`, `<generateName>2` and so on.
+   */
   readonly generatedNames: boolean;
-  /** Applied first; undefined leaves the object out. */
+  /** Applied to each object first. If it returns undefined, the object is not compared. */
   readonly normalise: (object: ApiObject) => ApiObject | undefined;
   /** External systems, whose states are compared, too. */
   readonly externalSystems: readonly ExternalSystem[];
@@ -18,10 +20,10 @@ export interface StateOptions {
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 /** Finds UUIDs anywhere in a string. */
 const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
-/** Fields that differ between runs, or between ways to the same state. */
+/** Fields that differ between runs, or that depend on the order of changes. */
 const incidental: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'generation', 'uid', 'managedFields']);
 
-/** The final state without the parts that differ between equal runs. */
+/** Returns the final state without the parts that differ between equal runs. */
 export function finalStateOf(objects: readonly ApiObject[], options: StateOptions): FinalState {
   const kept = objects.flatMap((object) => {
     const normal = options.normalise(object);
@@ -35,7 +37,10 @@ export function finalStateOf(objects: readonly ApiObject[], options: StateOption
   return new Map([...kept.map((object) => [labelOf(object, names), comparable(object, words)] as const), ...external]);
 }
 
-/** A uid is compared as the object that it names, so that a reference to a missing or another object shows. */
+/**
+ * Returns a label for each uid, which names the object. A comparison of labels finds a reference to a missing or a
+ * wrong object.
+ */
 function labelsOf(
   objects: readonly ApiObject[],
   names: ReadonlyMap<string, string>,
@@ -48,7 +53,7 @@ function labelOf({ kind, metadata }: ApiObject, names: ReadonlyMap<string, strin
   return `${kind} ${formatKey(metadata.namespace === undefined ? { name } : { namespace: metadata.namespace, name })}`;
 }
 
-/** Numbers generated names in the order of their objects' content, since the order of creation is random. */
+/** Numbers generated names in the order of the contents of their objects, because the order of creation is random. */
 function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, string> {
   const byPrefix = new Map<string, { readonly name: string; readonly content: string }[]>();
   for (const object of objects) {
@@ -67,7 +72,7 @@ function numberedNames(objects: readonly ApiObject[]): ReadonlyMap<string, strin
   return new Map(numbered);
 }
 
-/** `words` replaces strings that differ in each run. */
+/** Returns the compared form of a value. `words` has the replacements for strings that differ in each run. */
 function comparable(object: ApiObject, words: ReadonlyMap<string, string>): unknown {
   const { generation } = object.metadata;
   const valueOf = (value: unknown, field: string): unknown => {

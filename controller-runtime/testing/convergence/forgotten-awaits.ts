@@ -12,20 +12,20 @@ type Method = (...args: readonly unknown[]) => unknown;
 const neverSettles = new Promise<never>(() => {});
 
 /**
- * Finds requests that a successful run did not await: the run does not notice when they fail, so nothing retries
- * them. A failed run may leave requests behind (`Promise.all` does), because its key runs again. The requests that
- * are found never settle: their rejection would reach the test runner before the report.
+ * Finds requests that a successful run did not await: the run does not notice when they fail, so nothing retries them.
+ * A failed run may leave requests behind (`Promise.all` does), because its key runs again. Requests that are found
+ * never settle, because the test runner would see their rejection before the report.
  */
 export class ForgottenAwaits {
   readonly #onFound: (problem: string) => void;
-  /** Runs that left writes under way, by reconcileID. */
+  /** The runs that ended while writes were under way, by reconcileID. */
   readonly #left = new Set<string>();
 
   constructor(onFound: (problem: string) => void) {
     this.#onFound = onFound;
   }
 
-  /** The controller, with a check after each run for requests that are under way, or made later. */
+  /** Returns the controller, with a check after each run for requests that are under way or are made later. */
   watching(definition: ControllerDefinition, requests: () => FaultyRequests): ControllerDefinition {
     const { name, reconcile, cleanup } = definition;
     const watched =
@@ -57,7 +57,7 @@ export class ForgottenAwaits {
     };
   }
 
-  /** True for a request of a run that did not await all of its requests. */
+  /** True for a request of a run that ended before all of its requests did. */
   isOver({ reconcileID }: ClientRequest): boolean {
     return reconcileID !== undefined && this.#left.has(reconcileID);
   }
@@ -68,7 +68,7 @@ const reads = ['get', 'list'] as const;
 const writes = ['create', 'update', 'updateStatus', 'patch', 'apply', 'delete', 'ensure'] as const;
 const clientMethods: ReadonlySet<string> = new Set([...reads, ...writes] satisfies (keyof Client)[]);
 
-/** The request, whose verbs and client never settle once `onCall` returns true. */
+/** Returns the context of the run, whose functions and client never settle once `onCall` returns true. */
 function guardedRequest<R extends ReconcileRequest>(request: R, onCall: (method: string) => boolean): R {
   const client = guarded(request.client, clientMethods, (method) => onCall(`client.${method}`));
   const context = guarded(request, verbs, onCall);
@@ -87,7 +87,7 @@ function guarded<O extends object>(object: O, methods: ReadonlySet<string>, onCa
         typeof name === 'string' && methods.has(name)
           ? (...args: readonly unknown[]) => (onCall(name) ? neverSettles : method(...args))
           : method;
-      // A verb may have methods of its own, as `condition.summary`.
+      // A function may have methods of its own, such as `condition.summary`.
       return Object.assign(called, value);
     },
   });

@@ -6,7 +6,7 @@ import type { ConvergenceOptions } from './convergence-options.ts';
 
 export interface InvariantParts {
   readonly invariants: NonNullable<ConvergenceOptions['invariants']>;
-  /** The client that the invariants use. */
+  /** The client that is passed to the invariants. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: () => number;
@@ -21,7 +21,7 @@ export class Invariants {
     this.#parts = parts;
   }
 
-  /** The client, with a check after each write. */
+  /** Returns the client, with a check of the invariants after each write. */
   watching(client: Client): Client {
     const { clock, random, invariants } = this.#parts;
     if (Object.keys(invariants).length === 0) return client;

@@ -2,7 +2,7 @@ import { formatKey, keyOf } from '../../api/index.ts';
 import type { Model, ObjectList, WatchEvent } from '../../api/index.ts';
 import type { Client } from '../../client/client.ts';
 
-/** All changes of a kind, so that a cache can be shown a past state of it. */
+/** Records all changes of a kind, so that a cache can receive a past state of the kind. */
 export class KindHistory {
   readonly #first: ObjectList;
   readonly #events: WatchEvent[] = [];
@@ -12,22 +12,25 @@ export class KindHistory {
     this.#first = first;
   }
 
-  /** Follows the kind from now on, until the signal aborts. */
+  /** Starts to follow the kind, until the signal aborts. */
   static async start(client: Client, model: Model, signal: AbortSignal): Promise<KindHistory> {
     const history = new KindHistory(await client.list(model));
     const { resourceVersion } = history.#first.metadata;
     history.#followed = history.#follow(client.watch(model, { resourceVersion, signal }));
-    // The caller of {@link end} gets the error.
+    // An error is not lost: {@link end} rejects with it.
     history.#followed.catch(() => undefined);
     return history;
   }
 
-  /** Resolves when it has stopped following; rejects when it stopped too early, so that `before` lacked changes. */
+  /**
+   * Resolves when the history has stopped following the kind. Rejects when it stopped too early, so that `before`
+   * lacked changes.
+   */
   async end(): Promise<void> {
     await this.#followed;
   }
 
-  /** The list before this many changes; the first list, when there were fewer. */
+  /** Returns the list of objects before the last `changes` changes, or the first list when there were fewer changes. */
   before(changes: number): ObjectList {
     const objects = new Map(this.#first.items.map((object) => [formatKey(keyOf(object)), object]));
     let { resourceVersion } = this.#first.metadata;

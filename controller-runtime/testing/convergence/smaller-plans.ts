@@ -2,8 +2,7 @@ import { atOnce } from './fault-plan.ts';
 import type { FaultPlan, Restart } from './fault-plan.ts';
 
 /**
- * Yields each plan with one fault fewer, or with one simpler fault, such as an immediate restart, or a response that
- * comes at once.
+ * Yields each plan that has one fault less, or one simpler fault, such as an immediate restart or an immediate failure.
  */
 export function* smallerPlans(plan: FaultPlan): Generator<FaultPlan> {
   const { atWrite, atRead, atEvent, atCall } = plan;

@@ -1,18 +1,18 @@
 import { deepEqual } from '../../api/index.ts';
 import type { FinalState } from './final-state.ts';
 
-/** One difference between the final state of a run and that of the run without faults. */
+/** A difference between the final state of a run and that of the run without faults. */
 export interface Difference {
-  /** `Person ada`, or `Badge team/ada`. */
+  /** The object, such as `Person ada` or `Badge team/ada`. */
   readonly object: string;
-  /** `status.greeting`, or `spec.tags[1]`; empty for the whole object. */
+  /** The path, such as `status.greeting` or `spec.tags[1]`; empty for the whole object. */
   readonly path: string;
   /** The value in the run without faults; undefined when it is absent. */
   readonly expected: unknown;
   readonly found: unknown;
 }
 
-/** Every difference, in the order of the objects. */
+/** Returns all differences, in the order of the objects. */
 export function differencesOf(expected: FinalState, found: FinalState): readonly Difference[] {
   const objects = [...new Set([...expected.keys(), ...found.keys()])].sort();
   return objects.flatMap((object) => [...differing(object, '', expected.get(object), found.get(object))]);
@@ -40,7 +40,7 @@ function isContainer(value: unknown): value is object {
   return typeof value === 'object' && value !== null;
 }
 
-/** One line of a message. */
+/** Describes a difference in one line of a message. */
 export function describeDifference({ object, path, expected, found }: Difference): string {
   if (path === '') return `${object}: ${expected === undefined ? 'should not exist' : 'is missing'}`;
   return `${object}, ${path}: expected ${textOf(expected)}, found ${textOf(found)}`;

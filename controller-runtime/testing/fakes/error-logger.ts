@@ -4,8 +4,8 @@ import type { Logger } from '../../api/index.ts';
 const oneLine = { breakLength: Infinity };
 
 /**
- * Prints errors to stderr, and nothing else: when a test waits for a controller in vain, an error of the controller
- * is usually the reason. Prints the message and its fields on one line, then `err` with its stack.
+ * Makes a logger that prints only errors, to stderr: when a test waits for a controller without success, an error of
+ * the controller is usually the reason. It prints the message and its fields on one line, then `err` with its stack.
  */
 export const errorLogger: Logger = Object.freeze({
   debug() {},

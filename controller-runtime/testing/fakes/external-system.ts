@@ -8,12 +8,12 @@ export interface OperationContext<S> {
   readonly clock: Clock;
 }
 
-/** The functions of the operations. An error that one throws is the response of the system. */
+/** The functions that implement the operations. When one throws an error, the call of the operation rejects with it. */
 export type OperationFunctions<S> = Readonly<
   Record<string, (context: OperationContext<S>, ...args: never[]) => unknown>
 >;
 
-/** The operations as controllers call them: without the context, and always asynchronous. */
+/** The operations as controllers call them, without the context. They always return a promise. */
 export type Operations<F> = {
   readonly [N in keyof F]: F[N] extends (context: never, ...args: infer A) => infer R
     ? (this: void, ...args: A) => Promise<Awaited<R>>
@@ -23,20 +23,22 @@ export type Operations<F> = {
 export interface ExternalSystemOptions<S, F> {
   /** The name of the system in reports of failures. Default `external system`. */
   readonly name?: string;
-  /** The clock of delays and operations. Default the real time. */
+  /** The clock of delays and operations. Default: the system clock. */
   readonly clock?: Clock;
   /** Returns the state at the start and after each reset: data that structuredClone can copy. */
   readonly initialState: (this: void) => S;
   readonly operations: F;
 }
 
-/** The fault of one call. Without `error`, the call rejects with an error that says that it is injected. */
+/**
+ * The fault of one call. Without `error`, the call rejects with a default error, whose message contains "(injected)".
+ */
 export type CallFault =
   /** The operation is not carried out, and the call rejects. */
   | { readonly kind: 'fail'; readonly error?: Error }
   /** The operation is carried out, and the call rejects. */
   | { readonly kind: 'loseAnswer'; readonly error?: Error }
-  /** The operation is carried out when the promise has settled. */
+  /** The operation is carried out only when this promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
   /** The operation is carried out after this time on the system's clock, in milliseconds. */
   | { readonly kind: 'delay'; readonly forMs: number };
@@ -44,36 +46,41 @@ export type CallFault =
 /** A call and its outcome. */
 export interface RecordedCall {
   readonly operation: string;
-  /** The arguments as the caller passed them, not copied. */
+  /** The arguments that the caller passed. They are not copied. */
   readonly args: readonly unknown[];
   /** `pending` until the call settles. */
   readonly outcome: 'pending' | 'ok' | 'error';
-  /** The error of the call. */
+  /** The error with which the call rejected. */
   readonly error?: unknown;
   /** The fault of the call; `down` while the system is down. */
   readonly fault?: CallFault['kind'] | 'down';
-  /** The id of the run, if the call was made by {@link ExternalSystem.calledBy}. */
+  /** The reconcileID of the run; present only if the call was made through {@link ExternalSystem.calledBy}. */
   readonly reconcileID?: string;
 }
 
-/** A fake of a system that controllers change outside of the API. It outlives controllers and their processes. */
+/** A fake of an external system that controllers change. Its state survives a restart of the controllers. */
 export interface ExternalSystem<S = unknown, F = unknown> {
   readonly name: string;
   /** The operations for controllers. */
   readonly operations: Operations<F>;
-  /** Returns the operations for one run: their calls are recorded with its reconcileID. */
+  /** Returns the operations for one run. Calls of them are recorded with the reconcileID of the run. */
   calledBy(run: { readonly reconcileID: string }): Operations<F>;
   /** Every call since the last reset, in order, including those with a fault. */
   readonly calls: readonly RecordedCall[];
   /** A copy of the state. */
   state(): S;
-  /** The next call that matches (default any) meets the fault, once. Several faults apply in order. */
+  /**
+   * Injects a fault into the next call for which `matches` returns true; default: the next call. Several faults apply
+   * in order, each once.
+   */
   inject(fault: CallFault, matches?: (call: RecordedCall) => boolean): void;
-  /** All calls reject, and no operation is carried out, until the returned function is called. */
+  /**
+   * Takes the system down: all calls reject, and no operation is carried out, until the returned function is called.
+   */
   takeDown(error?: Error): () => void;
   /**
-   * Returns to the initial state, and forgets calls and faults. Operations that are still delayed change only the former
-   * state. A given clock replaces the clock of the system.
+   * Sets the initial state again, and removes all recorded calls and faults. Operations that are still delayed change
+   * only the former state. A given clock replaces the clock of the system.
    */
   reset(options?: { readonly clock?: Clock }): void;
 }
@@ -177,7 +184,7 @@ class FakeSystem<S, F extends OperationFunctions<S>> {
       call.fault = 'down';
       throw outage[1] ?? this.#error(call, 'is down');
     }
-    // A reset during a delay must not let the operation change the new state.
+    // If the system was reset during the delay, the operation must not change the new state.
     const context = { state: this.#state, clock: this.#clock };
     const fault = this.#takeFault(call);
     if (fault !== undefined) call.fault = fault.kind;
@@ -200,7 +207,7 @@ class FakeSystem<S, F extends OperationFunctions<S>> {
 
   async #carryOut({ operation, args }: RecordedCall, context: OperationContext<S>): Promise<unknown> {
     const carryOut = this.#options.operations[operation];
-    // Operations<F> gives the arguments the types of the function's own.
+    // The type Operations<F> ensures that the arguments have the types of the function's parameters.
     return carryOut === undefined ? undefined : Reflect.apply(carryOut, undefined, [context, ...args]);
   }
 

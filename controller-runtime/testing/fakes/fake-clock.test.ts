@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { FakeClock } from './fake-clock.ts';
 
 describe('FakeClock', () => {
-  it('stands still until it is advanced', async () => {
+  it('does not advance by itself', async () => {
     const clock = new FakeClock(1000);
     await new Promise((resolve) => setImmediate(resolve));
     expect([clock.now(), clock.monotonicMs()]).to.deep.equal([1000, 0]);
@@ -10,7 +10,7 @@ describe('FakeClock', () => {
     expect([clock.now(), clock.monotonicMs()]).to.deep.equal([1250, 250]);
   });
 
-  it('runs due timers in order of time, those of the same time in order of setting', async () => {
+  it('runs due timers in the order of their times, and timers of the same time in the order in which they were set', async () => {
     const clock = new FakeClock();
     const ran: string[] = [];
     clock.setTimeout(() => ran.push('20'), 20);
@@ -22,7 +22,7 @@ describe('FakeClock', () => {
     expect(clock.pendingTimers).to.equal(1);
   });
 
-  it('runs the timers that timers and their promises set, each at its own time', async () => {
+  it('runs timers that callbacks and their promises set, each at its own time', async () => {
     const clock = new FakeClock();
     const times: number[] = [];
     clock.setTimeout(async () => {
@@ -34,7 +34,7 @@ describe('FakeClock', () => {
     expect(times).to.deep.equal([10, 15]);
   });
 
-  it('forgets timers that are cleared, even those that are due', async () => {
+  it('does not run timers that were cleared, even if they are due', async () => {
     const clock = new FakeClock();
     const ran: string[] = [];
     const second = clock.setTimeout(() => ran.push('second'), 10);
@@ -44,7 +44,7 @@ describe('FakeClock', () => {
     expect(ran).to.deep.equal([]);
   });
 
-  it('runs until a condition is true, and no further', async () => {
+  it('advances until a condition is true, and no further', async () => {
     const clock = new FakeClock();
     let ticks = 0;
     const tick = (): void => {

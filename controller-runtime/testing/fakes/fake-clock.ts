@@ -5,12 +5,15 @@ interface FakeTimer extends Timer {
   readonly callback: () => void;
 }
 
-/** Two turns, since work that a callback starts may itself yield once. */
+/**
+ * The number of turns of the event loop between two timers: two, because work that a callback starts may itself yield
+ * once.
+ */
 const turnsBetweenTimers = 2;
 
 /**
- * Time that moves only when a test moves it. `now` begins at 2030-01-01T00:00:00Z unless the test sets another time.
- * A callback that throws makes the `advance` that ran it reject.
+ * A clock that advances only when a test advances it. `now` begins at 2030-01-01T00:00:00Z unless the test sets another
+ * time. When a callback throws, the call of `advance` that ran it rejects.
  */
 export class FakeClock implements Clock {
   readonly #startMs: number;
@@ -39,14 +42,14 @@ export class FakeClock implements Clock {
     if (timer !== undefined) this.#timers.delete(timer);
   }
 
-  /** The pending timers. If a test ends with some, it has left something running. */
+  /** The number of pending timers. If a test ends with pending timers, it has left something running. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
   /**
-   * Advances by this many milliseconds, and runs the callbacks that are due in order of time, including those that
-   * they schedule. Promises settle between two timers.
+   * Advances the clock, and runs the callbacks that are due in the order of their times, including callbacks that are
+   * scheduled meanwhile. Promises settle between two timers.
    */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#elapsedMs + ms;
@@ -59,14 +62,14 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Advances, timer by timer, until the condition holds. Rejects when it does not within `limitMs` of this clock
-   * (default an hour).
+   * Advances the clock, timer by timer, until the condition is true. Rejects when it is not true within `limitMs` of
+   * this clock (default an hour).
    */
   async runUntil(condition: () => boolean, limitMs: number = 3_600_000): Promise<void> {
     const untilMs = this.#elapsedMs + limitMs;
     while (!(await holdsSoon(condition))) {
       const timer = this.#next(untilMs);
-      if (timer === undefined) throw new Error(`the condition did not hold within ${limitMs} ms of fake time`);
+      if (timer === undefined) throw new Error(`the condition was not true within ${limitMs} ms of fake time`);
       this.#fire(timer);
     }
   }
@@ -86,7 +89,10 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Gives work in flight the turns that it needs, before time advances. */
+/**
+ * True when the condition becomes true within a few turns of the event loop. This gives work in flight the turns that
+ * it needs before the clock advances.
+ */
 async function holdsSoon(condition: () => boolean): Promise<boolean> {
   for (let turn = 0; turn < 20; turn += 1) {
     if (condition()) return true;

@@ -8,24 +8,30 @@ import { InterceptedClient } from './intercepted-client.ts';
 import type { ClientRequest } from './intercepted-client.ts';
 
 export interface FaultyClientOptions {
-  /** The clock for reconnects of informers. Default the real time. */
+  /** The clock for reconnects of informers. Default: the system clock. */
   readonly clock?: Clock;
   /** Default silent. */
   readonly logger?: Logger;
-  /** Jitter of the reconnects, in [0, 1). Default always 0.5, so that a test runs the same each time. */
+  /**
+   * Returns a number in [0, 1) for the jitter of the reconnects. Default: always 0.5, so that each run of a test is the
+   * same.
+   */
   readonly random?: () => number;
 }
 
 export interface FaultyClient {
-  /** The client for the controllers under test. Its informers have their own caches, as over HTTP. */
+  /** The client for the controllers under test. Its informers have caches of their own, like over HTTP. */
   readonly client: Client;
   /** Every request so far, in order, including those of informers and those with a fault. */
   readonly requests: readonly LoggedRequest[];
-  /** The next request that matches (default any) meets the fault, once. Several faults apply in order. */
+  /**
+   * Injects a fault into the next request for which `matches` returns true; default: the next request. Several faults
+   * apply in order, each once.
+   */
   inject(fault: ClientFault, matches?: (request: ClientRequest) => boolean): void;
   /**
-   * Breaks the watches that match (default all); returns their number. The watches resume where they were, after a
-   * back-off of about a second. With `expired` (410), the informers of these watches list again at once.
+   * Breaks the watches that match (default all), and returns their number. After a back-off of about a second, the
+   * watches resume from their last revision. With `expired` (410), the informers of these watches list again at once.
    */
   dropWatches(options?: { readonly expired?: boolean; readonly matches?: (request: ClientRequest) => boolean }): number;
   /**
@@ -34,13 +40,16 @@ export interface FaultyClient {
    */
   holdEvents(matches?: (request: ClientRequest) => boolean): () => void;
   /**
-   * Ends the process, as far as this client can: requests of runs, including those under way, never settle, and no
-   * further request is executed.
+   * Simulates the end of the process: requests of runs, including those under way, never settle, and no further request
+   * is executed.
    */
   crash(): void;
 }
 
-/** A client that logs its requests, and fails as the test says. The given client carries out all other requests. */
+/**
+ * Makes a client that logs its requests, and in which a test can inject faults. The given client carries out all other
+ * requests.
+ */
 export function createFaultyClient(client: Client, options: FaultyClientOptions = {}): FaultyClient {
   const { clock = systemClock, logger = silentLogger, random = () => 0.5 } = options;
   const requests = new FaultyRequests();

@@ -5,34 +5,38 @@ import type { WatchEnd } from './faulty-watch.ts';
 import { describeRequest } from './intercepted-client.ts';
 import type { ClientRequest, Interceptor } from './intercepted-client.ts';
 
-/** The fault of one request. With `until`, it rejects when that promise has settled, otherwise at once. */
+/** The fault of one request. With `until`, the request rejects when this promise has settled, otherwise at once. */
 export type ClientFault =
-  /** The request is not carried out, and rejects: with ServiceUnavailable (503), unless an error is given. */
+  /** The request is not carried out. It rejects with the given error; default: ServiceUnavailable (503). */
   | { readonly kind: 'refuse'; readonly error?: Error; readonly until?: Promise<unknown> }
   /** The request is not carried out, and rejects with Conflict (409), as if another writer had been faster. */
   | { readonly kind: 'conflict'; readonly until?: Promise<unknown> }
   /** The request is carried out, but rejects with ServiceUnavailable. */
   | { readonly kind: 'loseAnswer'; readonly until?: Promise<unknown> }
-  /** The request is carried out when the promise has settled. */
+  /** The request is carried out only when this promise has settled. */
   | { readonly kind: 'delay'; readonly until: Promise<unknown> }
-  /** The process ends: this request, carried out or not, and all later requests of its runs never settle. */
+  /**
+   * The process ends at this request, which may be carried out or not. The request and all later requests of runs never
+   * settle.
+   */
   | { readonly kind: 'crash'; readonly carriedOut: boolean };
 
 /** A request and its result. */
 export interface LoggedRequest extends ClientRequest {
   /**
-   * A reason of an ApiError, or `Error` for any other; `pending` until its response comes, and for good after a crash.
+   * The outcome. For a failed request, it is the reason of the ApiError, or `Error` for any other error. It is
+   * `pending` until the response arrives, and remains `pending` after a crash.
    */
   readonly outcome: 'pending' | 'ok' | 'Error' | StatusReason;
   /** The fault of the request. */
   readonly fault?: ClientFault['kind'];
 }
 
-/** Decides the faults of requests, besides the queued ones. */
+/** Decides the faults of requests, in addition to those that were injected one by one. */
 export interface FaultSource {
   readonly faultOf?: (request: ClientRequest) => ClientFault | undefined;
   readonly endBefore?: (request: ClientRequest, event: WatchEvent) => WatchEnd | undefined;
-  /** A response in place of the server's. */
+  /** Returns a response that replaces the server's; undefined for none. */
   readonly answerOf?: (request: ClientRequest) => object | undefined;
   /**
    * Called before and after a request. Returns true when the run that made the request is over; the request then never
@@ -82,7 +86,7 @@ export class FaultyRequests implements Interceptor {
     };
   }
 
-  /** Requests without a response, not counting watches. */
+  /** The number of requests without a response, not counting watches. */
   get underWay(): readonly ClientRequest[] {
     return [...this.#underWay];
   }
@@ -180,7 +184,10 @@ export class FaultyRequests implements Interceptor {
     return this.#hasCrashed || this.#source.isOver?.(request) === true;
   }
 
-  /** Ends requests that no run awaits, so that the process can be stopped. */
+  /**
+   * Ends a request of a crashed process. A request of a run never settles; any other request rejects, so that the
+   * process can be stopped.
+   */
   #deadEnd(request: ClientRequest): Promise<never> {
     if (request.reconcileID !== undefined) return neverAnswered;
     return Promise.reject(unavailable(request, 'was made by a process that had crashed'));

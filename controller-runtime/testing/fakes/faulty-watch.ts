@@ -2,19 +2,22 @@ import { ApiError } from '../../api/index.ts';
 import type { ApiObject, WatchEvent } from '../../api/index.ts';
 import { aborted, linkAbort } from '../../client/abort.ts';
 
-/** The end of a watch: by a lost connection, or by a server that no longer has the history (410). */
+/** The cause of a watch's end: a lost connection, or a server that no longer has the history (410). */
 export type WatchEnd = 'drop' | 'expire';
 
 export interface FaultyWatchParts<T extends ApiObject> {
   readonly open: (signal: AbortSignal) => AsyncIterable<WatchEvent<T>>;
   readonly signal: AbortSignal | undefined;
-  /** Resolves, for each event, when it may be delivered. */
+  /** Called before each event. The event is delivered when the promise has resolved. */
   readonly gate: () => Promise<void>;
-  /** Called before each event, which is withheld when this returns a value other than undefined. */
+  /**
+   * Called before each event. When it returns a value other than undefined, the event is not delivered, and the watch
+   * ends.
+   */
   readonly endBefore: (event: WatchEvent<T>) => WatchEnd | undefined;
 }
 
-/** A watch that can be ended from outside, and whose events pass a gate. */
+/** A watch that a test can end, and whose events a test can hold back. */
 export class FaultyWatch<T extends ApiObject> {
   readonly #parts: FaultyWatchParts<T>;
   readonly #ended: Promise<WatchEnd>;
@@ -25,7 +28,7 @@ export class FaultyWatch<T extends ApiObject> {
     this.#ended = new Promise((resolve) => (this.#end = resolve));
   }
 
-  /** The events, which can be iterated once; the iteration rejects when the watch is ended. */
+  /** The events. They can be iterated only once; the iteration rejects when a test ends the watch. */
   async *events(): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const stop = new AbortController();
     const unlink = linkAbort(stop, this.#parts.signal);
@@ -45,7 +48,7 @@ export class FaultyWatch<T extends ApiObject> {
       }
     } finally {
       unlink();
-      // Aborts the source first, because a pending next() would block return().
+      // The source is aborted first, because a pending next() would block return().
       stop.abort();
       await iterator.return?.();
     }

@@ -9,12 +9,12 @@ interface FollowedKind {
   readonly selection: InformerOptions;
 }
 
-/** The kinds that controllers follow, and whether their caches are up to date. */
+/** Tracks the informers of controllers, and checks whether their caches are up to date. */
 export class FollowedKinds {
-  /** The informers that run. */
+  /** The running informers. */
   readonly #followed = new Set<FollowedKind>();
 
-  /** The client, which also records the requested informers; `wrap` may replace a handler. */
+  /** Returns the client, which then also tracks the requested informers. `wrap` may replace a handler. */
   tracking(
     client: Client,
     wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject> = (handler) => handler,
@@ -33,7 +33,10 @@ export class FollowedKinds {
     return replacing(client, { informer });
   }
 
-  /** Compares content, not revisions: the revision of an informer over HTTP moves only with changes of its own kind. */
+  /**
+   * True when all caches have the objects that the server has. Compares objects, not the revision of the caches: over
+   * HTTP, the revision of an informer advances only with changes of its own kind.
+   */
   async haveCaughtUp(client: Pick<Client, 'list'>): Promise<boolean> {
     for (const { informer, model, selection } of this.#followed) {
       const { namespaces, transform: _transform, metadataOnly: _metadataOnly, ...selectors } = selection;
@@ -51,13 +54,13 @@ export class FollowedKinds {
   }
 }
 
-/** The object with some of its methods replaced. */
+/** Returns the object with some of its methods replaced. */
 function replacing<O extends object>(object: O, methods: Partial<O>): O {
   return new Proxy(object, {
     get: (target, name) => {
       if (Object.hasOwn(methods, name)) return Reflect.get(methods, name) as unknown;
       const value: unknown = Reflect.get(target, name, target);
-      // Private fields are the target's: a method must not be called on the proxy.
+      // The methods are bound to the target, because a proxy has no private fields.
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });

@@ -14,24 +14,24 @@ import { ForwardingClient } from '../../client/forwarding-client.ts';
 import type { AnyWriteOptions, ReadCall, WriteCall } from '../../client/forwarding-client.ts';
 import type { Informer, InformerOptions } from '../../client/informer.ts';
 
-/** One request of a client. `ensure` is not one: it makes the requests get, create and update. */
+/** One request of a client. `ensure` is not a request: it consists of the requests get, create and update. */
 export interface ClientRequest {
   readonly verb: 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'apply' | 'delete';
   readonly apiVersion: string;
   readonly kind: string;
-  /** The name of the object; absent for lists and watches, and for an object whose name the server makes. */
+  /** The name of the object; absent for lists and watches, and for an object whose name the server generates. */
   readonly name?: string;
   readonly namespace?: string;
   readonly subresource?: 'status';
   /** The id of the controller run that makes the request, if there is one. */
   readonly reconcileID?: string;
-  /** A list or watch of an informer, for its cache. */
+  /** True for a list or watch of an informer. */
   readonly isForCache: boolean;
   /** True for a request that stores something if it succeeds: neither a read nor a dry run. */
   readonly isWrite: boolean;
 }
 
-/** Intercepts the requests between a client and the client that executes them. */
+/** Receives each request of a client, and may pass it on to the client that executes it. */
 export interface Interceptor {
   request<R>(request: ClientRequest, send: () => Promise<R>): Promise<R>;
   watch<T extends ApiObject>(
@@ -46,13 +46,13 @@ export interface InterceptedClientParts {
   readonly client: Client;
   readonly interceptor: Interceptor;
   readonly clock: Clock;
-  /** Jitter of its informers, in [0, 1). */
+  /** Returns a number in [0, 1) for the jitter of the informers. */
   readonly random: () => number;
   readonly logger?: Logger;
 }
 
 /**
- * A client whose requests all pass an interceptor, including the requests of its informers, which have caches of their
+ * A client that passes all requests to an interceptor, including those of its informers, which have caches of their
  * own.
  */
 export class InterceptedClient extends ForwardingClient {
@@ -133,7 +133,7 @@ function writeRequestOf(call: WriteCall, options: AnyWriteOptions | undefined): 
     case 'delete':
       return requestOf(call.verb, kindOf(call.model), call, options);
     case 'ensure':
-      throw new Error('ensure is no request: it consists of others');
+      throw new Error('ensure is not a request: it consists of several requests');
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Numbers in [0, 1), the same sequence for the same seed (mulberry32; the seed counts modulo 2^32): a server or test
- * takes it as `random`, so that a failure can be repeated.
+ * Returns a function that returns numbers in [0, 1), with the same sequence for the same seed (mulberry32; the seed
+ * counts modulo 2^32). A server or a test uses it as `random`, so that a failure can be repeated.
  */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
@@ -12,7 +12,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** UUIDs (version 4) made of the numbers that `random` returns. */
+/** Returns a function that makes UUIDs (version 4) from the numbers that `random` returns. */
 export function seededUuid(random: () => number): () => string {
   const digits = (count: number): string =>
     Array.from({ length: count }, () => Math.floor(random() * 16).toString(16)).join('');

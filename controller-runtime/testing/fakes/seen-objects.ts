@@ -1,18 +1,21 @@
 import type { ApiObject } from '../../api/index.ts';
 import type { ClientRequest } from './intercepted-client.ts';
 
-/** The objects of the responses that a client received, each in its last state. */
+/** The objects in the responses that a client received, each in its last state. */
 export class SeenObjects {
   readonly #objects = new Map<string, ApiObject>();
 
-  /** Notes the objects of a response, and returns the last of them; undefined when it has none. */
+  /** Records the objects of a response, and returns the last one; undefined when the response has no object. */
   note(answer: unknown): ApiObject | undefined {
     const objects = objectsIn(answer);
     for (const object of objects) this.#objects.set(idOf(object), object);
     return objects.at(-1);
   }
 
-  /** The object that a request names, as the client last received it; undefined when it never did. */
+  /**
+   * Returns the object that a request names, as the client last received it; undefined when the client never received
+   * it.
+   */
   find({ apiVersion, kind, namespace, name = '' }: ClientRequest): ApiObject | undefined {
     return this.#objects.get(idOf({ apiVersion, kind, metadata: { namespace, name } }));
   }

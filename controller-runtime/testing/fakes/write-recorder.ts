@@ -8,15 +8,15 @@ import { SeenObjects } from './seen-objects.ts';
 /** A write of a run. */
 export interface RecordedWrite {
   readonly request: ClientRequest;
-  /** The object as the client last received it; undefined when it never did. */
+  /** The object before the write, as the client last received it; undefined when the client never received it. */
   readonly before: ApiObject | undefined;
-  /** The object after the write; undefined until the response comes, and for an object that is gone. */
+  /** The object after the write; undefined until the response arrives, and for an object that is gone. */
   after: ApiObject | undefined;
 }
 
 /**
- * Executes all requests, and records the writes of runs. Events for people are not recorded: the event recorder writes
- * them, not a run.
+ * Passes all requests on, and records the writes of runs. Events for people are not recorded, because the event
+ * recorder writes them outside of runs.
  */
 export class WriteRecorder implements Interceptor {
   readonly client: Client;
