@@ -94,7 +94,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const unknown = positionals.filter((name) => !Object.hasOwn(cases, name));
-if (unknown.length > 0) throw new Error(`there is no case ${unknown.join(', ')}. The cases are ${Object.keys(cases).join(', ')}`);
+if (unknown.length > 0)
+  throw new Error(`there is no case ${unknown.join(', ')}. The cases are ${Object.keys(cases).join(', ')}`);
 
 const { only = '' } = values;
 const usual = values.quick === true ? quickSettings : fullSettings;

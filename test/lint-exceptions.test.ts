@@ -11,7 +11,7 @@ interface Override {
 }
 
 describe('the list of files that may cast', () => {
-  it('has no file without a cast', () => {
+  it('names no file that has no cast', () => {
     const text = readFileSync(join(root, '.oxlintrc.json'), 'utf8').replaceAll(/^\s*\/\/.*$/gm, '');
     const { overrides } = JSON.parse(text) as { readonly overrides: readonly Override[] };
     const listed = overrides.filter(({ files, rules }) => rules[rule] === 'off' && !files.includes('test/**'));
@@ -24,7 +24,7 @@ describe('the list of files that may cast', () => {
   });
 });
 
-/** `a/{b,c}.ts` stands for two files. */
+/** Returns the file names of a pattern: two for `a/{b,c}.ts`. */
 function namesIn(pattern: string): readonly string[] {
   const [, before, names = '', after] = /^(.*)\{(.*)\}(.*)$/.exec(pattern) ?? [];
   return before === undefined ? [pattern] : names.split(',').map((name) => `${before}${name}${after}`);

@@ -15,7 +15,7 @@ function namesOf({ status, text, body }: Answer): string[] {
 
 const tagOf = (rule?: string): string => (rule === undefined ? '' : ` [spec ${rule}]`);
 
-/** All fields of the envelope except items and metadata. */
+/** Returns all fields of the envelope except items and metadata. */
 function envelopeOf({ body }: Answer): Record<string, unknown> {
   const { items: _items, metadata: _metadata, ...rest } = body;
   return rest;
@@ -128,7 +128,7 @@ describe('lists', () => {
       ],
     ];
     for (const [query, names, envelope] of cases) {
-      it(`says which page it is, for "${query}"`, async () => {
+      it(`has the page, the size and the totals, for "${query}"`, async () => {
         const answer = await list(query);
         expect(namesOf(answer)).to.deep.equal(names);
         expect(envelopeOf(answer)).to.deep.equal({ ...all, ...envelope });
@@ -136,12 +136,12 @@ describe('lists', () => {
       });
     }
 
-    it('counts the selected objects only', async () => {
+    it('counts only the selected objects', async () => {
       const answer = await list('labelSelector=team%3Dred&size=1');
       expect(envelopeOf(answer)).to.include({ total: 2, totalPages: 2, hasNext: true });
     });
 
-    it('of nothing is an empty list at the present revision', async () => {
+    it('has no items and the present revision when there are no objects', async () => {
       for (const query of ['', 'size=10', 'limit=10']) {
         const answer = await list(query, machines);
         expect(envelopeOf(answer)).to.include({
@@ -162,7 +162,7 @@ describe('lists', () => {
       expect(body.items[0].kind).to.equal('Person');
     });
 
-    it('has total and page with limit as well', async () => {
+    it('has total and page also with limit', async () => {
       const answer = await list('limit=2');
       expect(envelopeOf(answer)).to.include({ page: 1, size: 0, total: 5 });
       expect(answer.body.metadata.remainingItemCount).to.equal(3);
@@ -178,7 +178,7 @@ describe('lists', () => {
         'a metadata field by its path [spec 2.8-default-creation-timestamp]',
       ],
       ['sort=creationTimestamp,desc', ['p4', 'p3', 'p2', 'p1', 'p0'], 'creationTimestamp in short'],
-      ['sort=name', ['p0', 'p1', 'p2', 'p3', 'p4'], 'name in short, in the index’s own order'],
+      ['sort=name', ['p0', 'p1', 'p2', 'p3', 'p4'], 'the short form `name`, in the order of the index'],
       ['sort=name,desc', ['p4', 'p3', 'p2', 'p1', 'p0'], 'name descending [spec 4.2-sort]'],
       ['sort=name,DESC', ['p4', 'p3', 'p2', 'p1', 'p0'], 'a direction in capitals'],
       ['sort=spec.name,asc', ['p2', 'p0', 'p1', 'p4', 'p3'], 'texts by code point: U+FFFD before U+1F600'],
@@ -186,18 +186,18 @@ describe('lists', () => {
       [
         'sort=spec.gender',
         ['p1', 'p3', 'p0', 'p4', 'p2'],
-        'the order of a DESC index where no direction is given [spec 2.8-order]',
+        'the order of a DESC index when no direction is given [spec 2.8-order]',
       ],
-      ['sort=spec.gender,asc', ['p0', 'p4', 'p1', 'p3', 'p2'], 'ties by name, no value last'],
+      ['sort=spec.gender,asc', ['p0', 'p4', 'p1', 'p3', 'p2'], 'equal values by name, objects without a value last'],
       [
         'sort=spec.gender,desc',
         ['p1', 'p3', 'p0', 'p4', 'p2'],
-        'ties by name ascending, no value last, descending too',
+        'equal values by name ascending, objects without a value last, also in descending order',
       ],
-      ['sort=spec.gender,asc&sort=name,desc', ['p4', 'p0', 'p3', 'p1', 'p2'], 'ties by the second field'],
+      ['sort=spec.gender,asc&sort=name,desc', ['p4', 'p0', 'p3', 'p1', 'p2'], 'equal values by the second field'],
       ['sort=spec.tags,asc', ['p4', 'p0', 'p1', 'p2', 'p3'], 'a multi-valued index by its smallest value ascending'],
-      ['sort=spec.tags,desc', ['p4', 'p0', 'p1', 'p2', 'p3'], 'and by its largest value descending'],
-      ['sort=metadata.deletionTimestamp,desc', ['p0', 'p1', 'p2', 'p3', 'p4'], 'no object has a value: by name'],
+      ['sort=spec.tags,desc', ['p4', 'p0', 'p1', 'p2', 'p3'], 'a multi-valued index by its largest value descending'],
+      ['sort=metadata.deletionTimestamp,desc', ['p0', 'p1', 'p2', 'p3', 'p4'], 'by name when no object has a value'],
     ];
     for (const [query, names, why] of orders) {
       it(`orders by ${query || 'nothing'}: ${why}`, async () => {
@@ -273,7 +273,7 @@ describe('lists', () => {
       });
     }
 
-    it('combine all of their parameters, repeated ones too, with AND [spec 4.2-and]', async () => {
+    it('combine all parameters, also repeated ones, with AND [spec 4.2-and]', async () => {
       expect(
         namesOf(await list('sort=name&labelSelector=team&labelSelector=size%3E1&labelSelector=team!%3Dblue')),
       ).to.deep.equal(['p0']);
@@ -295,7 +295,7 @@ describe('lists', () => {
       for (let i = 0; i < 7; i += 1) await server.create(path, newLetter(`c${i}`, { weight: i }));
     });
 
-    /** The rest of a chunked list; `between` runs before each chunk. */
+    /** Returns all chunks of a list; `between` runs before each further chunk. */
     async function chunks(query: string, between: (chunk: number) => Promise<unknown>): Promise<Answer[]> {
       const answers = [await list(query, path)];
       for (let token = tokenOf(answers[0]); token !== undefined; token = tokenOf(answers.at(-1))) {
@@ -310,7 +310,7 @@ describe('lists', () => {
     }
 
     for (const order of ['sort=name,asc', 'sort=spec.weight,desc', 'sort=spec.weight,asc&labelSelector=!gone', '']) {
-      it(`give the list of the first chunk’s revision, whatever happens between, with "${order}"`, async () => {
+      it(`return the list at the revision of the first chunk, despite changes between the chunks, with "${order}"`, async () => {
         const expected = (await list(order, path)).body;
         const changes = [
           () => server.create(path, newLetter('c00', { weight: -5 })),
@@ -358,7 +358,7 @@ describe('lists', () => {
   describe('resourceVersion', () => {
     const path = namespaced('revisions');
 
-    it('with Exact returns the list as it was; with NotOlderThan, 0, or alone, the present one', async () => {
+    it('with Exact returns the list at that revision; with NotOlderThan, with 0 or alone returns the present list', async () => {
       await server.create(path, newLetter('one', { weight: 1 }));
       await server.create(path, newLetter('two', { weight: 2 }));
       const past = await list('sort=name', path);
@@ -389,13 +389,13 @@ describe('lists', () => {
       }
     });
 
-    it('of a request for a single object returns a state that is not older', async () => {
+    it('in a request for a single object returns a state that is not older', async () => {
       const { metadata } = await server.create(path, newLetter('single'));
       const { status, body } = await server.get(`${path}/single?resourceVersion=${metadata.resourceVersion}`);
       expect([status, body.metadata.name]).to.deep.equal([200, 'single']);
     });
 
-    it('is that of the whole database, in order of the commits', async () => {
+    it('is the revision of the whole database, in the order of commits', async () => {
       const { metadata } = await server.create(machines, newMachine('last'));
       expect(await server.revision(persons)).to.equal(metadata.resourceVersion);
       await server.delete(machines);
@@ -403,7 +403,7 @@ describe('lists', () => {
   });
 
   describe('namespaces', () => {
-    it('limit the list; without one it spans all', async () => {
+    it('limit the list; a list without a namespace has the objects of all namespaces', async () => {
       for (const namespace of ['here', 'there']) {
         for (const name of ['a', 'b'])
           await server.create(namespaced(namespace), newLetter(name, { text: `${namespace} ${name}` }));

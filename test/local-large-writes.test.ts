@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Person } from './support/models/models.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
-describe('a large write in process', () => {
+describe('a large write by a client in process', () => {
   let server: TestServer;
 
   before(async () => {
@@ -11,7 +11,7 @@ describe('a large write in process', () => {
 
   after(() => server.stop());
 
-  /** The number of turns of the event loop in the meantime. */
+  /** Returns the number of turns of the event loop until the write ends. */
   async function turnsOf(write: Promise<unknown>): Promise<number> {
     let turns = 0;
     let isOver = false;
@@ -34,7 +34,7 @@ describe('a large write in process', () => {
     } as unknown as Person);
   }
 
-  it('is done in steps, so that a creation and a patch get their turns meanwhile', async () => {
+  it('takes several turns of the event loop, so that other code can run, for creations and patches', async () => {
     const few = await turnsOf(create('few', []));
     expect(await turnsOf(create('many', many))).to.be.above(few + 2);
     const patch = server.api.client.patch(Person, 'few', { type: 'merge', patch: { spec: { tags: many } } });

@@ -20,7 +20,7 @@ describe('People who log in', () => {
     server = await startApiServer({ database: 'memory:', port: 0, token, ...options });
   }
 
-  /** A request of the administrator. */
+  /** Sends a request of the administrator. */
   async function admin(method: string, path: string, body?: object): Promise<Response> {
     return fetch(`${server.url}${path}`, {
       method,
@@ -59,7 +59,7 @@ describe('People who log in', () => {
   const statusOf = async (cookie: string): Promise<number> =>
     (await fetch(`${server.url}/apis`, { headers: { cookie } })).status;
 
-  it('are known by the cookie of their session', async () => {
+  it('are identified by the cookie of their session', async () => {
     await start();
     await addUser('ada', { displayName: 'Ada', groups: ['devs', 'system:masters'] });
     const response = await logIn('ada');
@@ -75,7 +75,7 @@ describe('People who log in', () => {
     expect(status.userInfo.groups).to.have.members(['devs', 'system:masters', 'system:authenticated']);
   });
 
-  it('write from pages of the server only', async () => {
+  it('may send writes only from pages of the server', async () => {
     await start();
     await addUser('ada');
     const cookie = await cookieOf('ada');
@@ -138,7 +138,7 @@ describe('People who log in', () => {
     expect((await logIn('ada')).status).to.equal(401);
   });
 
-  it('get the same response for a wrong password, a wrong name, no password, and while disabled [slow]', async () => {
+  it('get the same response for a wrong password, a wrong name, a missing password and a disabled user [slow]', async () => {
     await start();
     await addUser('ada');
     await addUser('off', { disabled: true });
@@ -151,7 +151,7 @@ describe('People who log in', () => {
     for (const answer of answers) expect(answer).to.deep.equal(answers[0]);
   });
 
-  it('wait longer after each failure of an account, but not for ever [slow]', async () => {
+  it('wait longer after each failure of an account, up to a limit [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await addUser('ada');
@@ -166,7 +166,7 @@ describe('People who log in', () => {
     expect((await logIn('ada', 'wrong')).status).to.equal(401);
   });
 
-  it('are not locked out by failures at other addresses, once they have logged in at theirs [slow]', async () => {
+  it('are not locked out by failures from other addresses after they have logged in from their address [slow]', async () => {
     await start({ clock: new FakeClock(), trustedProxies: ['127.0.0.1'] });
     await addUser('ada');
     const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
@@ -182,7 +182,7 @@ describe('People who log in', () => {
     expect((await logIn('ada', 'wrong', from('192.0.2.1'))).status).to.equal(429);
   });
 
-  it('are not locked out at their address after a restart either, while they have a session from there [slow]', async () => {
+  it('are not locked out at their address after a restart while they have a session from it [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const options = {
       database: `sqlite:${join(folder, 'h.db')}`,
@@ -255,7 +255,7 @@ describe('People who log in', () => {
     [{ password: 'short' }, 'must have 12 to 256 characters'],
     [{ password: 'x'.repeat(257) }, 'must have 12 to 256 characters'],
     [{ password: 12 }, 'password: must be a text'],
-    [{ password, extra: 'a secret in the wrong place' }, 'the body has an unknown field'],
+    [{ password, extra: 'a secret in the wrong field' }, 'the body has an unknown field'],
     [[], 'the body must be'],
   ] as const) {
     it(`get an error for a bad password: ${text}`, async () => {
@@ -269,7 +269,7 @@ describe('People who log in', () => {
     });
   }
 
-  it('are members of no group of the server except that of masters', async () => {
+  it('cannot be members of groups of the server, except system:masters', async () => {
     await start();
     const kind = { apiVersion: 'iam.homeostat.internal/v1alpha1', kind: 'User' };
     const spec = { groups: ['system:nodes'] };
@@ -278,7 +278,7 @@ describe('People who log in', () => {
     expect(await refused.text()).to.include('spec.groups[0]');
   });
 
-  it('cannot make masters unless they are masters themselves, whatever roles they have', async () => {
+  it('cannot add users to system:masters unless they are members, even with all other permissions', async () => {
     await start();
     await addUser('ada', {});
     await createUser('root');
@@ -331,7 +331,7 @@ describe('People who log in', () => {
       return ((await issued.json()) as { status: { token: string } }).status.token;
     }
 
-    it('are the user of the token, until they log out', async () => {
+    it('have the identity of the token until they log out', async () => {
       await start();
       const response = await logInWith(` ${token}\n`);
       expect(response.status).to.equal(204);
@@ -347,7 +347,7 @@ describe('People who log in', () => {
       expect(await statusOf(cookie)).to.equal(401);
     });
 
-    it('are logged out once the token is not valid any more', async () => {
+    it('are logged out once the token is no longer valid', async () => {
       await start();
       const response = await logInWith(await tokenOfRobot());
       const cookie = (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
@@ -356,7 +356,7 @@ describe('People who log in', () => {
       expect(await statusOf(cookie)).to.equal(401);
     });
 
-    it('get 401 for a wrong token, and wait after many of them', async () => {
+    it('get 401 for a wrong token, and 429 after many wrong tokens', async () => {
       await start({ clock: new FakeClock() });
       for (let tries = 0; tries < 20; tries += 1) expect((await logInWith(`wrong${tries}`)).status).to.equal(401);
       expect((await logInWith(token)).status).to.equal(429);
@@ -372,7 +372,7 @@ describe('People who log in', () => {
         body: new URLSearchParams(fields),
       });
 
-    it('get a page on which to log in, and continue where they wanted', async () => {
+    it('get a login page, and continue at the requested page', async () => {
       await start();
       await addUser('ada');
       const asked = await fetch(`${server.url}/docs?a="<b>&c=1`, { headers: { accept: 'text/html,*/*;q=0.8' } });
@@ -396,7 +396,7 @@ describe('People who log in', () => {
       expect((await fetch(`${server.url}/docs`, { headers: { cookie } })).status).to.equal(200);
     });
 
-    it('come back to this server only [slow]', async () => {
+    it('are redirected only to pages of this server [slow]', async () => {
       await start();
       await addUser('ada');
       for (const next of [
@@ -410,13 +410,13 @@ describe('People who log in', () => {
         expect((await form({ user: 'ada', password, next })).headers.get('location'), next).to.equal('./docs');
     });
 
-    it('cannot be logged in by a page of another site', async () => {
+    it('cannot log in from a page of another site', async () => {
       await start();
       await addUser('ada');
       expect((await logIn('ada', password, { origin: 'http://evil.example.com' })).status).to.equal(403);
     });
 
-    it('get the errors that scripts get when they do not ask for a page', async () => {
+    it('get errors as JSON when the request is not for a page', async () => {
       await start();
       for (const headers of [{ accept: 'application/json' }, { accept: 'text/html', 'sec-fetch-dest': 'empty' }]) {
         const refused = await fetch(`${server.url}/docs`, { headers: headers as Record<string, string> });
@@ -434,7 +434,7 @@ describe('People who log in', () => {
     [{ 'content-type': 'text/plain' }, 'user=ada', 415],
     [{ 'content-type': 'application/json' }, `{"user":"${'x'.repeat(9000)}"}`, 413],
   ] as const) {
-    it(`are answered with ${status}: ${body.slice(0, 60)}`, async () => {
+    it(`get ${status} for the body ${body.slice(0, 60)}`, async () => {
       await start();
       const refused = await fetch(`${server.url}/login`, { method: 'POST', headers, body });
       expect(refused.status).to.equal(status);

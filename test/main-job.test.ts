@@ -31,7 +31,7 @@ describe('homeostat serve with a plugin [slow]', () => {
     await rm(directory, { recursive: true });
   });
 
-  it('reconciles what is created, keeps it over SIGKILL, and cleans up what is deleted [spec 1-serves, 1-desired-and-actual, 4.1-controllers]', async () => {
+  it('reconciles new objects, keeps them after SIGKILL, and cleans up deleted objects [spec 1-serves, 1-desired-and-actual, 4.1-controllers]', async () => {
     const options = ['--plugin', 'examples/01-person', '--database', `sqlite:${join(directory, 'main.db')}`];
     served = await serve(...options);
     const grace = {

@@ -12,7 +12,7 @@ import { TestServer } from './support/servers/test-server.ts';
 
 const token = 'x'.repeat(20);
 
-/** The value of a series in the text; undefined when there is none. */
+/** Returns the value of a series in the text; undefined when the text does not have the series. */
 function valueIn(text: string, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length));
@@ -45,7 +45,7 @@ describe('GET /metrics', () => {
     expect((await server.get('/')).body.paths).to.include('/metrics');
   });
 
-  it('has series from the start, with the value 0 if nothing was counted: kinds, watchers, failed commits', async () => {
+  it('has the series of kinds, watchers and failed commits from the start, with the value 0', async () => {
     expect(await valueOf('apiserver_storage_objects{resource="letters.people.example.com"}')).to.equal(0);
     expect(await valueOf('apiserver_storage_objects{resource="namespaces"}')).to.equal(1);
     expect(await valueOf('apiserver_registered_watchers{resource="letters.people.example.com"}')).to.equal(0);
@@ -58,7 +58,7 @@ describe('GET /metrics', () => {
     expect(await valueOf('nodejs_eventloop_lag_mean_seconds')).to.be.at.least(0);
   });
 
-  it('counts requests by verb, kind and code, and how long they took', async () => {
+  it('counts requests by verb, kind and code, with their durations', async () => {
     const commits = (await valueOf('homeostat_store_commits_total{result="committed"}')) ?? 0;
     await server.post(persons, person('ann'));
     await server.post(persons, person('ann'));
@@ -103,7 +103,7 @@ describe('GET /metrics', () => {
     await eventually(async () => (await valueOf(series)) === 0);
   });
 
-  it('counts the watches of a kind in any of its versions', async () => {
+  it('counts the watches of all versions of a kind', async () => {
     server.api.schemeManager.register(gadget);
     await server.api.whenReady(gadget);
     const watch = await server.watch(`${gadgetsV1}?watch=true`);
@@ -167,7 +167,7 @@ describe('/metrics of a server with a token', () => {
     expect(status).to.equal(403);
   });
 
-  it('has the controllers of plugins, each with its plugin', async () => {
+  it('has series of the controllers of plugins, each with the name of its plugin', async () => {
     await server.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
     await server.settle();
     const text = await (await fetch(`${server.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text();
@@ -177,7 +177,7 @@ describe('/metrics of a server with a token', () => {
   });
 });
 
-describe('metrics of a program of its own', () => {
+describe('metrics of a separate program', () => {
   it('count its requests to the server, by method and code', async () => {
     const server = await TestServer.start();
     const metrics = new Metrics();

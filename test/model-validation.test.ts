@@ -24,7 +24,9 @@ const schema = {
 
 type Booking = ObjectOf<typeof schema>;
 
-/** A booking has a start and an end, whose order no schema can check. The guest selects the error of `validate`. */
+/**
+ * A kind with a start and an end, whose order a schema cannot check. The field `guest` selects the error of `validate`.
+ */
 const Booking = defineModel({
   gvk: `${apiVersion}/Booking`,
   plural: 'bookings',
@@ -59,7 +61,7 @@ function misbehave({ spec, metadata }: Booking): void {
   if (spec.guest === 'mutates metadata') (metadata.labels as Record<string, string>)['example.com/x'] = 'y';
 }
 
-/** Returns a kind whose `validate` returns the given value, which may be anything. */
+/** Returns a kind whose `validate` returns the result of `answer`, which may be any value. */
 function answering(kind: string, answer: () => unknown): ModelDescriptor {
   return defineModel({
     group: 'bookings.example.com',
@@ -138,7 +140,7 @@ describe("a model's own validation", () => {
 
   const seenBy = (at: number) => calls.at(at);
 
-  /** Checks that the object is refused with one cause, and not stored. */
+  /** Checks that a write is refused as expected, and that nothing is stored. */
   async function expectNothingStored(
     work: () => Promise<Answer>,
     expected: Parameters<typeof expectRefusal>[1],
@@ -148,7 +150,7 @@ describe("a model's own validation", () => {
     expect((await server.get(bookings)).text).to.equal(before.text);
   }
 
-  it('refuses a creation with the fields that it names, and stores nothing', async () => {
+  it('refuses a creation with the fields of its violations, and stores nothing', async () => {
     const details = { name: 'a', group: 'bookings.example.com', kind: 'Booking' };
     await expectNothingStored(() => server.post(bookings, booking('a', { to: 1 })), {
       reason: 'Invalid',
@@ -159,7 +161,7 @@ describe("a model's own validation", () => {
     expect((await server.post(bookings, booking('a'))).status).to.equal(201);
   });
 
-  it('refuses PUT and every kind of PATCH alike, with all its violations', async () => {
+  it('refuses PUT and every type of PATCH with all violations', async () => {
     await server.create(bookings, booking('a'));
     const expected = {
       reason: 'Invalid',
@@ -183,7 +185,7 @@ describe("a model's own validation", () => {
     await expectNothingStored(() => server.put(status, { ...booking('a'), status: { phase: 'Held' } }), expected);
   });
 
-  it('receives the object as it would be stored, and the stored object if there is one', async () => {
+  it('receives the object as it would be stored, and the stored object of an update', async () => {
     await server.create(bookings, booking('a', {}, { labels: { 'example.com/x': 'y' } }));
     await server.patch(`${bookings}/a`, { spec: { to: 3 } });
     expect(calls).to.have.length(2);
@@ -195,7 +197,7 @@ describe("a model's own validation", () => {
     expect(seenBy(1)?.next.metadata).to.include({ version: 2, generation: 2 });
   });
 
-  it('is not called for objects that the schema or the rules of metadata refuse, for writes that change nothing, and for deletions', async () => {
+  it('is not called for objects that break the schema or the rules of metadata, for writes without changes, and for deletions', async () => {
     expectRefusal(await server.post(bookings, booking('a', { from: 'x', to: 1 })), {
       reason: 'Invalid',
       causes: ['FieldValueTypeInvalid spec.from'],
@@ -230,7 +232,7 @@ describe("a model's own validation", () => {
     );
   });
 
-  it('may throw an ApiError of reason Invalid, which is the response', async () => {
+  it('may throw an ApiError with the reason Invalid, which becomes the response', async () => {
     await expectNothingStored(() => server.post(bookings, booking('a', { guest: 'is invalid' })), {
       reason: 'Invalid',
       message: /^the guest is not supported$/,
@@ -265,7 +267,7 @@ describe("a model's own validation", () => {
     ['Fieldless', '{"message":"wrong"} is not a violation'],
     ['Later', 'it must be synchronous, and returned a Promise'],
   ] as const) {
-    it(`that returns a wrong value (${kind}) refuses the write, and the message says how`, async () => {
+    it(`that returns a wrong value (${kind}) refuses the write with a message about the value`, async () => {
       const path = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
       const answer = await server.post(path, { apiVersion, kind, metadata: { name: 'a' } });
       expectRefusal(answer, { reason: 'Invalid', message: text, causes: ['FieldValueInvalid validate'] });
@@ -274,7 +276,7 @@ describe("a model's own validation", () => {
     });
   }
 
-  it('accepts null and an empty list as no violations, and reports the first hundred violations, shortened', async () => {
+  it('may return null or an empty list for no violations; of many violations, only the first hundred are reported, shortened', async () => {
     for (const kind of ['Null', 'Empty', 'Many']) {
       const answer = await server.post(`/apis/${apiVersion}/${kind.toLowerCase()}s`, {
         apiVersion,
@@ -298,7 +300,7 @@ describe("a model's own validation", () => {
     expect((await server.post(rooms, { ...room, spec: { beds: 3, guests: 5 } })).status).to.equal(201);
   });
 
-  it('is the same for clients in process', async () => {
+  it('applies to clients in process', async () => {
     const refused: unknown = await server.api.client
       .create(Booking, { metadata: { name: 'a' }, spec: { from: 2, to: 1 } })
       .catch((error: unknown) => error);

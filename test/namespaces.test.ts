@@ -18,7 +18,7 @@ function namespace(name: string, more: object = {}): object {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name }, ...more };
 }
 
-/** Waits until the namespace is gone; its grace is over. */
+/** Waits until a namespace is deleted. The grace period must be over. */
 async function gone(server: TestServer, name: string): Promise<void> {
   await eventually(async () => (await server.get(`${namespaces}/${name}`)).status === 404, {
     describe: () => `${name} to go`,
@@ -41,7 +41,7 @@ describe('namespaces [compat namespaces]', () => {
     return answer;
   }
 
-  it('have a phase, a finalizer and a label from the start, whatever the client sends', async () => {
+  it("have a phase, a finalizer and a label from the start, independent of the client's values", async () => {
     const sent = namespace('made', { spec: { finalizers: ['example.com/own'] }, status: { phase: 'Terminating' } });
     const created = await server.create(namespaces, sent);
     const labels = { 'kubernetes.io/metadata.name': 'made' };
@@ -60,7 +60,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(`${namespaces}?fieldSelector=status.phase=Active`)).body.total).to.be.above(1);
   });
 
-  it('that do not exist are empty: 404 for an object, an empty list, 404 for a creation', async () => {
+  it('that do not exist have no objects: 404 for an object, an empty list, 404 for a creation', async () => {
     for (const name of ['nowhere', 'Not_Valid']) {
       const object = await server.get(`${lettersIn(name)}/hello`);
       expectRefusal(object, { reason: 'NotFound', message: 'letters.people.example.com "hello" not found' });
@@ -70,7 +70,7 @@ describe('namespaces [compat namespaces]', () => {
     expectRefusal(created, { reason: 'NotFound', message: 'namespaces "nowhere" not found' });
   });
 
-  it('have names of at most 63 characters, and the shape of their schema', async () => {
+  it('have names of at most 63 characters, and are validated by a schema', async () => {
     const long = await server.post(namespaces, namespace('a'.repeat(64)));
     expectRefusal(long, { reason: 'Invalid', causes: ['FieldValueInvalid metadata.name'] });
     for (const spec of ['x', ['x'], { finalizers: 'x' }, { finalizers: '' }, { finalizers: [1] }]) {
@@ -78,7 +78,7 @@ describe('namespaces [compat namespaces]', () => {
     }
   });
 
-  it('must exist before the objects in them: otherwise a 404 names the namespace', async () => {
+  it('must exist before objects are created in them: otherwise a 404 names the namespace', async () => {
     const refusal = {
       reason: 'NotFound',
       message: 'namespaces "absent" not found',
@@ -92,7 +92,7 @@ describe('namespaces [compat namespaces]', () => {
     expect(failed).to.include({ reason: 'NotFound' });
   });
 
-  it('cannot be deleted all at once, and the namespace default cannot be deleted at all', async () => {
+  it('cannot be deleted as a collection, and the namespace default cannot be deleted', async () => {
     expectRefusal(await server.delete(`${namespaces}/default`), {
       reason: 'Forbidden',
       message: 'this namespace may not be deleted',
@@ -123,7 +123,7 @@ describe('namespaces [compat namespaces]', () => {
     await server.create(lettersIn('full'), newLetter('again'));
   });
 
-  it('keep their objects for five seconds, so that these can be deleted by name', async () => {
+  it('keep their objects for five seconds after the deletion, so that a client can delete them by name', async () => {
     await createNamespaces(server.api.client, ['brief']);
     for (const name of ['first', 'second']) await server.create(lettersIn('brief'), newLetter(name));
     await server.delete(`${namespaces}/brief`);
@@ -135,7 +135,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(`${lettersIn('brief')}/second`)).status).to.equal(404);
   });
 
-  it('wait for the finalizers of their objects, and accept nothing new meanwhile', async () => {
+  it('wait for the finalizers of their objects, and refuse new objects meanwhile', async () => {
     await createNamespaces(server.api.client, ['held']);
     const held = { ...newLetter('slow'), metadata: { name: 'slow', finalizers: ['example.com/wait'] } };
     await server.create(lettersIn('held'), held);
@@ -153,7 +153,7 @@ describe('namespaces [compat namespaces]', () => {
     await gone(server, 'held');
   });
 
-  it('wait for objects of a kind that is not served, and are removed when it is served', async () => {
+  it('wait for objects of a kind that is not served, and are removed when the kind is served', async () => {
     await createNamespaces(server.api.client, ['hidden']);
     await server.create(lettersIn('hidden'), newLetter('unseen'));
     server.api.schemeManager.unregister(letter, 'service');
@@ -166,7 +166,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(lettersIn('hidden'))).body.total).to.equal(0);
   });
 
-  it('wait for finalizers of their own; finalize takes those of the spec away', async () => {
+  it('wait for their own finalizers; the subresource finalize removes those in spec', async () => {
     await server.create(namespaces, namespace('own', { spec: { finalizers: ['example.com/own'] } }));
     const path = `${namespaces}/own`;
     await deleteNamespace('own');
@@ -191,7 +191,7 @@ describe('namespaces across a restart', () => {
 
   after(() => rm(folder, { recursive: true, force: true }));
 
-  it('continue to be emptied [slow]', async () => {
+  it('are emptied further after the restart [slow]', async () => {
     const database = `sqlite:${folder}/restart.db`;
     const clock = new FakeClock();
     const first = await TestServer.start({ database, clock });
@@ -214,7 +214,7 @@ describe('namespaces across a restart', () => {
   });
 });
 
-// Servers on etcd wait for each other's writes by this clock, so it cannot stand still.
+// The clock advances by itself, because servers on etcd wait by it for each other's writes.
 const clockOfTwo = hurriedClock(10);
 
 describeTwoServers(
@@ -225,7 +225,7 @@ describeTwoServers(
       expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
     });
 
-    it('are emptied by both at once, and are removed once [slow]', async () => {
+    it('are emptied by both servers at once, and removed once [slow]', async () => {
       const [first, second] = servers as [TestServer, TestServer];
       await createNamespaces(first.api.client, ['shared']);
       const names = Array.from({ length: 60 }, (_, at) => `l${at}`);

@@ -4,8 +4,8 @@ import { expectRefusal } from './support/servers/refusal.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
 /**
- * `otherPerson` is typed as Person and has no constraint (spec 2.7): the fields of Person are checked, its envelope is
- * optional.
+ * `otherPerson` has the type Person without constraints (section 2.7 of the specification): its fields are validated,
+ * but apiVersion, kind and metadata are optional.
  */
 describe('a person in a person', () => {
   let server: TestServer;
@@ -20,7 +20,7 @@ describe('a person in a person', () => {
     otherPerson: { spec: { name: 'B', otherPerson: { spec: { name: 'C', ...innermost } } } },
   });
 
-  it('is validated three levels deep, and the refusal names the whole path [spec 2.7-other-person]', async () => {
+  it('is validated three levels deep, and the refusal has the full path [spec 2.7-other-person]', async () => {
     const answer = await server.post(persons, person('a', within({ age: 151, gender: 'X', tags: [1] })));
     const field = 'spec.otherPerson.spec.otherPerson.spec';
     expectRefusal(answer, {
@@ -42,12 +42,12 @@ describe('a person in a person', () => {
     expect(spec.otherPerson).to.deep.equal({ spec: { name: 'B', nick: 'none', otherPerson: { spec: third } } });
   });
 
-  it('needs the spec that every Person needs', async () => {
+  it('needs a spec, like every Person', async () => {
     const answer = await server.post(persons, person('c', { otherPerson: {} }));
     expectRefusal(answer, { reason: 'Invalid', causes: ['FieldValueRequired spec.otherPerson.spec'] });
   });
 
-  it('needs no envelope, and keeps the one that it has', async () => {
+  it('may have no apiVersion, kind and metadata, and keeps those that it has', async () => {
     const otherPerson = {
       apiVersion: 'people.example.com/v1alpha1',
       kind: 'Person',

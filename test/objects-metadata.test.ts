@@ -37,13 +37,13 @@ describe('objects: metadata', () => {
 
   after(() => server.stop());
 
-  /** Follows the kind from now on. */
+  /** Starts a watch of the kind at the present revision. */
   async function follow(): Promise<WatchReader> {
     return server.watch(`${persons}?watch=true&resourceVersion=${await server.revision(persons)}`);
   }
 
   describe('at creation', () => {
-    it('replaces what belongs to the server, silently [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
+    it('replaces metadata of the server without an error [spec 2.3-creation-timestamp, 2.3-version-servers]', async () => {
       const sent = {
         uid: 'mine',
         version: 17,
@@ -92,7 +92,7 @@ describe('objects: metadata', () => {
       expect(body.metadata).to.not.have.any.keys('labels', 'finalizers');
     });
 
-    it('makes a name of generateName: 58 characters of the base and 5 random ones', async () => {
+    it('makes a name from generateName: at most 58 characters of it and 5 random ones', async () => {
       for (const base of ['gen-', 'x'.repeat(70)]) {
         const { body } = await server.post(persons, { ...person(''), metadata: { generateName: base } });
         expect(body.metadata.name.slice(0, -5)).to.equal(base.slice(0, 58));
@@ -106,7 +106,7 @@ describe('objects: metadata', () => {
       expect(body.metadata.name).to.equal('bob');
     });
 
-    it('keeps the order of finalizers, and each once [spec 2.3-finalizers-set]', async () => {
+    it('keeps the order of finalizers, and removes duplicates [spec 2.3-finalizers-set]', async () => {
       const finalizers = ['z.example.com/b', 'a.example.com/a', 'z.example.com/b'];
       const { body } = await server.post(persons, person('bob', {}, { finalizers }));
       expect(body.metadata.finalizers).to.deep.equal(['z.example.com/b', 'a.example.com/a']);
@@ -114,11 +114,11 @@ describe('objects: metadata', () => {
     });
   });
 
-  it('draws a generated name again when it is taken, eight times', async () => {
+  it('generates another name when a name is taken, at most eight times', async () => {
     let draws = 0;
     const random = (): number => {
       draws += 1;
-      // The first 7 names that are drawn for the second object are those of the first.
+      // The first 7 random names for the second object are equal to the name of the first one.
       return draws <= 8 * 5 ? 0 : 0.5;
     };
     const other = await TestServer.start({ random });
@@ -134,7 +134,7 @@ describe('objects: metadata', () => {
   });
 
   describe('in an update', () => {
-    it('counts versions and revisions, with every write that changes something [spec 2.3-version-servers, 2.3-version-type]', async () => {
+    it('increases version and revision with every write that changes something [spec 2.3-version-servers, 2.3-version-type]', async () => {
       const first = (await server.get(ann)).body.metadata;
       const second = (await server.put(ann, person('ann', { age: 1 }))).body.metadata;
       const third = (await server.patch(ann, { metadata: { labels: { a: 'b' } } })).body.metadata;
@@ -145,7 +145,7 @@ describe('objects: metadata', () => {
       expect(fourth.uid).to.equal(first.uid);
     });
 
-    it('is conditional on version, resourceVersion and uid only where they are sent [spec 2.3-version-filled-in]', async () => {
+    it('checks version, resourceVersion and uid only if they are sent [spec 2.3-version-filled-in]', async () => {
       const { version, resourceVersion, uid } = (await server.get(ann)).body.metadata;
       const conditional = await server.put(ann, person('ann', { age: 1 }, { version, resourceVersion, uid }));
       expect([conditional.status, conditional.body.metadata.version]).to.deep.equal([200, 2]);
@@ -153,7 +153,7 @@ describe('objects: metadata', () => {
       expect((await server.put(ann, person('ann', { age: 3 }, { version: 3 }))).body.metadata.version).to.equal(4);
     });
 
-    it('replaces the server’s timestamps, generation and the like by what is stored [spec 2.3-creation-timestamp-fixed]', async () => {
+    it('keeps the stored values of timestamps, generation and other metadata of the server [spec 2.3-creation-timestamp-fixed]', async () => {
       const stored = (await server.get(ann)).body.metadata;
       const sent = {
         creationTimestamp: '2001-01-01T00:00:00Z',
@@ -168,7 +168,7 @@ describe('objects: metadata', () => {
       expect(put.headers).to.not.have.property('warning');
     });
 
-    it('begins again at version 1 with another uid when a name is used again', async () => {
+    it('starts at version 1 with a new uid when a deleted object is created again', async () => {
       const before = (await server.put(ann, person('ann', { age: 1 }))).body.metadata;
       await server.delete(ann);
       const after = (await server.create(persons, person('ann'))).metadata;
@@ -188,7 +188,7 @@ describe('objects: metadata', () => {
   });
 
   describe('generation', () => {
-    it('moves with anything outside metadata and status, and with deletionTimestamp', async () => {
+    it('increases with changes outside of metadata and status, and with deletionTimestamp', async () => {
       const generations: number[] = [];
       const note = async (answer: Promise<{ body: { metadata: { generation: number } } }>): Promise<void> => {
         generations.push((await answer).body.metadata.generation);
@@ -213,7 +213,7 @@ describe('objects: metadata', () => {
     }
     const vectors = new URL('../vectors/generation.json', import.meta.url);
     const { cases } = JSON.parse(readFileSync(vectors, 'utf8')) as { cases: readonly Case[] };
-    // A change of status never moves the generation here, whether or not the kind declares the subresource.
+    // On this server, a change of status does not increase the generation, even if the kind has no status subresource.
     const deviating = '/status is disabled, status changes increment generation';
 
     for (const { name, old, obj, statusEnabled, expected } of cases) {
@@ -272,7 +272,7 @@ describe('objects: metadata', () => {
   });
 
   describe('deletion', () => {
-    it('without finalizers removes the object at once, and returns a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
+    it('of an object without finalizers removes it at once, and returns a Status with name, group, kind and uid [spec 3-finalizers, 3-transitions, 4.1-delete]', async () => {
       const { uid } = (await server.get(ann)).body.metadata;
       const { status, body } = await server.delete(ann);
       expect(status).to.equal(200);
@@ -286,7 +286,7 @@ describe('objects: metadata', () => {
       expect((await server.get(ann)).status).to.equal(404);
     });
 
-    it('with finalizers marks the object, which stays until the last finalizer is gone [spec 2.3-deletion-timestamp, 2.3-finalizers, 3-declared-deleted, 3-finalizers, 3-transitions]', async () => {
+    it('of an object with finalizers marks it; the object stays until the last finalizer is removed [spec 2.3-deletion-timestamp, 2.3-finalizers, 3-declared-deleted, 3-finalizers, 3-transitions]', async () => {
       await server.patch(ann, { metadata: { finalizers: ['a.b/one', 'a.b/two'] } });
       const watch = await follow();
       const marked = await server.delete(ann);
@@ -344,7 +344,7 @@ describe('objects: metadata', () => {
     });
 
     it('of a collection deletes all objects, even more than the number of writes that may wait [slow]', async () => {
-      // 10,000 writes may wait, besides those of the batch under way.
+      // 10,000 writes may wait, in addition to those that are being committed.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {
         const names = Array.from({ length: 2000 }, (_, index) => `m-${from + index}`);
@@ -356,7 +356,7 @@ describe('objects: metadata', () => {
   });
 
   describe('labels and annotations', () => {
-    it('take the keys and values of the rules [spec 2.3-annotations, 2.5-form]', async () => {
+    it('accept keys and values by the rules [spec 2.3-annotations, 2.5-form]', async () => {
       const labels = { 'example.com/Team_1.x': 'Red-1', plain: '', a: 'x'.repeat(63) };
       const annotations = { 'Example.com/note': 'anything at all: ☃ \n', plain: 'x'.repeat(200_000) };
       const { status, body } = await server.post(persons, person('bob', {}, { labels, annotations }));
@@ -390,7 +390,7 @@ describe('objects: metadata', () => {
     }
   });
 
-  it('keeps objects of one name in two namespaces, and in two kinds, apart', async () => {
+  it('distinguishes objects with one name in two namespaces, and of two kinds', async () => {
     const there = lettersHere.replace('here', 'there');
     await server.create(lettersHere, newLetter('same', { text: 'one' }));
     await server.create(there, newLetter('same', { text: 'two' }));

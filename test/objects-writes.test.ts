@@ -31,14 +31,14 @@ describe('objects: writes', () => {
   after(() => server.stop());
 
   describe('status of a kind without the subresource', () => {
-    it('is part of the one document: creation and update take it [spec 2.2-status]', async () => {
+    it('is part of the object: creation and update store it [spec 2.2-status]', async () => {
       const created = await server.create(persons, { ...person('bob'), status: { greeting: 'hello' } });
       expect(created.status).to.deep.equal({ greeting: 'hello' });
       const { body } = await server.put(`${persons}/bob`, { ...person('bob'), status: { greeting: 'bye' } });
       expect(body.status).to.deep.equal({ greeting: 'bye' });
     });
 
-    it('is never wiped by a PUT that leaves it out', async () => {
+    it('stays at a PUT that leaves it out', async () => {
       await server.patch(ann, { status: { greeting: 'hello' } });
       const { body } = await server.put(ann, person('ann', { age: 31 }));
       expect([body.spec.age, body.status]).to.deep.equal([31, { greeting: 'hello' }]);
@@ -66,7 +66,7 @@ describe('objects: writes', () => {
   });
 
   describe('status of a kind with the subresource [compat status]', () => {
-    it('is ignored by the main path, on create and update', async () => {
+    it('is ignored in a creation and an update of the object', async () => {
       const created = await server.create(machines, newMachine('m', { spec: { power: 1 }, status: { running: true } }));
       expect(created).to.not.have.property('status');
       await server.put(`${mach}/status`, newMachine('m', { status: { running: true } }));
@@ -119,7 +119,7 @@ describe('objects: writes', () => {
       expect((await server.get(`${persons}/bob`)).status).to.equal(404);
     });
 
-    it('shows what updates and patches would store, and stores nothing', async () => {
+    it('shows the results of updates and patches, and stores nothing', async () => {
       const query = '?dryRun=All';
       const put = await leavesNoTrace(server, () => server.put(`${ann}${query}`, person('ann', { age: 31 })));
       expect([put.status, put.body.spec.age, put.body.metadata.version]).to.deep.equal([200, 31, 2]);
@@ -131,7 +131,7 @@ describe('objects: writes', () => {
       expect((await server.get(ann)).body).to.not.have.property('status');
     });
 
-    it('shows what deletions would delete, and deletes nothing', async () => {
+    it('shows the results of deletions, and deletes nothing', async () => {
       const { metadata } = (await server.get(ann)).body;
       for (const options of [{}, { body: { dryRun: ['All'] } }]) {
         const path = 'body' in options ? ann : `${ann}?dryRun=All`;
@@ -156,7 +156,7 @@ describe('objects: writes', () => {
     const expected = ['unknown field "spec.bogus"', 'unknown field "spec.otherPerson.spec.more"'];
 
     for (const query of ['', '?fieldValidation=Warn']) {
-      it(`are pruned, with a Warning each${query === '' ? ', by default' : ''}`, async () => {
+      it(`are pruned, each with a Warning${query === '' ? ', by default' : ''}`, async () => {
         const answer = await server.post(`${persons}${query}`, person('bob', unknown));
         expect(answer.status).to.equal(201);
         const warnings = warningsOf(answer);
@@ -171,20 +171,20 @@ describe('objects: writes', () => {
       });
     }
 
-    it('are pruned in silence with Ignore', async () => {
+    it('are pruned without a warning with Ignore', async () => {
       const answer = await server.post(`${persons}?fieldValidation=Ignore`, person('bob', unknown));
       expect([answer.status, warningsOf(answer)]).to.deep.equal([201, []]);
       expect(answer.body.spec).to.not.have.property('bogus');
     });
 
-    it('at the top and in metadata are pruned as well', async () => {
+    it('are also pruned at the top level and in metadata', async () => {
       const answer = await server.post(persons, { ...person('bob', {}, { colour: 'red' }), extra: {} });
       expect(answer.body).to.not.have.property('extra');
       expect(answer.body.metadata).to.not.have.property('colour');
       expect(answer.headers['warning']).to.contain('extra').and.contain('metadata.colour');
     });
 
-    it('with odd names make headers that can be sent', async () => {
+    it('with special characters in their names are in valid Warning headers', async () => {
       const answer = await server.post(persons, person('bob', { 'new\nline': 1, 'snow☃man': 2, 'quo"te': 3 }));
       expect(answer.status, answer.text).to.equal(201);
       expect(Object.keys(answer.body.spec)).to.have.members(['name', 'nick']);
@@ -192,7 +192,7 @@ describe('objects: writes', () => {
   });
 
   describe('defaults', () => {
-    it('are filled in at creation and update, in nested objects as well', async () => {
+    it('are filled in at creation and update, also in nested objects', async () => {
       const otherPerson = { apiVersion, kind: 'Person', metadata: { name: 'o' }, spec: { name: 'O' } };
       const created = await server.create(persons, person('bob', { otherPerson }));
       expect(created.spec.nick).to.equal('none');
@@ -201,7 +201,7 @@ describe('objects: writes', () => {
       expect(body.spec.nick).to.equal('none');
     });
 
-    it('replace no existing value', async () => {
+    it('do not replace existing values', async () => {
       expect((await server.create(persons, person('bob', { nick: '' }))).spec.nick).to.equal('');
     });
   });
@@ -218,14 +218,14 @@ describe('objects: writes', () => {
       expect([put.status, put.body.spec.age]).to.deep.equal([200, 32]);
     });
 
-    it('reads y and on as texts in YAML, and dates as texts', async () => {
+    it('reads y, on and dates in YAML as strings', async () => {
       const words = text.replace('name: Y', 'name: 2030-01-01').replace('[a, "1", \'true\']', '[y, on, no, 12:30]');
       const { body } = await server.post(persons, words, yaml);
       expect(body.spec.tags).to.deep.equal(['y', 'on', 'no', '12:30']);
       expect(body.spec.name).to.equal('2030-01-01');
     });
 
-    it('sends YAML to clients that ask for it, and it reads back as the same object', async () => {
+    it('sends YAML to clients that request it, and it parses to the same object', async () => {
       const json = (await server.get(ann)).body;
       const answer = await server.get(ann, { accept: 'application/yaml' });
       expect(answer.headers['content-type']).to.equal('application/yaml');
@@ -248,7 +248,7 @@ describe('objects: writes', () => {
       expect(status).to.equal(201);
     });
 
-    it('keeps characters as they are, in JSON and YAML, astral ones too', async () => {
+    it('keeps all characters in JSON and YAML, also those outside of the Basic Multilingual Plane', async () => {
       const name = 'Ä€𝄞😀\u2028"\\/\u0007';
       await server.create(persons, person('bob', { name }));
       expect((await server.get(`${persons}/bob`)).body.spec.name).to.equal(name);
@@ -268,7 +268,7 @@ describe('objects: writes', () => {
       expect(body.metadata.labels).to.deep.equal({ a: 'b' });
     });
 
-    it('take strategic merge as a merge patch while there is no directive in it', async () => {
+    it('treat a strategic merge patch without directives as a merge patch', async () => {
       const type = 'application/strategic-merge-patch+json';
       const { status, body } = await server.patch(ann, { spec: { age: 5, tags: ['z'] } }, { type });
       expect([status, body.spec.age, body.spec.tags]).to.deep.equal([200, 5, ['z']]);
@@ -300,7 +300,7 @@ describe('objects: writes', () => {
       expect((await server.get(ann)).body).to.deep.equal(stored);
     });
 
-    it('lose no update when many come at once', async () => {
+    it('lose no update when many run concurrently', async () => {
       const names = Array.from({ length: 20 }, (_, i) => `label-${i}`);
       const answers = await Promise.all(
         names.map((name) => server.patch(ann, { metadata: { labels: { [name]: 'x' } } })),
@@ -311,7 +311,7 @@ describe('objects: writes', () => {
       expect(metadata.version).to.equal(21);
     });
 
-    it('do not touch other kinds, nor create', async () => {
+    it('do not create objects or change other kinds', async () => {
       expectRefusal(await server.patch(`${persons}/nobody`, { spec: { name: 'N' } }), { reason: 'NotFound' });
       const path = letters.replace('letters', 'namespaces/here/letters');
       await server.create(path, newLetter('l', { weight: 1 }));

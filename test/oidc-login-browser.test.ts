@@ -6,7 +6,7 @@ import { LoginServer } from './support/logins/login-server.ts';
 
 const executablePath = '/usr/bin/chromium';
 
-// The first start of a browser on a busy machine is slow.
+// The time limit includes the first start of a browser, which is slow on a busy machine.
 const browserTimeoutMs = 60_000;
 
 describe('The login at an issuer in chromium [slow]', function () {
@@ -30,7 +30,7 @@ describe('The login at an issuer in chromium [slow]', function () {
     await login?.close();
   });
 
-  it('leads to the page that the person wanted, with a session that the browser sends, until the logout', async () => {
+  it('leads to the requested page with a session, which ends at the logout', async () => {
     // The issuer has a certificate that chromium does not know.
     const context = await browser.newContext({ ignoreHTTPSErrors: true });
     const page = await context.newPage();
@@ -40,7 +40,8 @@ describe('The login at an issuer in chromium [slow]', function () {
       if (message.type() === 'error') complaints.push(message.text());
     });
     const { url } = login.server.api;
-    // localhost and 127.0.0.1 are two sites, as a server and its issuer are.
+    // The test uses localhost and 127.0.0.1, because they are two sites for the browser, as a server and its issuer
+    // are.
     const server = url.replace('127.0.0.1', 'localhost');
     await page.goto(`${server}/docs#/here`);
     await page.getByText('Log in with Staff').click();
@@ -54,7 +55,7 @@ describe('The login at an issuer in chromium [slow]', function () {
       page.evaluate(async ([to, by]) => (await fetch(String(to), { method: String(by) })).status, [path, method]);
     expect(await status('/apis')).to.equal(200);
     expect(await status('/logout', 'POST')).to.equal(204);
-    // What the browser reports from here on are the refusals.
+    // After this line, the browser reports the refusals of the test.
     expect(complaints.filter((text) => !text.includes('401'))).to.deep.equal([]);
     expect(await status('/apis')).to.equal(401);
     await context.close();

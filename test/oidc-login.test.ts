@@ -48,7 +48,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect(answer.text, what).to.include('<form method="post" action="../../../login">');
   }
 
-  it('find the issuer on the login page, and come back as the user that the claims describe', async () => {
+  it('find the issuer on the login page, and are logged in as the user in the claims', async () => {
     await login.start();
     const browser = login.browser();
     const page = await browser.get('/docs?a=1');
@@ -88,7 +88,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await browser.get('/docs')).status).to.equal(200);
   });
 
-  it('are logged out after a day, however often they come [slow]', async () => {
+  it('are logged out after a day, even with frequent requests [slow]', async () => {
     await login.start();
     const browser = login.browser();
     await browser.logIn('staff');
@@ -99,7 +99,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect(await whoIs(browser)).to.equal(401);
   });
 
-  it('are logged out by the logout, and when the file no longer names the issuer or its client', async () => {
+  it('are logged out by a logout, and when the configuration no longer has the issuer or its client', async () => {
     await login.start();
     const [first, second] = [login.browser(), login.browser()];
     for (const browser of [first, second]) await browser.logIn('staff');
@@ -116,7 +116,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await second.get('/login/oidc/staff')).status).to.equal(404);
   });
 
-  it('come back to this server only', async () => {
+  it('are redirected only to pages of this server', async () => {
     await login.start();
     for (const next of [
       'https://evil.example.com/',
@@ -134,7 +134,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await login.server.post('/login/oidc/staff', {})).status).to.equal(405);
   });
 
-  it('are refused unless they bring back their own login, only once and in time [slow]', async () => {
+  it('are refused unless they return with the state of their own login, once and in time [slow]', async () => {
     await login.start();
     const callbackOf = async (browser: LoginBrowser, provider = 'staff'): Promise<URL> =>
       browser.atIssuer(await browser.begin(provider));
@@ -170,7 +170,7 @@ describe('People who log in with a browser at an issuer', () => {
         browser.get((await callbackOf(browser)).href.replace('/staff/', '/guests/')),
       "the other issuer's name": async (browser) =>
         browser.get(edit(await callbackOf(browser), (query) => query.set('iss', login.issuers[1]?.url ?? ''))),
-      'a cookie of its own making': async (browser) => {
+      'a forged cookie': async (browser) => {
         const { href } = await callbackOf(browser);
         const [header = '', ...rest] = (browser.cookies.get('homeostat-login') ?? '').split('.');
         browser.cookies.set('homeostat-login', [header, ...rest.slice(0, -1), 'AAAAAAAAAAAAAAAAAAAAAA'].join('.'));
@@ -187,7 +187,7 @@ describe('People who log in with a browser at an issuer', () => {
         expect((await browser.get(href)).status).to.equal(200);
         return copy.get(href);
       },
-      'a no of the issuer': async (browser) =>
+      'a refusal of the issuer': async (browser) =>
         browser.get(
           edit(await callbackOf(browser), (query) => {
             query.delete('code');
@@ -201,13 +201,13 @@ describe('People who log in with a browser at an issuer', () => {
       const answer = await attack(login.browser());
       expectRefused(answer, what);
       expect(answer.text, what).not.to.match(/secret|invented|<script>/);
-      // Each test has its own browser, and the failures of its address are forgotten.
+      // The clock advances until the server has forgotten the failures of the address.
       await login.clock.advance(16 * 60_000);
     }
     expect(login.logged.join('\n')).not.to.match(/secret|invented|eyJ/);
   });
 
-  it('are refused when the ID token is not for this login, is not signed, or makes no user here [slow]', async () => {
+  it('are refused when the ID token is for another login, is not signed, or gives no valid user [slow]', async () => {
     await login.start();
     const claims: Readonly<Record<string, object>> = {
       'another nonce': { nonce: 'another' },
@@ -231,7 +231,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('are refused as system users, whatever the prefix', async () => {
+  it('are refused when their user name would be that of a system user', async () => {
     await login.start();
     const text = (await readFile(login.file, 'utf8')).replaceAll("prefix: 'oidc:'", "prefix: 'system:'");
     await writeFile(login.file, text);
@@ -241,7 +241,7 @@ describe('People who log in with a browser at an issuer', () => {
     expectRefused(await login.browser().logIn('staff'), 'system:ann');
   });
 
-  it('wait after twenty failures from one address, and not while the issuer fails [slow]', async () => {
+  it('must wait after twenty failures from one address; failures of the issuer do not count [slow]', async () => {
     await login.start();
     const browser = login.browser();
     const { href } = await browser.atIssuer(await browser.begin('staff'));
@@ -261,7 +261,10 @@ describe('People who log in with a browser at an issuer', () => {
     await login.issuer.expect(person());
     expect((await login.browser().logIn('staff')).status).to.equal(200);
 
-    /** The browser already has the issuer's page, so only the token endpoint fails. */
+    /**
+     * Returns the URL with which the issuer sends the browser back. Later failures of the issuer affect only its token
+     * endpoint.
+     */
     async function browserReturn(of: LoginBrowser): Promise<URL> {
       const location = new URL(await of.begin('staff'));
       const back = new URL(location.searchParams.get('redirect_uri') ?? '');
@@ -271,7 +274,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('can log in right after the issuer has changed its key; while it does not respond, they cannot, but other users are not delayed', async () => {
+  it('can log in after the issuer has changed its key; while it does not respond, only their logins fail', async () => {
     await login.start();
     expect((await login.browser().logIn('staff')).status).to.equal(200);
     await login.issuer.rotate('next', 'RS256');
@@ -288,7 +291,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((await browser.get('/docs')).status).to.equal(401);
   });
 
-  it('need the secret of the client where it has one, and a new one from its file at once', async () => {
+  it('use the client secret from its file, and a changed secret at once', async () => {
     const secretFile = join(login.folder, 'secret');
     await writeFile(secretFile, 'a+secret%word\n', { mode: 0o600 });
     await login.configure({ name: 'staff', more: '    clientSecretFile: secret\n' });
@@ -312,7 +315,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect((error as Error).message).to.include(secretFile);
   });
 
-  it('come back by HTTPS through a proxy that ends TLS, with cookies for HTTPS', async () => {
+  it('return to an HTTPS URL and get Secure cookies behind a proxy that ends TLS', async () => {
     await login.start({ trustedProxies: ['127.0.0.1'], hostNames: ['homeostat.example.com'] });
     const browser = login.browser({ 'x-forwarded-proto': 'https', host: 'Homeostat.example.com' });
     const location = new URL(await browser.begin('staff'));
@@ -325,7 +328,7 @@ describe('People who log in with a browser at an issuer', () => {
     expect(back.headers['set-cookie']?.[1]).to.match(/^__Host-homeostat-session=.*; Secure$/);
   });
 
-  it('have entries in the audit log, with the user and without code and state', async () => {
+  it('have entries in the audit log with the user, but without code and state', async () => {
     const path = join(login.folder, `audit-${Math.trunc(login.clock.now())}.log`);
     await login.start({ audit: { logFile: path } });
     const callback = new URL((await returnOf(login.browser())).href);
@@ -352,7 +355,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  itOnShared('may come back to another replica, once', async (database) => {
+  itOnShared('may return to another replica, but only once', async (database) => {
     await login.start({ database });
     const other = await TestServer.start({ ...login.options, database });
     try {
@@ -370,7 +373,7 @@ describe('People who log in with a browser at an issuer', () => {
     }
   });
 
-  it('need a file without mistakes in browserLogin; otherwise the server does not start', async () => {
+  it('need a valid browserLogin in the configuration; otherwise the server does not start', async () => {
     const mistakes: readonly (readonly [more: string, message: string])[] = [
       ['    secret: x\n', 'jwt[0].browserLogin.secret: is not known here'],
       ['    clientSecretFile: ""\n', 'jwt[0].browserLogin.clientSecretFile: must be the path of a file'],

@@ -77,14 +77,14 @@ ${indented(of.ca)}
       .status;
   }
 
-  it('knows users, groups and uid by their claims, with the prefixes', async () => {
+  it('takes user, groups and uid from the claims, with the prefixes', async () => {
     const token = await issuer.sign({ ...claims(), groups: ['staff', 'system:masters'], sid: '7', jti: 'j' });
     expect(await review(token)).to.deep.equal({
       authenticated: true,
       user: {
         username: 'oidc:ann',
         uid: '7',
-        // Only this server can issue credentials of masters.
+        // The group system:masters is missing, because only this server can issue credentials with it.
         groups: ['staff', 'system:authenticated'],
         extra: { 'authentication.kubernetes.io/credential-id': ['JTI=j'] },
       },
@@ -94,7 +94,7 @@ ${indented(of.ca)}
     expect(user).to.deep.equal({ username: 'oidc:ann', groups: ['staff', 'system:authenticated'] });
   });
 
-  it('refuses tokens that are wrong in any way, each with the same 401', async () => {
+  it('refuses all invalid tokens with the same 401', async () => {
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     const wrong: Readonly<Record<string, object>> = {
       'another audience': { aud: 'elsewhere' },
@@ -108,18 +108,18 @@ ${indented(of.ca)}
       'with another value of the required claim': { hd: 'example.org' },
       'no user': { sub: undefined },
       'an empty user': { sub: '' },
-      'a user that is no text': { sub: { a: 1 } },
+      'a user that is not a string': { sub: { a: 1 } },
       'a user with a line break': { sub: 'ann\nadmin' },
       'a user with a character that is not visible': { sub: 'a\u200bnn' },
       'a user whose text runs backwards': { sub: 'ann\u202enimda' },
       'a list of users': { sub: ['ann'] },
-      'groups that are no texts': { groups: [7] },
+      'groups that are not strings': { groups: [7] },
       'groups in groups': { groups: [['staff']] },
       'groups as an object': { groups: { staff: true } },
       'a group with a character that is not visible': { groups: ['staff', 'sta\u200bff'] },
       'a group with a null character': { groups: 'staff\u0000' },
       'too many groups': { groups: Array.from({ length: 1001 }, (_each, index) => `g${index}`) },
-      'a uid that is no text': { sid: 7 },
+      'a uid that is not a string': { sid: 7 },
     };
     for (const [what, change] of Object.entries(wrong)) {
       expect(await statusOf(await issuer.sign({ ...claims(), ...change })), what).to.equal(401);
@@ -132,7 +132,7 @@ ${indented(of.ca)}
     }
   });
 
-  it('finds a new key of the issuer, asking no more than once in ten seconds [slow]', async () => {
+  it('fetches a new key of the issuer, at most once in ten seconds [slow]', async () => {
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     await clock.advance(10_000);
     await issuer.rotate('next', 'RS256');
@@ -145,10 +145,10 @@ ${indented(of.ca)}
     expect((await issuer.asked()).length).to.equal(length);
   });
 
-  it('continues with known keys while the issuer is down, refuses unknown ones, and delays no other user [slow]', async () => {
+  it('accepts known keys and refuses unknown keys while the issuer does not respond, without a delay for other users [slow]', async () => {
     const known = await issuer.sign(claims());
     expect(await isKnown(known)).to.equal(true);
-    // It accepts requests, and never responds.
+    // In this state, the issuer accepts requests, and never responds.
     await issuer.fail('silent');
     await clock.advance(10_000);
     await issuer.rotate('unseen');
@@ -175,17 +175,17 @@ ${indented(of.ca)}
     await eventually(async () => !(await isKnown(token)));
   });
 
-  it('accepts no documents that are too large, malformed, redirected, or of another issuer [slow]', async () => {
+  it('refuses documents that are too large, malformed, redirected, or of another issuer [slow]', async () => {
     const bad: readonly IssuerFault[] = [
       'of another issuer',
       'no JSON',
       'null',
-      'keys in the clear',
+      'keys over plain HTTP',
       'a redirect',
       'an error',
       'without end',
     ];
-    // The server has its first keys: it asks for others only when it meets a key that it does not know.
+    // The server has its first keys. It fetches keys again only when a token has an unknown key.
     expect(await isKnown(await issuer.sign(claims()))).to.equal(true);
     for (const what of bad) {
       await issuer.rotate(what);
@@ -209,7 +209,7 @@ ${indented(of.ca)}
     expect(await statusOf(await issuer.sign(claims(), { kid: 'broken' }))).to.equal(401);
   });
 
-  it('takes other issuers from the file within a minute', async () => {
+  it('uses a changed list of issuers in the file within a minute', async () => {
     const token = await issuer.sign(claims());
     const other = await second.sign(claims());
     expect([await isKnown(token), await isKnown(other)]).to.deep.equal([true, true]);
@@ -219,7 +219,7 @@ ${indented(of.ca)}
     expect(await isKnown(other)).to.equal(true);
   });
 
-  it('does not start with a configuration that has a mistake, and names its line', async () => {
+  it('does not start with an invalid configuration, and names the line of the mistake', async () => {
     const path = join(folder, 'bad.yaml');
     const jwt = (text: string): string => configOf(`\n${text}`);
     const good = `- issuer: { url: 'https://a.example.com', audiences: [a] }\n`;

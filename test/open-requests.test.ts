@@ -12,7 +12,7 @@ const base = '/apis/demo.example.com/v1';
 const ada = { 'Impersonate-User': 'ada', 'Impersonate-Group': 'system:masters' };
 const eve = { 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:masters' };
 
-describe('requests that a user has opened', () => {
+describe('open requests of a user', () => {
   let server: TestServer;
   let users: RequestUser[];
   let returned: number;
@@ -53,7 +53,7 @@ describe('requests that a user has opened', () => {
     return response;
   }
 
-  it('end with 401 when the sessions of the user are ended, and those of others continue', async () => {
+  it('end with 401 when the sessions of the user end; those of other users continue', async () => {
     const watches = [
       await server.watch(`${persons}?watch=true`, ada),
       await server.watch(`${persons}?watch=true`, eve),
@@ -71,7 +71,7 @@ describe('requests that a user has opened', () => {
     await eventually(() => expect(streams[1]?.closed).to.equal(true));
   });
 
-  it('know their user in endpoints', async () => {
+  it('have their user in endpoints of plugins', async () => {
     const { body } = await server.get(`${base}/me`, { ...ada, 'Impersonate-Uid': '7', 'Impersonate-Extra-a': 'b' });
     expect(body).to.deep.equal({ username: 'ada', groups: ['system:masters', 'system:authenticated'], uid: '7' });
     expect(users[0]).to.be.frozen;
@@ -79,7 +79,7 @@ describe('requests that a user has opened', () => {
   });
 });
 
-describe('requests that a permission has opened', () => {
+describe('open requests that need a permission', () => {
   let server: TestServer;
   const rbac = '/apis/rbac.authorization.k8s.io/v1';
   const apiVersion = 'rbac.authorization.k8s.io/v1';
@@ -105,7 +105,7 @@ describe('requests that a permission has opened', () => {
     await server.create(`${rbac}/clusterrolebindings`, body);
   };
 
-  it('end with an ERROR 403 when its binding is deleted, and those of others continue', async () => {
+  it('end with an ERROR event (403) when the binding is deleted; those of other users continue', async () => {
     await bind('ada');
     await bind('eve');
     const watches = await Promise.all(
@@ -131,7 +131,7 @@ describe('requests that a permission has opened', () => {
     expect(watches[1]?.events.at(-1)?.object).to.include({ code: 403 });
   });
 
-  it('need create as well as patch for an apply to an absent object', async () => {
+  it('need the verbs create and patch for an apply to an absent object', async () => {
     await bind('ben');
     const rules = [{ apiGroups: ['people.example.com'], resources: ['persons'], verbs: ['patch'] }];
     await server.patch(`${rbac}/clusterroles/watcher`, { rules });

@@ -16,7 +16,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
 
   after(() => server.stop());
 
-  /** The address of the group version's document, as the index has it. */
+  /** Returns the path of the group version's document in the index. */
   async function hashedAddress(): Promise<string> {
     const { body } = await server.get('/openapi/v3');
     return body.paths[`apis/${apiVersion}`].serverRelativeURL as string;
@@ -27,7 +27,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(body.paths).to.include.members(['/docs', '/openapi.json', '/openapi/v3']);
   });
 
-  it('has an index of the group versions, whose addresses may be kept for ever', async () => {
+  it('has an index of the group versions, with paths that clients may cache forever', async () => {
     const address = await hashedAddress();
     expect(address).to.match(new RegExp(`^${groupVersion}\\?hash=[0-9A-F]{64}$`));
     const { status, headers, body } = await server.get(address);
@@ -45,7 +45,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
   });
 
   for (const path of ['/openapi/v2', '/openapi/v3', groupVersion, '/openapi.json', '/docs', '/docs/swagger-ui.css']) {
-    it(`responds with 304 for ${path} to a client that has this document, and with 200 to a client that has another one`, async () => {
+    it(`responds with 304 for ${path} when the client's ETag matches, and otherwise with 200`, async () => {
       const { status, headers } = await server.get(path);
       expect(status).to.equal(200);
       expect(headers['cache-control']).to.equal('no-cache, private');
@@ -71,7 +71,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect([status, headers['content-type']]).to.deep.equal([200, 'application/json']);
   });
 
-  it('in v2 is empty for clients that read protobuf alone: old versions of kubectl still write', async () => {
+  it('in v2 is empty for clients that accept only protobuf, so that writes of old kubectl versions succeed', async () => {
     const proto = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
     const { status, headers, text } = await server.get('/openapi/v2', { accept: proto });
     expect([status, text]).to.deep.equal([200, '']);
@@ -80,13 +80,13 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(either.body.swagger).to.equal('2.0');
   });
 
-  it('serves no other document, and refuses paths that leave its folder', async () => {
+  it('responds with 404 for other documents, and refuses paths that lead out of its folder', async () => {
     const paths = ['/openapi', '/openapi/v3/apis/nobody.example.com/v1', '/openapi/v3/__proto__', '/openapi.json/x'];
     const files = ['/docs/x', '/docs/package.json', '/docs/../package.json', '/docs/%2e%2e%2fpackage.json', '/docs//'];
     for (const path of [...paths, ...files]) expectRefusal(await server.get(path), { reason: 'NotFound' });
   });
 
-  it('is made in steps: with many large kinds, no document delays other requests [slow]', async () => {
+  it('is made in several turns of the event loop, so that documents of many large kinds do not delay other requests [slow]', async () => {
     const field = { type: 'string', description: 'A field as generators of definitions describe it.' } as const;
     const fields = Object.fromEntries(Array.from({ length: 1500 }, (_, at) => [`field${at}`, field]));
     const schema = { type: 'object', properties: { spec: { type: 'object', properties: fields } } } as const;
@@ -100,18 +100,18 @@ describe('OpenAPI over HTTP [compat explain]', () => {
       delay.reset();
       delay.enable();
       const sinceMs = performance.now();
-      // Without a body, which the client would have to read in this very process.
+      // A HEAD request, because the client runs in this process, too, and would have to read a body.
       const { status } = await server.request('HEAD', path);
       delay.disable();
       expect(status).to.equal(200);
       const tookMs = performance.now() - sinceMs;
-      // In one piece, the stall would be nearly the whole time.
+      // If the document were made in one turn, the stall would be almost as long as the request.
       if (tookMs > 200) expect(delay.max / 1e6, `${path} took ${tookMs} ms`).to.be.below(tookMs / 2);
     }
     for (const kind of kinds) server.api.schemeManager.unregister(kind, 'service');
   });
 
-  it('has the kinds that are served now: a removed kind disappears, and appears unchanged when it is served again', async () => {
+  it('has only the served kinds: a removed kind disappears, and is unchanged when it is served again', async () => {
     const before = await hashedAddress();
     server.api.schemeManager.unregister(machine, 'service');
     const { text } = await server.get('/openapi.json');
@@ -122,7 +122,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(await hashedAddress()).to.equal(before);
   });
 
-  it('shows a page under a policy that allows only its own files, and no inline script', async () => {
+  it('has a page with a content security policy that allows only its own files, and no inline scripts', async () => {
     const { headers, text } = await server.get('/docs/');
     expect(headers['content-type']).to.equal('text/html; charset=utf-8');
     expect(headers['x-content-type-options']).to.equal('nosniff');
@@ -138,7 +138,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     }
   });
 
-  it('serves scripts, styles and images as such', async () => {
+  it('serves scripts, styles and images of the page with their media types', async () => {
     const types = ['initializer.js', 'swagger-ui-bundle.js', 'swagger-ui.css', 'favicon-32x32.png'].map(
       async (file) => (await server.request('HEAD', `/docs/${file}`)).headers['content-type'],
     );

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { expectRefusal } from './support/servers/refusal.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
-/** The kinds that operators expect, by the path of their group. */
+/** The kinds that operators use, by the path of their group version. */
 const served: readonly (readonly [path: string, kinds: readonly string[]])[] = [
   ['/api/v1', ['Namespace', 'Event', 'ConfigMap', 'Secret', 'ServiceAccount', 'ResourceQuota']],
   ['/apis/rbac.authorization.k8s.io/v1', ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding']],
@@ -54,7 +54,7 @@ describe('the kinds that operators use', () => {
   after(() => server.stop());
 
   for (const [path, kinds] of served) {
-    it(`${path}: are served, each with a schema and with columns [spec operators-kinds]`, async () => {
+    it(`are served at ${path}, each with a schema and columns [spec operators-kinds]`, async () => {
       const resources = (await server.get(path)).body.resources as readonly ApiResource[];
       expect(resources.map(({ kind }) => kind)).to.include.members([...kinds]);
       const document = (await server.get(`/openapi/v3${path}`)).body as {
@@ -65,7 +65,7 @@ describe('the kinds that operators use', () => {
       );
       expect(described.map(({ kind }) => kind)).to.include.members([...kinds]);
       for (const { name, kind, verbs } of resources) {
-        // The server sends APIServices only as JSON, so kubectl makes the table itself.
+        // The server does not send APIServices as tables, so kubectl makes the table itself.
         if (kind === 'APIService' || !kinds.includes(kind) || !verbs.includes('list') || name.includes('/')) continue;
         const { body } = await server.get(`${path}/${name}`, { accept: table });
         const columns = body.columnDefinitions as readonly { name: string }[];
@@ -74,7 +74,7 @@ describe('the kinds that operators use', () => {
     });
   }
 
-  it('of a cluster with nodes are not served [spec operators-absent-kinds]', async () => {
+  it('do not include the kinds of a cluster with nodes, which are not served [spec operators-absent-kinds]', async () => {
     for (const path of absent) expectRefusal(await server.get(path), { reason: 'NotFound' });
     const { body } = await server.get('/apis');
     const groups = (body.groups as readonly { name: string }[]).map(({ name }) => name);

@@ -20,7 +20,7 @@ import { establish, newWidget, widgetDefinition, widgets } from './support/defin
 const python = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 
 /**
- * Operators of the tests' own, each on a client library of its language. kubernetes-fluent-client has no choice of the field
+ * Small operators for this test, each with a client library of its language. kubernetes-fluent-client has a fixed field
  * manager, and its versions from 3.11.11 on need Node 22.19.
  */
 const operators: readonly Operator[] = [
@@ -55,9 +55,9 @@ interface Operator {
   readonly language: string;
   readonly library: string;
   readonly program: readonly [command: string, file: string];
-  /** Succeeds when the library is installed. */
+  /** A command that succeeds when the library is installed. */
   readonly probe: readonly [command: string, ...arguments_: string[]];
-  /** The field manager. Default one of the language. */
+  /** The field manager of the operator. Default: a name with the language. */
   readonly manager?: string;
 }
 
@@ -93,7 +93,7 @@ describe('operators on stock clients [slow]', () => {
     if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
-  /** Starts an operator, and resolves when it leads. */
+  /** Starts an operator, and resolves when it holds the Lease. */
   async function start([command, file]: readonly [string, string], language: string): Promise<() => string> {
     const script = file.endsWith('.js')
       ? fileURLToPath(new URL(`./operators/${file}`, import.meta.url))
@@ -146,9 +146,7 @@ describe('operators on stock clients [slow]', () => {
   }
 });
 
-/**
- * A kubeconfig for a server without TLS. Some clients accept it only with a setting, others never.
- */
+/** Returns a kubeconfig. Some clients accept a server without TLS only with a setting, others never. */
 function kubeconfigOf(server: string): object {
   const name = 'local';
   return {

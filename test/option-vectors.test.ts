@@ -24,7 +24,7 @@ describe('recorded options of requests [compat recorded]', () => {
 
   before(async () => {
     server = await TestServer.start();
-    // The recorded revisions go up to 10, so the database must have reached that revision.
+    // The recorded revisions go up to 10, so the database must have at least revision 10.
     await server.create(persons, person('ann'));
     for (let made = 1; made < 10; made += 1) await server.create(persons, person(`p${made}`));
   });
@@ -34,7 +34,7 @@ describe('recorded options of requests [compat recorded]', () => {
   const list = (query: Readonly<Record<string, string>>): Promise<Answer> =>
     server.get(`${persons}?${new URLSearchParams(query).toString()}`);
 
-  it('dryRun is All, however often, or 422', async () => {
+  it('dryRun may be All, also several times; other values are 422', async () => {
     const dryRun = async (values: readonly string[]): Promise<number> => {
       const query = new URLSearchParams(values.map((value): [string, string] => ['dryRun', value]));
       return (await server.patch(`${persons}/ann?${query.toString()}`, {})).status;
@@ -43,7 +43,7 @@ describe('recorded options of requests [compat recorded]', () => {
     for (const values of tableOf('v1_validation.TestInvalidDryRun.tests')) expect(await dryRun(values)).to.equal(422);
   });
 
-  it('patches are taken with the options that suit them; none are taken in CBOR', async () => {
+  it('patches are accepted with the options of their type; patches in CBOR are refused', async () => {
     for (const { opts, patchType } of tableOf('v1_validation.TestValidPatchOptions.tests')) {
       const { FieldManager: fieldManager, Force: force } = opts as { FieldManager?: string; Force?: boolean };
       const query = new URLSearchParams({ ...(fieldManager && { fieldManager }), ...(force && { force: 'true' }) });
@@ -53,7 +53,7 @@ describe('recorded options of requests [compat recorded]', () => {
     }
   });
 
-  it('names of field managers that are too long, or cannot be printed, are 422', async () => {
+  it('names of field managers that are too long or not printable are 422', async () => {
     for (const fieldManager of tableOf('v1_validation.TestValidateFieldManagerInvalid.tests')) {
       const query = new URLSearchParams({ fieldManager });
       const { status, body } = await server.patch(`${persons}/ann?${query.toString()}`, {});
@@ -72,7 +72,7 @@ describe('recorded options of requests [compat recorded]', () => {
   });
 
   for (const { Version: resourceVersion, Err: isWrong } of casesOf('resource-version-parse.json')) {
-    it(`resourceVersion "${resourceVersion}" is ${isWrong ? 'refused' : 'taken'}`, async () => {
+    it(`resourceVersion "${resourceVersion}" is ${isWrong ? 'refused' : 'accepted'}`, async () => {
       expect((await list({ resourceVersion })).status).to.equal(isWrong ? 400 : 200);
     });
   }
@@ -86,7 +86,8 @@ describe('recorded options of requests [compat recorded]', () => {
   }
 
   for (const { name, opts, expectedError } of casesOf('list-options.json')) {
-    // Revisions of the recording are in the future here, and its tokens come from another server.
+    // Cases with recorded revisions or tokens are left out: the revisions may be in the future on this server, and the
+    // tokens come from another server.
     const { Predicate: predicate, ResourceVersion = '', ResourceVersionMatch: resourceVersionMatch } = opts;
     const isRevision = /^[1-9]\d*$/.test(ResourceVersion);
     it(`list options: ${name}`, async () => {

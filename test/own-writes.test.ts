@@ -24,7 +24,7 @@ const counter = defineModel({
 
 const names = Array.from({ length: 500 }, (_, index) => `c${index}`);
 
-/** Each run increments a number in the status, and records each unexpected number. */
+/** A controller whose runs increment a number in the status, and record each unexpected number. */
 class Counting {
   readonly stale: string[] = [];
   readonly #runsOfEach: number;
@@ -48,7 +48,7 @@ class Counting {
     const seen = this.#seen.get(name) ?? 0;
     this.#compare(`cache of ${name}`, seen, object.status?.seen);
     if (seen === this.#runsOfEach) return undefined;
-    // Reads by request cost more, so there are only some of them, spread over all keys and rounds.
+    // Reads that send a request are slow, so only some runs make them, spread over all keys and rounds.
     if ((seen + name.length) % 7 === 0) await this.#read(context, seen);
     const written = await context.status({ seen: seen + 1 });
     this.#compare(`answer of ${name}`, seen + 1, written.status?.seen);
@@ -68,7 +68,7 @@ class Counting {
   }
 }
 
-describe('A controller that writes a status', () => {
+describe('A controller that has written a status', () => {
   let server: ApiServer;
 
   beforeEach(async () => {
@@ -79,7 +79,10 @@ describe('A controller that writes a status', () => {
 
   afterEach(() => server.stop());
 
-  /** Runs until each object was written this many times, while another client changes the same objects all the time. */
+  /**
+   * Runs the controller until each object was written `runsOfEach` times, while another client continuously changes the
+   * same objects.
+   */
   async function count(client: Client, runsOfEach: number): Promise<Counting> {
     const counting = new Counting(runsOfEach);
     const reconcile = (context: ReconcileContext<Counter>): Promise<ReconcileResult> => counting.reconcile(context);
@@ -94,7 +97,7 @@ describe('A controller that writes a status', () => {
     return counting;
   }
 
-  /** One foreign change for every eight writes of the controller. */
+  /** Changes the objects as another client: one change for every eight writes of the controller. */
   async function changeAll(counting: Counting): Promise<void> {
     for (let noise = 1; !counting.isOver; noise += 1) {
       const name = names[(noise * 7) % names.length] as string;
@@ -107,12 +110,12 @@ describe('A controller that writes a status', () => {
     [1, ''],
     [20, ' [slow]'],
   ] as const) {
-    it(`finds it in its next run, each of ${runs * 500} times, in process${tier}`, async () => {
+    it(`reads it in its next run in each of ${runs * 500} runs, in process${tier}`, async () => {
       expect((await count(server.client, runs)).stale).to.deep.equal([]);
     });
   }
 
-  it('finds it in its next run, each of 2,000 times, over HTTP [slow]', async () => {
+  it('reads it in its next run in each of 2,000 runs, over HTTP [slow]', async () => {
     expect((await count(createClient(server.url), 4)).stale).to.deep.equal([]);
   });
 });

@@ -10,12 +10,12 @@ import { TestServer } from './support/servers/test-server.ts';
 
 const endpoints = '/apis/api.example.com/v1';
 
-/** Requests without a body, one behind the other. */
+/** Returns the text of several requests without a body, one after the other. */
 function requests(...paths: readonly string[]): string {
   return paths.map((path) => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`).join('');
 }
 
-describe('requests behind one that is still running, on one connection', () => {
+describe('pipelined requests after a request that is still running', () => {
   let server: TestServer;
   let began: number;
   let ended: number;
@@ -65,7 +65,7 @@ describe('requests behind one that is still running, on one connection', () => {
     return socket;
   }
 
-  it('wait for it, and a waiting watch is forgotten when the client has gone', async () => {
+  it('wait for its response; a waiting watch ends when the client closes the connection', async () => {
     const watch = `${persons}?watch=true`;
     const socket = await send(watch, watch, watch, watch);
     await once(socket, 'data');
@@ -82,7 +82,7 @@ describe('requests behind one that is still running, on one connection', () => {
   });
 
   for (const path of ['/never', '/stream']) {
-    it(`wait for it, and are forgotten when the client has gone: ${path}`, async () => {
+    it(`wait for its response, and end when the client closes the connection: ${path}`, async () => {
       const socket = await send('/livez', `${endpoints}${path}`, `${endpoints}${path}`, `${endpoints}/never`);
       await eventually(() => began === 1);
       socket.destroy();
@@ -91,7 +91,7 @@ describe('requests behind one that is still running, on one connection', () => {
     });
   }
 
-  it('all get a response, in their order, however many there are [slow]', async () => {
+  it('all get a response in their order, even if there are many [slow]', async () => {
     const paths = Array.from({ length: 3000 }, (_, index) => `${endpoints}/status/${200 + (index % 100)}`);
     const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => Number(code));
@@ -114,7 +114,7 @@ describe('requests behind one that is still running, on one connection', () => {
     expect(codes).to.deep.equal(['200', '404', '200', '200']);
   });
 
-  it('are not preceded by the body of a response that must not have one', async () => {
+  it('have responses without the body of an earlier response that must not have a body', async () => {
     const paths = [204, 205, 304].map((code) => `${endpoints}/status/${code}`);
     const answers = await server.raw(`${requests(...paths)}GET /version HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n`);
     const codes = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code);

@@ -6,12 +6,12 @@ import { lintPlanted } from './support/lint/planted-lint.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Words that the lint rule refuses in comments and texts; the pages of the book have none of them either. */
+/** Words that the lint rule refuses in comments and texts. The pages of the book must not contain them either. */
 const refused =
   /\b(?:anew|whoever|somebody|nobody|hence|thus|ought to|goes on|go on|went on|(?:has|have) yet to|nothing but|hears? of)\b/i;
 
 describe('the rule of plain English', () => {
-  it('refuses docstrings without a subject and words that readers stumble over [slow]', async () => {
+  it('refuses docstrings without a subject, and words on its list [slow]', async () => {
     const reported = await lintPlanted('homeostat(plain-english)', {
       'test/docstring.ts': '/** Of the controller. */\nexport const name = 1;\n',
       'test/comment.ts': '// The list is read anew.\nexport const name = 1;\n',
@@ -54,7 +54,7 @@ describe('the rule of plain English', () => {
     expect(reported['test/docstring.ts']).to.match(/^A docstring starts with what it describes .* not with "Of"\.$/);
   });
 
-  it('holds in the pages of the book', () => {
+  it('applies to the pages of the book', () => {
     const names = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
     const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...names.map((name) => join('docs', name))];
     const found = pages

@@ -24,7 +24,7 @@ metadata: { name: m1 }
 spec: { size: small }
 `;
 
-/** A planned change, of the JSON that the command prints. */
+/** A planned change in the JSON output of the command. */
 interface Change {
   readonly kind: string;
   readonly name: string;
@@ -40,7 +40,10 @@ describe('homeostat plan [spec experience-plan]', () => {
   });
   afterEach(async () => rm(folder, { recursive: true, force: true }));
 
-  /** Serves a plugin until it is at rest with the object, then stops, and returns the path of an export. */
+  /**
+   * Serves a plugin with an object until its controllers have no work, stops the server, and returns the path of an
+   * export.
+   */
   async function stateOf(plugin: string, object: string): Promise<string> {
     const database = `sqlite:${join(folder, 'state.db')}`;
     const server = await startTestServer({ database, plugins: [plugin], logger: silentLogger });
@@ -53,7 +56,7 @@ describe('homeostat plan [spec experience-plan]', () => {
     return file;
   }
 
-  /** A copy of an example whose compiled code is changed. */
+  /** Returns a copy of an example with a change in its compiled code. */
   async function changed(plugin: string, file: string, from: string, to: string): Promise<string> {
     const copy = join(folder, 'changed');
     await cp(plugin, copy, { recursive: true });
@@ -70,7 +73,7 @@ describe('homeostat plan [spec experience-plan]', () => {
     return (JSON.parse(stdout) as { changes: readonly Change[] }).changes;
   }
 
-  it('shows for a changed reconciler of example 02 what would then happen [slow]', async () => {
+  it('shows the changes that a changed reconciler of example 02 would make [slow]', async () => {
     const from = await stateOf(sites, site);
     const next = await changed(sites, 'dependents.js', 'ready: true', 'ready: false');
     const changes = await changesOf(next, from);
@@ -94,17 +97,17 @@ describe('homeostat plan [spec experience-plan]', () => {
     expect((await command(['plan', '--plugin', sites, '--from', from])).code, 'the same version').to.equal(0);
   });
 
-  it('lists the calls of example 03 to its cloud, and makes none [slow]', async () => {
+  it('lists the calls of example 03 to its cloud without making them [slow]', async () => {
     const from = await stateOf(machines, machine);
     const { code, stdout } = await command(['plan', '--plugin', machines, '--from', from]);
     expect(code).to.equal(2);
     expect(stdout).to.match(
       /! external call, not made: GET http:\/\/127\.0\.0\.1:\d+\/machines\/[\w-]+ \(\d+ times\)\n/,
     );
-    expect(stdout).to.include('! failed: ').and.include('a plan does not call others: GET http://127.0.0.1');
+    expect(stdout).to.include('! failed: ').and.include('a plan makes no external calls: GET http://127.0.0.1');
   });
 
-  it('reads the state from a running server, whose revision stays', async () => {
+  it('reads the state from a running server without writing to it', async () => {
     const server = await startTestServer({ plugins: [sites] });
     await writeFile(join(folder, 'object.yaml'), site);
     await command(['apply', '-f', join(folder, 'object.yaml'), '--server', server.url]);

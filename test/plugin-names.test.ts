@@ -19,13 +19,13 @@ describe('The twenty names of a plugin author', () => {
     expect(exported.filter((name) => !(name in homeostat))).to.deep.equal([]);
   });
 
-  it('are those of the README', () => {
+  it('are the names in the README', () => {
     const [, table = ''] = /^## Twenty names$([^]*?)^## /m.exec(read('README.md')) ?? [];
     const shown = [...table.matchAll(/`([A-Za-z]+)`/g)].map(([, name]) => name).filter((name) => name !== 'homeostat');
     expect(shown.toSorted()).to.deep.equal(exported.toSorted());
   });
 
-  it('are those of the comment at the head of the entry', () => {
+  it('are the names in the comment at the beginning of the entry file', () => {
     const shown = [...head.matchAll(/\{@link (\w+)/g)].map(([, name = '']) => name);
     expect(shown.toSorted()).to.deep.equal(exported.toSorted());
   });

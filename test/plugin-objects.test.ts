@@ -58,7 +58,7 @@ describe('plugins as objects, over HTTP', () => {
   const phasesOf = (reader: WatchReader): readonly string[] =>
     reader.events.map(({ type, object }) => `${type} ${object.status?.phase}`);
 
-  it('each phase is an event, in order, over a stop and the next start [slow]', async () => {
+  it('send each phase of a stop and the next start as an event, in order [slow]', async () => {
     await start({ models: [letter] });
     const { resourceVersion } = (await json(`${plugins}/plugin-1`)).metadata;
     await server.stop();
@@ -71,7 +71,7 @@ describe('plugins as objects, over HTTP', () => {
     );
   });
 
-  it('PUT of spec.enabled takes the kind and its watches away, and brings the kind back with its objects', async () => {
+  it('stop serving a kind and end its watches at a PUT of spec.enabled, and serve the kind with its objects at the next one', async () => {
     await start({ models: [letter] });
     const one = { apiVersion: 'people.example.com/v1alpha1', kind: 'Letter', metadata: { name: 'one' } };
     const path = letters.replace('letters', 'namespaces/default/letters');
@@ -79,7 +79,7 @@ describe('plugins as objects, over HTTP', () => {
     const seen = await watch(`${letters}?watch=true`);
     await setEnabled(false);
     expect((await seen.end()).at(-1)).to.have.nested.property('object.code', 410);
-    // The plugin is not uninstalled, so its objects are not lost.
+    // The kind responds with 503, not with 404, because its plugin is only disabled and its objects still exist.
     expect((await call('GET', `${path}/one`)).status).to.equal(503);
     expect((await json(`${plugins}/plugin-1`)).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
     await setEnabled(true);
@@ -87,7 +87,7 @@ describe('plugins as objects, over HTTP', () => {
     expect((await json(`${plugins}/plugin-1`)).status.phase).to.equal('Started');
   });
 
-  it('a plugin that was disabled stays so over a restart, and runs no code [slow]', async () => {
+  it('keep a plugin disabled after a restart, and no code of it runs [slow]', async () => {
     await start({});
     await setEnabled(false);
     await server.stop();
@@ -112,7 +112,7 @@ describe('plugins as objects, over HTTP', () => {
     }
   });
 
-  it('are under the service domain that was chosen', async () => {
+  it('are in the configured service domain', async () => {
     await start({}, { serviceDomain: 'svc.example.org' });
     expect((await json('/apis/plugin.svc.example.org/v1alpha1/plugins')).total).to.equal(1);
   });

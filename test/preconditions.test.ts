@@ -17,7 +17,7 @@ describe('A PATCH with the header Homeostat-Preconditions', () => {
   const patch = (header: string, path = ada) =>
     server.patch(path, { spec: { age: 7 } }, { headers: { 'homeostat-preconditions': header } });
 
-  it('is carried out when the stored object matches', async () => {
+  it('is executed when the stored object matches', async () => {
     for (const header of [`uid=${uid}&resourceVersion=${resourceVersion}`, `uid=${encodeURIComponent(uid)}`]) {
       expect((await patch(header)).status).to.equal(200);
     }
@@ -38,7 +38,7 @@ describe('A PATCH with the header Homeostat-Preconditions', () => {
     expect((await server.get(ada)).body.metadata.resourceVersion).to.equal(resourceVersion);
   });
 
-  it('is a 404 when there is no object', async () => {
+  it('is a 404 when the object does not exist', async () => {
     expect((await patch(`uid=${uid}`, `${persons}/nobody`)).status).to.equal(404);
   });
 

@@ -29,7 +29,7 @@ describe('bodies in protobuf [compat protobuf]', () => {
 
   before(async () => {
     server = await TestServer.start();
-    // `create token` needs the account, which a controller creates.
+    // The recorded request for a token needs this service account, which a controller creates.
     const account = '/api/v1/namespaces/default/serviceaccounts/default';
     await eventually(async () => (await server.get(account)).status === 200);
   });
@@ -48,7 +48,7 @@ describe('bodies in protobuf [compat protobuf]', () => {
     });
   }
 
-  it('carry definitions and admission policies in both directions [spec operators-protobuf]', async () => {
+  it('are used for definitions and admission policies in requests and responses [spec operators-protobuf]', async () => {
     const group = '/apis/admissionregistration.k8s.io/v1';
     const rule = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['secrets'] };
     const head = { apiVersion: 'admissionregistration.k8s.io/v1', metadata: { name: 'a' } };
@@ -78,7 +78,7 @@ describe('bodies in protobuf [compat protobuf]', () => {
     }
   });
 
-  it('are sent to a client that accepts nothing else, also in lists, watches and reviews [spec operators-protobuf]', async () => {
+  it('are sent to a client that accepts only protobuf, also in lists, watches and reviews [spec operators-protobuf]', async () => {
     const only = { accept: type };
     const path = '/api/v1/namespaces/default/configmaps';
     const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'v' } };
@@ -99,13 +99,13 @@ describe('bodies in protobuf [compat protobuf]', () => {
     expect((await server.get('/apis/people.example.com/v1alpha1/persons', only)).status).to.equal(406);
   });
 
-  it('are 415 for kinds that are only sent as JSON, and the error names the accepted types', async () => {
+  it('are refused with 415 for kinds that support only JSON, and the error names the accepted types', async () => {
     const answer = await send('/apis/people.example.com/v1alpha1/persons', Buffer.from('k8s\0'));
     expect(answer.status).to.equal(415);
     expect(answer.body.message).to.contain('application/json').and.not.to.contain('protobuf');
   });
 
-  it('are 400 when they are malformed, or of another kind', async () => {
+  it('are refused with 400 when they are malformed, or of another kind', async () => {
     const wrong = await send('/api/v1/namespaces', Buffer.from('{}'));
     expect([wrong.status, wrong.body.reason]).to.deep.equal([400, 'BadRequest']);
     const lease = cases.find(({ client }) => client === 'client-go leader election')?.base64 ?? '';
@@ -116,7 +116,7 @@ describe('bodies in protobuf [compat protobuf]', () => {
     ]);
   });
 
-  it('of a deletion carry its preconditions', async () => {
+  it('may contain the preconditions of a deletion', async () => {
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
     await server.create(path, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'held' } });
     // DeleteOptions with preconditions.uid "x".

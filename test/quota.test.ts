@@ -33,7 +33,7 @@ describe('a ResourceQuota', () => {
     return TestServer.start({ database: `sqlite:${join(folder, 'a.db')}` });
   }
 
-  /** Creates this many objects at the same time, and returns the status of each. */
+  /** Creates `count` objects concurrently, and returns the responses. */
   async function createAll(path: string, count: number): Promise<readonly Answer[]> {
     const object = { metadata: { generateName: 'x-' } };
     return Promise.all(Array.from({ length: count }, async () => server.post(path, object)));
@@ -47,7 +47,7 @@ describe('a ResourceQuota', () => {
     return (await server.get(`${quotas}/${name}`)).body.status?.used;
   }
 
-  it('allows exactly the given number of objects, however many are created at once', async () => {
+  it('allows exactly the given number of objects, even with many concurrent creations', async () => {
     await server.create(quotas, quota('few', { 'count/configmaps': '5', 'count/leases.coordination.k8s.io': 3 }));
     expect(created(await createAll(configMaps, 40))).to.equal(5);
     expect(created(await createAll(leases, 40))).to.equal(3);
@@ -77,7 +77,7 @@ describe('a ResourceQuota', () => {
     expect((await server.get(`${quotas}/one`)).body.status.hard).to.deep.equal({ 'count/configmaps': '1' });
   });
 
-  it('counts nothing for a dry run, nor for a creation that fails', async () => {
+  it('does not count dry runs or failed creations', async () => {
     await server.create(quotas, quota('one', { 'count/configmaps': '1' }));
     for (let index = 0; index < 3; index += 1) {
       expect((await server.post(`${configMaps}?dryRun=All`, { metadata: { name: 'a' } })).status).to.equal(201);
@@ -88,7 +88,7 @@ describe('a ResourceQuota', () => {
     expect((await server.post(`${configMaps}?dryRun=All`, { metadata: { name: 'b' } })).status).to.equal(403);
   });
 
-  it('follows its bounds when they change, and counts only in its own namespace', async () => {
+  it('uses changed limits, and counts only objects in its own namespace', async () => {
     await server.create('/api/v1/namespaces', { metadata: { name: 'other' } });
     await server.create(quotas, quota('none', { 'count/configmaps': 0 }));
     expect(created(await createAll(configMaps, 3))).to.equal(0);
@@ -108,7 +108,7 @@ describe('a ResourceQuota', () => {
     await eventually(async () => JSON.stringify(await usedOf('few')) === '{"count/configmaps":"3"}');
   });
 
-  it('refuses what it cannot count', async () => {
+  it('refuses limits for resources that it cannot count', async () => {
     for (const [hard, message] of [
       [{ cpu: '1' }, /must be count\/<plural>.<group>, or count\/<plural>/],
       [{ 'count/configmaps': '-1' }, /must be a whole number that is not negative/],

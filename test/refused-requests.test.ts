@@ -11,7 +11,7 @@ import { TestServer } from './support/servers/test-server.ts';
 const token = 'correct-horse-battery-staple';
 const badRequest = { kind: 'Status', status: 'Failure', reason: 'BadRequest', code: 400 };
 
-/** The log lines in their written form. */
+/** A logger that keeps the lines in the form in which they are written. */
 class LogLines implements Logger {
   readonly lines: string[] = [];
   debug = (): void => undefined;
@@ -24,7 +24,7 @@ class LogLines implements Logger {
   }
 }
 
-describe('requests before any credential', () => {
+describe('requests without a credential', () => {
   let server: TestServer;
   let log: LogLines;
   let clock: FakeClock;
@@ -54,7 +54,7 @@ describe('requests before any credential', () => {
     'http://user:secret@localhost/livez',
   ];
   for (const target of targets)
-    it(`to ${target} are 400, counted, and leave no long line in the log`, async () => {
+    it(`to ${target} get 400, are counted, and write no long log line`, async () => {
       const answer = await raw(`GET ${target} HTTP/1.1\r\nHost: localhost`);
       expect(answer).to.match(/^HTTP\/1\.1 400 /);
       expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).to.include(badRequest);
@@ -62,7 +62,7 @@ describe('requests before any credential', () => {
       expect(log.lines).to.deep.equal([]);
     });
 
-  it('may have an absolute URL, whose host counts in place of the Host header', async () => {
+  it('may have an absolute URL, whose host replaces the Host header', async () => {
     expect(await raw('GET http://localhost/livez HTTP/1.1\r\nHost: other.example.com')).to.match(/^HTTP\/1\.1 200 /);
     expect(await raw('GET http://other.example.com/livez HTTP/1.1\r\nHost: localhost')).to.match(/^HTTP\/1\.1 403 /);
     expect(await raw('GET http://localhost?verbose HTTP/1.1\r\nHost: localhost')).to.match(/^HTTP\/1\.1 200 /);
@@ -88,7 +88,7 @@ describe('requests before any credential', () => {
       expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).to.include(badRequest);
     });
 
-  it('that are refused are logged in short lines, ten a minute at most', async () => {
+  it('that are refused are logged in short lines, at most ten per minute', async () => {
     const path = `/${'x'.repeat(15_000)}`;
     for (let count = 0; count < 30; count += 1) await server.get(path, { host: 'evil.example.com' });
     expect(log.lines).to.have.length(10);
@@ -98,7 +98,7 @@ describe('requests before any credential', () => {
     expect(JSON.parse(log.lines[10] ?? '')).to.include({ leftOut: 20, path: '/livez', address: '127.0.0.1' });
   });
 
-  it('are refused as writes when a browser says that another site sent them, whatever their type', async () => {
+  it("are refused when they are writes and a browser's header names another site, with every media type", async () => {
     for (const type of ['application/json', 'text/plain', '']) {
       const headers = { 'sec-fetch-site': 'cross-site' };
       expectRefusal(await server.post(persons, person('ann'), { headers, type }), { reason: 'Forbidden' });
@@ -108,7 +108,7 @@ describe('requests before any credential', () => {
     expect((await server.post(persons, person('ann'), own)).status).to.equal(201);
   });
 
-  it('have nosniff in every response', async () => {
+  it('have the header nosniff in every response', async () => {
     const owned = server.api.endpoints.forOwner('sniffing');
     owned.add(
       route('api.example.com/v1')
@@ -157,7 +157,7 @@ describe('failed credentials', () => {
 
   afterEach(() => server.stop());
 
-  it('are logged in short lines without their values, ten a minute at most', async () => {
+  it('are logged in short lines without their values, at most ten per minute', async () => {
     const wrong = 'wrong-horse-battery-staple';
     for (let count = 0; count < 30; count += 1)
       await server.get(`${persons}/${'x'.repeat(9000)}?access_token=${wrong}`, { authorization: `Bearer ${wrong}` });
@@ -167,7 +167,7 @@ describe('failed credentials', () => {
     expect(JSON.parse(log.lines[0] ?? '')).to.include({ address: '127.0.0.1', method: 'GET' });
   });
 
-  it('that are missing have different errors', async () => {
+  it('have a different error when they are missing', async () => {
     await server.get(persons);
     expect(log.lines.join('\n')).to.contain('no credentials');
   });
@@ -185,22 +185,22 @@ describe('a server behind a proxy', () => {
   afterEach(() => server.stop());
 
   for (const proxy of ['127.0.0.1', '127.0.0.0/8'])
-    it(`accepts writes of its own page by the scheme that the proxy (trusted as ${proxy}) reports`, async () => {
+    it(`accepts writes of its own page by the scheme in the headers of the proxy (trusted as ${proxy})`, async () => {
       await start([proxy]);
       expect((await server.post(persons, person('ann'), { headers: sent })).status).to.equal(201);
       const plain = { headers: { ...sent, 'x-forwarded-proto': 'http' } };
       expectRefusal(await server.post(persons, person('bob'), plain), { reason: 'Forbidden' });
-      // The client's values come before the proxy's.
+      // The values of the client come before those of the proxy in the header.
       const forged = { headers: { ...sent, 'x-forwarded-proto': 'https, http' } };
       expectRefusal(await server.post(persons, person('bob'), forged), { reason: 'Forbidden' });
     });
 
-  it('ignores the proxy headers of other clients', async () => {
+  it('ignores these headers from other clients', async () => {
     await start(['10.0.0.0/8', 'fd00::/8']);
     expectRefusal(await server.post(persons, person('ann'), { headers: sent }), { reason: 'Forbidden' });
   });
 
-  it('gives each address a share of the watches, and takes it from the proxy', async () => {
+  it("limits the watches of each address, which it reads from the proxy's header", async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': `6.6.6.6, ${address}` });
@@ -214,7 +214,7 @@ describe('a server behind a proxy', () => {
     while (again.status === 429) again = await server.watch(path, from('1.2.3.4'));
   });
 
-  it('gives the addresses of an IPv6 /64 one common share', async () => {
+  it('counts the addresses of an IPv6 /64 network together', async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     const from = (address: string): Record<string, string> => ({ 'x-forwarded-for': address });
@@ -225,7 +225,7 @@ describe('a server behind a proxy', () => {
     expect((await server.watch(path, from('2001:db8:0:2::1'))).status).to.equal(200);
   });
 
-  it('counts watches that have not begun yet, and does not count failed ones', async () => {
+  it('counts watches that have not started yet, but not failed ones', async () => {
     await start(['127.0.0.1']);
     const path = `${persons}?watch=true`;
     for (const query of ['labelSelector=(', 'timeoutSeconds=x', 'labelSelector=(', 'resourceVersion=1&fieldSelector=a'])

@@ -10,10 +10,10 @@ import {
 import { person, persons } from './support/models/models.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
-/** A user without any role, not even that for discovery. */
+/** The headers of a user without any role, not even the role for discovery. */
 const eve = { 'Impersonate-User': 'eve', 'Impersonate-Group': 'system:unauthenticated' };
 
-/** Method, path below the kind's, and the verb of the refusal. */
+/** The method, the path below that of the kind, and the verb in the refusal. */
 type Row = readonly [method: string, path: string, refused: string];
 
 const inGroup = 'in API group "people.example.com"';
@@ -48,10 +48,10 @@ const rows: readonly Row[] = [
   ['OPTIONS', '/ada', `options`],
 ];
 
-describe('what a request needs permission for', () => {
+describe('the permission that a request needs', () => {
   let server: TestServer;
 
-  /** The message with which a user without any right is refused. */
+  /** Returns the message with which a user without any permission is refused. */
   const refusalOf = async (
     method: string,
     path: string,
@@ -83,7 +83,7 @@ describe('what a request needs permission for', () => {
       if (method !== 'HEAD') expect(message).to.include(`User "eve" cannot ${refused}`);
     });
 
-  it('is the same for the old form of a watch', async () => {
+  it('is watch for the old path of a watch', async () => {
     const [, , group, version] = persons.split('/').slice(0, 4);
     const base = `/apis/${group}/${version}/watch/persons`;
     expect((await refusalOf('GET', base)).message).to.include('cannot watch resource "persons"');
@@ -91,7 +91,7 @@ describe('what a request needs permission for', () => {
     expect((await refusalOf('PUT', `${base}/ada`)).message).to.include('cannot update resource "persons"');
   });
 
-  it('names the object that a field selector names', async () => {
+  it('has the name of the object that a field selector names', async () => {
     for (const query of ['fieldSelector=metadata.name=ada', 'watch=1&fieldSelector=spec.age=3,metadata.name==ada'])
       expect((await refusalOf('GET', `${persons}?${query}`)).message).to.match(/^persons.people.example.com "ada" is/);
     for (const query of [
@@ -105,7 +105,7 @@ describe('what a request needs permission for', () => {
     );
   });
 
-  it('is in the namespace of the path, and a Namespace is in itself', async () => {
+  it('has the namespace of the path, or the name of a Namespace itself', async () => {
     const place = 'in API group "" in the namespace "shop"';
     expect((await refusalOf('GET', '/api/v1/namespaces/shop')).message).to.include(
       `get resource "namespaces" ${place}`,
@@ -121,7 +121,7 @@ describe('what a request needs permission for', () => {
     );
   });
 
-  it('is the same for kinds that do not exist', async () => {
+  it('has the same form for kinds that do not exist', async () => {
     const { message, details } = await refusalOf('GET', '/apis/none.example.com/v1/things/x');
     expect(message).to.equal(
       'things.none.example.com "x" is forbidden: User "eve" cannot get resource "things" in API group "none.example.com" at the cluster scope',
@@ -129,7 +129,7 @@ describe('what a request needs permission for', () => {
     expect(details).to.deep.equal({ name: 'x', group: 'none.example.com', kind: 'things' });
   });
 
-  it('is the path for everything else', async () => {
+  it('is for the path when the request is not for an object', async () => {
     for (const path of ['/export', '/metrics', '/debug/nothing', '/openapi/v3', '/apis', '/docs', '/nowhere'])
       expect((await refusalOf('GET', path)).message).to.equal(
         `access is forbidden: User "eve" cannot get path "${path}"`,
@@ -137,7 +137,7 @@ describe('what a request needs permission for', () => {
     expect((await refusalOf('POST', '/export')).message).to.include('cannot post path "/export"');
   });
 
-  it('is the path of an endpoint, or the resource that its route says', async () => {
+  it('is for the path of an endpoint, or for the resource that its route names', async () => {
     const base = '/apis/demo.example.com/v1';
     expect((await refusalOf('GET', `${base}/hello`)).message).to.include(`cannot get path "${base}/hello"`);
     expect((await refusalOf('GET', `${base}/h%65llo/`)).message).to.include(`cannot get path "${base}/hello"`);
@@ -151,19 +151,19 @@ describe('what a request needs permission for', () => {
       'cannot open resource "letters" in API group "demo.example.com" in the namespace "a"',
     );
     expect((await server.get(`${base}/hello`)).text).to.equal('hello');
-    // The role for discovery, which all users have, allows no endpoint.
+    // The role for discovery, which all users have, does not allow requests to endpoints.
     const known = { 'Impersonate-User': 'eve' };
     expect((await server.get('/apis/people.example.com/v1alpha1', known)).status).to.equal(200);
     expect((await server.get(`${base}/hello`, known)).status).to.equal(403);
     expect((await server.get(`${base}/persons/ada/greeting`, known)).status).to.equal(403);
   });
 
-  it('is create and patch for an apply to an absent object', async () => {
+  it('includes create and patch for an apply to an absent object', async () => {
     const { message } = await refusalOf('PATCH', `${persons}/new`);
     expect(message).to.include('cannot patch resource "persons"');
   });
 
-  it('is checked before any code of a plugin is called, for each route that may handle the request', async () => {
+  it('is checked for each route that may handle the request, before code of a plugin runs', async () => {
     const called: string[] = [];
     const owned = server.api.endpoints.forOwner('choosy');
     const choice = (name: string) =>
@@ -185,7 +185,7 @@ describe('what a request needs permission for', () => {
     owned.close();
   });
 
-  it('is refused when a permission names no variable of its path', () => {
+  it('cannot be declared with a variable that the path does not have', () => {
     const routes = server.api.endpoints.forOwner('wrong');
     const wrong = (permission: { verb: string; resource: string; nameFrom?: string }) => () =>
       routes.add(

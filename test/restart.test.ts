@@ -17,7 +17,7 @@ const writers = 200;
 
 const jsonType = { 'Content-Type': 'application/json' };
 
-/** Each writer keeps its connection until its server is killed. */
+/** The connections of the writers, which stay open until the server is killed. */
 const agent = new Agent({ keepAlive: true });
 
 interface ThingJson {
@@ -25,7 +25,10 @@ interface ThingJson {
   readonly spec: { readonly slug: string; readonly round: number };
 }
 
-/** Writers of one round: each creates its object, changes it twice, and every third deletes it; until the server is gone. */
+/**
+ * Runs the writers of one round until the server is killed. Each creates an object and changes it twice; every third
+ * writer deletes its object.
+ */
 async function write(url: string, round: number, onAcknowledged: (write: Acknowledged) => void): Promise<void> {
   const chains = Array.from({ length: writers }, (_, index) => writeChain(url, { round, index }, onAcknowledged));
   await Promise.allSettled(chains);
@@ -54,15 +57,15 @@ async function writeChain(
   onAcknowledged({ name, op: 'delete', resourceVersion: undefined, version: 3 });
 }
 
-/** A request of a writer. There are thousands of them, and fetch takes more CPU time than this. */
+/** Sends a request of a writer. fetch would take more CPU time for thousands of requests. */
 async function send(url: string, method: string, body?: object): Promise<ThingJson> {
   const call = request(url, { method, agent, ...(body === undefined ? {} : { headers: jsonType }) });
-  // A kill in the middle of a response is also an error of its request, when nothing waits for that any more.
+  // A kill during a response also causes an error of its request, for which nothing waits any more.
   call.on('error', () => undefined);
   call.end(body === undefined ? undefined : JSON.stringify(body));
   const [response] = (await once(call, 'response')) as [IncomingMessage];
   const answer = await text(response);
-  // A refused write would make this test pass for the wrong reason.
+  // A refused write must not count as a lost connection, because the test would then pass for the wrong reason.
   if ((response.statusCode ?? 0) >= 300) throw new RefusedError(answer);
   return JSON.parse(answer) as ThingJson;
 }
@@ -73,7 +76,7 @@ function acknowledged(op: 'create' | 'update', { metadata }: ThingJson): Acknowl
   return { name: metadata.name, op, resourceVersion: Number(metadata.resourceVersion), version: metadata.version };
 }
 
-/** The events of a watch, until its connection breaks. */
+/** Yields the events of a watch until its connection breaks. */
 async function* eventsOf(response: Response): AsyncGenerator<{ type: string; object: ThingJson }> {
   let rest = '';
   for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
@@ -86,13 +89,13 @@ async function* eventsOf(response: Response): AsyncGenerator<{ type: string; obj
   }
 }
 
-/** A watch from a revision. Later writes come as single events, not as the present objects. */
+/** Opens a watch from a revision, so that later writes come as single events, not as the present objects. */
 function openWatch(url: string, after: number, signal?: AbortSignal): Promise<Response> {
   const query = `?watch=true&resourceVersion=${after}&allowWatchBookmarks=true`;
   return fetch(url + thingsPath + query, signal === undefined ? {} : { signal });
 }
 
-/** Follows a watch from `after` until the connection breaks; returns its last revision. */
+/** Reads a watch from the revision `after` until the connection breaks, and returns its last revision. */
 async function follow(watch: Response, after: number, events: Seen[]): Promise<number> {
   let revision = after;
   try {
@@ -102,7 +105,7 @@ async function follow(watch: Response, after: number, events: Seen[]): Promise<n
       if (type !== 'BOOKMARK') events.push({ type, name, resourceVersion: revision, version });
     }
   } catch (error) {
-    // The server was killed; any other error is a bug.
+    // The connection broke because the server was killed. A refused request is a bug.
     if (error instanceof RefusedError) throw error;
   }
   return revision;
@@ -132,9 +135,9 @@ function checkDurable(history: readonly Acknowledged[], present: readonly Listed
       expect(thing, `${last.name} was deleted`).to.equal(undefined);
       continue;
     }
-    // The next write of the chain may have been stored without its response getting through.
+    // The next write of the chain may have been stored, although its response was lost.
     if (thing === undefined) {
-      expect(last.version, `${last.name} is gone, and no client had deleted it`).to.equal(3);
+      expect(last.version, `${last.name} is missing, and no client had deleted it`).to.equal(3);
       continue;
     }
     expect(thing.version, last.name).to.be.within(last.version, last.version + 1);
@@ -151,7 +154,7 @@ async function checkIndexes(url: string, present: readonly Listed[], round: numb
   }
 }
 
-/** Claims are checked in the store itself: the same values again, under other names. */
+/** Checks the claims in the database by creations of the same values with other names. */
 async function checkClaims(url: string, present: readonly Listed[], round: number): Promise<void> {
   const absent = Array.from({ length: writers }, (_, index) => `thing-${round}-${index}`).filter(
     (name) => !present.some((thing) => thing.name === name),
@@ -185,14 +188,14 @@ describe('SIGKILL in the middle of 200 concurrent writes, ten times [slow]', () 
     await rm(directory, { recursive: true });
   });
 
-  it('loses no acknowledged write, and a resumed watcher misses nothing', async () => {
+  it('loses no acknowledged write, and a resumed watcher misses no change', async () => {
     const file = join(directory, 'test.db');
     const history: Acknowledged[] = [];
     const events: Seen[] = [];
     let killedInTheMiddle = 0;
     server = await KillableServer.start(file);
-    // Does not start from 0: a watcher without any event before the kill would start there again, and the objects
-    // have no order of revision.
+    // The watch does not start from 0. A watcher without an event before the kill would start from 0 again, and receive
+    // the objects in any order of revisions.
     let revision = await revisionOf(server.url);
     for (let round = 1; round <= rounds; round += 1) {
       const { url } = server;
@@ -202,7 +205,7 @@ describe('SIGKILL in the middle of 200 concurrent writes, ten times [slow]', () 
       await write(url, round, (each) => {
         history.push(each);
         inRound += 1;
-        // Each round is killed at a different point of its 667 writes.
+        // In each round, the server is killed at a different point of the 667 writes.
         if (inRound >= round * 50) killed ??= server?.kill();
       });
       await killed;
@@ -219,14 +222,16 @@ describe('SIGKILL in the middle of 200 concurrent writes, ten times [slow]', () 
   });
 });
 
-/** Every acknowledged write is an event, once and in order, and the events end in what is stored. */
+/**
+ * Checks that every acknowledged write is an event once and in order, and that the events lead to the stored objects.
+ */
 async function checkWatcher(
   url: string,
   watcher: { revision: number; events: Seen[]; history: readonly Acknowledged[] },
 ): Promise<void> {
   const { events, history } = watcher;
   const present = await list(url);
-  // This is not the largest revision of the present objects: the last change may be a deletion, which leaves nothing.
+  // This revision may be larger than those of all present objects, because the last change may be a deletion.
   const last = await revisionOf(url);
   const done = new AbortController();
   const watch = await openWatch(url, watcher.revision, done.signal);

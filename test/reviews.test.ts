@@ -28,7 +28,7 @@ describe('reviews [compat reviews]', () => {
     return server.post(path ?? `/apis/${apiVersion}/${kind.toLowerCase()}s`, body, { headers });
   }
 
-  it('of oneself name the holder of the token, and on an open server the developer', async () => {
+  it('of the user itself name the user of the token, and on an open server the developer', async () => {
     const { status, body } = await review(open, 'SelfSubjectReview');
     expect([status, body]).to.deep.equal([
       201,
@@ -46,7 +46,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('of a token name its user, or say that it has none', async () => {
+  it('of a token name its user, or that the token is not valid', async () => {
     const { body } = await review(closed, 'TokenReview', { token });
     expect(body.status).to.deep.include({ authenticated: true }).and.nested.include({ 'user.username': 'admin' });
     for (const [server, other] of [
@@ -61,7 +61,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('take what typed clients leave out, or write as null', async () => {
+  it('accept fields that typed clients leave out or send as null', async () => {
     const attributes = { verb: 'get', resource: 'persons' };
     const typed = {
       metadata: { creationTimestamp: null },
@@ -75,7 +75,7 @@ describe('reviews [compat reviews]', () => {
     }
   });
 
-  it('of access allow a master everything and others nothing, and keep what was asked', async () => {
+  it('of access allow members of system:masters everything and other users nothing, and return the request', async () => {
     const spec = { resourceAttributes: { verb: 'get', group: 'people.example.com', resource: 'persons' } };
     const { status, body } = await review(open, 'SelfSubjectAccessReview', spec);
     expect([status, body.spec, body.status.allowed]).to.deep.equal([201, spec, true]);
@@ -93,7 +93,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('of rules allow every verb on everything', async () => {
+  it('of rules list every verb on everything for an administrator', async () => {
     const { body } = await review(open, 'SelfSubjectRulesReview', { namespace: 'default' });
     expect(body.status).to.deep.equal({
       resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
@@ -102,7 +102,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('are refused when they name nothing, two things, or no subject, or have another form', async () => {
+  it('are refused when they name no request, two requests or no subject, or have a wrong form', async () => {
     const both = { resourceAttributes: {}, nonResourceAttributes: {} };
     for (const spec of [{}, both]) {
       expectRefusal(await review(open, 'SelfSubjectAccessReview', spec), {
@@ -127,7 +127,7 @@ describe('reviews [compat reviews]', () => {
     }
   });
 
-  it('can only be created: nothing is stored', async () => {
+  it('can only be created, and are not stored', async () => {
     const path = `/apis/${authentication}/tokenreviews`;
     for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
       const answer = await open.request(method, path);

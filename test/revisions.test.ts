@@ -29,7 +29,8 @@ async function post(url: string, body: object): Promise<{ status: number; body: 
 }
 
 /**
- * Checks that both plugins' persons exist and are reconciled, and that each revision's rules decide about its objects.
+ * Checks that the persons of both plugins exist and are reconciled, and that the rules of each revision apply to its
+ * objects.
  */
 async function expectBoth(url: string): Promise<void> {
   const listed = async (path: string): Promise<Json[]> => (await get(`${url}${path}?sort=metadata.name,asc`)).items;
@@ -63,7 +64,7 @@ async function expectBoth(url: string): Promise<void> {
 }
 
 describe('plugins of revision 2.15 and 2.9', () => {
-  it('run side by side in one host', async () => {
+  it('run together in one host', async () => {
     const root = fileURLToPath(new URL('../../examples/', import.meta.url));
     const server = await startTestServer({ plugins: folders.map((folder) => join(root, folder)) });
     try {
@@ -74,7 +75,7 @@ describe('plugins of revision 2.15 and 2.9', () => {
     }
   });
 
-  it('run side by side in the command, and leave what is there as it is at the next start [slow]', async () => {
+  it('run together in the command, and do not change existing objects at the next start [slow]', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-revisions-'));
     const plugins = folders.flatMap((folder) => ['--plugin', `examples/${folder}`]);
     const options = [...plugins, '--database', `sqlite:${join(directory, 'both.db')}`];

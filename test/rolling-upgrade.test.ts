@@ -17,9 +17,9 @@ interface Upgradable {
 const databases: readonly {
   readonly name: string;
   readonly create: (context: Mocha.Context) => Promise<Upgradable>;
-  /** A change of the schema after which statements of this version fail. */
+  /** The SQL of a schema change after which statements of this version fail. */
   readonly breaking: string;
-  /** The schema version of this program. */
+  /** The schema version that this version of the program uses. */
   readonly schema: number;
 }[] = [
   {
@@ -76,7 +76,7 @@ for (const { name, create, breaking, schema } of databases) {
 
     for (const changes of [[], [breaking]]) {
       const which = changes.length === 0 ? 'would succeed' : 'would fail';
-      it(`makes older servers refuse writes that ${which}, and say why`, async () => {
+      it(`makes older servers refuse writes that ${which}, with the reason`, async () => {
         await startServer();
         expect(await healthSays()).to.deep.equal([
           [200, 'ok'],
@@ -96,7 +96,7 @@ for (const { name, create, breaking, schema } of databases) {
       });
     }
 
-    it('is noticed by an older server that has nothing to write [slow]', async () => {
+    it('is noticed by an older server without writes [slow]', async () => {
       await startServer();
       await database.upgrade();
       await eventually(async () => {
@@ -106,7 +106,7 @@ for (const { name, create, breaking, schema } of databases) {
       expect((await server.get('/livez')).text).to.match(isOutdated);
     });
 
-    it('ends an older `homeostat serve` in order, with exit code 1 [slow]', async () => {
+    it('makes an older `homeostat serve` stop in order with exit code 1 [slow]', async () => {
       const { child, log } = await serve('--database', database.url);
       const exited = once(child, 'exit');
       await database.upgrade();

@@ -43,7 +43,7 @@ describe('the list of what users install (npm run sbom) [spec experience-sbom]',
     bom = JSON.parse(text) as Bom;
   });
 
-  it('has every package that one of ours depends on, in the version of the lock file, and no tool', async () => {
+  it('has every dependency of our packages in the version of the lock file, and no development tools', async () => {
     const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock;
     const own = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/console', 'plugins/create-homeostat'];
     const needed = own.flatMap((path) => Object.keys(packages[path]?.['dependencies'] ?? {}));
@@ -60,14 +60,14 @@ describe('the list of what users install (npm run sbom) [spec experience-sbom]',
     });
   });
 
-  it('links only what it lists, each once', () => {
+  it('has relations only between listed packages, each once', () => {
     const listed = [bom.metadata.component, ...bom.components].map(({ purl }) => purl);
     expect(new Set(listed).size).to.equal(listed.length);
     expect(bom.dependencies.map(({ ref }) => ref)).to.have.members(listed);
     for (const { dependsOn } of bom.dependencies) expect(listed).to.include.members([...dependsOn]);
   });
 
-  it('is the same each time', async () => {
+  it('is equal at each run', async () => {
     expect(await print()).to.equal(text);
     expect(bom.serialNumber).to.match(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
   });

@@ -52,7 +52,7 @@ describe('the Scale of an object [compat scale]', () => {
     });
   });
 
-  it('sets the replicas of the object, and nothing else, by PUT and by every PATCH', async () => {
+  it('sets only the replicas of the object by PUT and by every type of PATCH', async () => {
     const patches: readonly (readonly [type: string, patch: unknown])[] = [
       ['application/merge-patch+json', { spec: { replicas: 4 } }],
       ['application/strategic-merge-patch+json', { spec: { replicas: 5 } }],
@@ -68,7 +68,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect([body.spec.replicas, body.status.replicas]).to.deep.equal([6, 2]);
   });
 
-  it('names the manager of scale in managedFields, apart from the manager of updates', async () => {
+  it('has a separate entry for scale in managedFields', async () => {
     await server.put(`${url}?fieldManager=scaler`, scale(7));
     await server.patch(`${widgets}/a?fieldManager=scaler`, { spec: { color: 'blue' } });
     const { managedFields } = (await server.get(`${widgets}/a`)).body.metadata as ApiObject['metadata'];
@@ -102,7 +102,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect((await server.get(url)).text).to.equal(before);
   });
 
-  it('applies each of many patches that come at once', async () => {
+  it('applies each of many concurrent patches', async () => {
     const answers = await Promise.all([1, 2, 3, 4].map((replicas) => server.patch(url, { spec: { replicas } })));
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
   });
@@ -132,7 +132,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect(body.message).to.contain('application/merge-patch+json').and.not.to.contain('apply-patch');
   });
 
-  it('names the field of the object in a refusal', async () => {
+  it('has the field of the object in a refusal', async () => {
     const { body } = await server.put(url, scale(-4));
     expect(body.message).to.equal(
       'Widget.shop.example.com "a" is invalid: .spec.replicas: Invalid value: -4: should be a non-negative integer',
@@ -145,7 +145,7 @@ describe('the Scale of an object [compat scale]', () => {
     expect((await server.get('/apis/people.example.com/v1alpha1/persons/a/scale')).status).to.equal(404);
   });
 
-  it('is a part of discovery, in both forms', async () => {
+  it('is in both forms of discovery', async () => {
     const legacy = (await server.get('/apis/shop.example.com/v1')).body.resources as { name: string }[];
     expect(legacy.find(({ name }) => name === 'widgets/scale')).to.deep.equal({
       name: 'widgets/scale',

@@ -48,7 +48,7 @@ describe('Secrets', () => {
     expect(put.body).not.to.have.property('stringData');
   });
 
-  it('are applied on the server, with stringData and with data', async () => {
+  it('can be applied with stringData and with data', async () => {
     const headers = { type: 'application/apply-patch+yaml' };
     const path = `${secrets}/applied?fieldManager=test`;
     const first = await server.patch(path, secret('applied', { stringData: { a: '1', b: '2' } }), headers);
@@ -87,7 +87,7 @@ describe('Secrets', () => {
     expect(illegal.body.message).to.include('data["a"]: illegal base64 data at input byte 7');
   });
 
-  it('have keys and sizes as in Kubernetes', async () => {
+  it('are limited in their keys and sizes as in Kubernetes', async () => {
     const long = 'k'.repeat(254);
     const answer = await server.post(
       secrets,
@@ -112,12 +112,12 @@ describe('Secrets', () => {
     });
   });
 
-  it('never change their type, and change nothing once they are immutable', async () => {
+  it('never change their type, and cannot be changed once they are immutable', async () => {
     await server.create(secrets, secret('typed', { type: 'example.com/token', stringData: { a: 'planted' } }));
     const path = `${secrets}/typed`;
     const retyped = await server.patch(path, { type: 'Opaque' });
     expectRefusal(retyped, { reason: 'Invalid', causes: ['FieldValueInvalid type'], message: 'field is immutable' });
-    // An absent type counts as the stored one, as with Kubernetes.
+    // As in Kubernetes, an absent type in an update means the stored type.
     expect((await server.put(path, secret('typed', { stringData: { a: 'planted' } }))).body.type).to.equal(
       'example.com/token',
     );
@@ -172,7 +172,7 @@ describe('Secrets', () => {
     });
   }
 
-  it('of service accounts name their account', async () => {
+  it('of service accounts must name their account', async () => {
     const type = 'kubernetes.io/service-account-token';
     const refused = await server.post(secrets, secret('account', { type }));
     expect(messagesOf(refused)).to.deep.equal([
@@ -227,7 +227,7 @@ describe('ConfigMaps', () => {
     });
   });
 
-  it('have keys and sizes as in Kubernetes, and stay as they are once they are immutable', async () => {
+  it('are limited in their keys and sizes as in Kubernetes, and cannot be changed once they are immutable', async () => {
     const keys = await server.post(configMaps, configMap('keys', { data: { 'a/b': '' }, binaryData: { '..': '' } }));
     expectRefusal(keys, {
       reason: 'Invalid',
@@ -250,7 +250,7 @@ describe('ConfigMaps', () => {
 });
 
 describe('Secrets and ConfigMaps in protobuf [compat protobuf]', () => {
-  it('are those that typed clients in Go send', async () => {
+  it('are read as typed clients in Go send them', async () => {
     const server = await TestServer.start();
     const field = (number: number, bytes: Buffer): Buffer =>
       Buffer.concat([Buffer.from([number * 8 + 2, bytes.length]), bytes]);

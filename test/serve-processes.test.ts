@@ -51,7 +51,7 @@ describe('homeostat serve --processes [slow]', () => {
   const lines = (msg: string): readonly LogLine[] => log.filter((line) => line.msg === msg);
   const pidOf = (number: number): number => log.findLast((line) => line.process === number)?.pid ?? 0;
 
-  it('serves with TLS and a credential behind one port, replaces a process that dies, and stops in order', async function () {
+  it('serves at one port with TLS and a credential, replaces a process that ends, and stops in order', async function () {
     this.timeout(90_000);
     const running = serve('--processes', '2', '--database', database.url, '--tls', '--plugin', example);
     await eventually(() => lines('all processes are ready').length > 0, { timeoutMs: 40_000 });
@@ -78,7 +78,7 @@ describe('homeostat serve --processes [slow]', () => {
       const held = (await metrics()).match(/^leader_election_master_status\{.* 1$/gm) ?? [];
       return held.length > 0 ? held : undefined;
     });
-    // The server elects one leader for each plugin.
+    // Each plugin has its own leader, so the log has one line for each Lease.
     const leases = leaders.map((line) => /[{,]name="([^"]+)"/.exec(line)?.[1]);
     expect(new Set(leases).size, leaders.join('\n')).to.equal(leaders.length);
 
@@ -105,7 +105,7 @@ describe('homeostat serve --processes [slow]', () => {
     expect(await once(refused, 'exit')).to.deep.equal([2, null]);
   });
 
-  it('ends with the exit code of the first process if that cannot start', async () => {
+  it('ends with the exit code of the first process when it cannot start', async () => {
     const failing = serve('--processes', '2', '--database', 'postgres://nobody@127.0.0.1:1/none');
     expect(await once(failing, 'exit')).to.deep.equal([1, null]);
   });

@@ -38,7 +38,7 @@ const count = (served: Served, msg: string): number => linesOf(served).filter((l
 const pidOf = (served: Served, number: number): number =>
   linesOf(served).findLast((line) => line.process === number)?.pid ?? 0;
 
-/** Runs the command in a separate process, because its messages go to stderr directly. */
+/** Runs the command in a separate process, because it writes its messages directly to stderr. */
 function refused(database: string): Promise<Finished> {
   const args = ['serve', '--workers', '2', '--database', database, '--port', '0'];
   return finish(process.execPath, [bin, ...args], { environment: {} });
@@ -82,20 +82,23 @@ describe('homeostat serve --workers [slow]', function () {
     return served;
   }
 
-  /** Sends a request on a connection of its own, which the next worker gets. */
+  /** Sends a request on a new connection, which goes to the next worker. */
   function send(served: Served, path: string, body?: object): Promise<Response> {
     const headers = { 'Content-Type': 'application/json', Connection: 'close' };
     const post = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
     return fetch(served.url + path, { headers, ...post });
   }
 
-  /** Creates objects until the signal aborts, and notes the revisions of the acknowledged ones, by name. */
+  /**
+   * Creates objects until the signal aborts, and adds the revisions of acknowledged creations to `acknowledged`, by
+   * name.
+   */
   async function createUntil(signal: AbortSignal, client: Client, acknowledged: Map<string, string>): Promise<void> {
     const writers = Array.from({ length: 8 }, async (_, writer) => {
       for (let round = 0; !signal.aborted; round += 1) {
         const name = `map-${writer}-${round}`;
         const created = client.create(ConfigMap, { metadata: { name, namespace }, data: { round: `${round}` } });
-        // The connection was lost: the write may be stored or not.
+        // After a lost connection, the write may be stored or not.
         const { metadata } = (await created.catch(() => undefined)) ?? {};
         if (metadata?.resourceVersion !== undefined) acknowledged.set(name, metadata.resourceVersion);
       }
@@ -110,7 +113,7 @@ describe('homeostat serve --workers [slow]', function () {
     return [...stored.keys()].flatMap((name) => (name?.startsWith('map-') ? [name] : []));
   }
 
-  it('loses no acknowledged write when workers are killed under load, and watches resume at another one', async () => {
+  it('loses no acknowledged write when workers are killed under load, and watches resume on another worker', async () => {
     const served = await startWorkers();
     const client = createClient(served.url);
     const [over, watching] = [new AbortController(), new AbortController()];
@@ -148,7 +151,7 @@ describe('homeostat serve --workers [slow]', function () {
     expect(linesOf(served).at(-1)?.msg).to.equal('all processes have stopped');
   });
 
-  it('shows at each worker at once what another worker has acknowledged', async () => {
+  it('returns a write on each worker as soon as another worker has acknowledged it', async () => {
     const served = await startWorkers();
     for (let round = 0; round < 20; round += 1) {
       const name = `m-${round}`;
@@ -174,7 +177,7 @@ describe('homeostat serve --workers [slow]', function () {
 
   it('stops with exit code 1 when the thread for SQLite ends', async () => {
     const [module, signal] = [join(folder, 'end-thread.mjs'), join(folder, 'end')];
-    // The module is loaded in each thread of each process. It ends the thread for SQLite once the file exists.
+    // Each thread of each process loads this module. It ends the thread for SQLite once the file exists.
     await writeFile(
       module,
       `import { existsSync } from 'node:fs';
@@ -197,14 +200,14 @@ describe('homeostat serve --workers [slow]', function () {
     expect(count(served, 'the database cannot be used any more: stopping')).to.equal(1);
   });
 
-  it('does not start while another process has the database, and says so', async () => {
+  it('does not start while another process has the database open, and reports this', async () => {
     await startWorkers();
     const { code, stderr } = await refused(database);
     expect(stderr).to.include('homeostat could not start:').and.include('stop the other process');
     expect(code).to.equal(1);
   });
 
-  it('is refused with exit code 2 for a database that has no file', async () => {
+  it('is refused with exit code 2 for a database in memory', async () => {
     const { code, stderr } = await refused('memory:');
     const message = 'workers need a database in a file: choose --database sqlite:<file>, or leave it out';
     expect([code, stderr]).to.deep.equal([2, `--workers: ${message}\n`]);

@@ -46,7 +46,7 @@ describe('service accounts', () => {
   const isKnown = async (token: string): Promise<boolean> =>
     (await server.get('/api/v1/namespaces', bearing(token))).status !== 401;
 
-  it('get tokens by which the server knows them, with the groups of Kubernetes [spec operators-tokens]', async () => {
+  it('get tokens that identify them to the server, with the groups of Kubernetes [spec operators-tokens]', async () => {
     const uid = await createAccount('robot');
     const answer = await request('robot');
     expect(answer.headers['cache-control']).to.equal('no-store');
@@ -98,7 +98,7 @@ describe('service accounts', () => {
     expect(await isKnown(await tokenOf('gone'))).to.equal(true);
   });
 
-  it('lose a token with the object that it is bound to', async () => {
+  it('lose a token when the object to which it is bound is deleted', async () => {
     await createAccount('bound');
     const lease = { metadata: { name: 'session' }, spec: {} };
     const leases = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
@@ -119,7 +119,7 @@ describe('service accounts', () => {
     expect(unknown.body.message).to.include('cannot bind token for serviceaccount to object of type v1, Kind=Pod');
   });
 
-  it('get no token that reveals an object that its caller may not read', async () => {
+  it('get no token that reveals an object that the caller may not read', async () => {
     const rbac = '/apis/rbac.authorization.k8s.io/v1';
     const role = { rules: [{ verbs: ['create'], apiGroups: [''], resources: ['serviceaccounts/token'] }] };
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'token-maker' };
@@ -168,7 +168,7 @@ describe('service accounts', () => {
     expect((await server.post('/openid/v1/jwks', {}, { headers })).status).to.equal(405);
   });
 
-  it('lose their watches with the token', async () => {
+  it('lose their watches when the account of the token is deleted', async () => {
     const body = {
       metadata: { name: 'watchers' },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
@@ -203,8 +203,8 @@ describe('service accounts', () => {
   for (const [what, spec, message] of [
     ['under ten minutes', { expirationSeconds: 599 }, 'may not specify a duration less than 10 minutes'],
     ['over 2^32 seconds', { expirationSeconds: 2 ** 32 + 1 }, 'may not specify a duration larger than 2^32 seconds'],
-    ['no number of seconds', { expirationSeconds: 'x' }, 'spec.expirationSeconds'],
-    ['no list of audiences', { audiences: 'x' }, 'spec.audiences'],
+    ['an expiry that is not a number', { expirationSeconds: 'x' }, 'spec.expirationSeconds'],
+    ['audiences that are not a list', { audiences: 'x' }, 'spec.audiences'],
     ['an empty audience', { audiences: [''] }, 'spec.audiences[0]'],
     ['too many audiences', { audiences: Array.from({ length: 33 }, (_each, n) => `a${n}`) }, 'spec.audiences'],
   ] as const)
@@ -215,7 +215,7 @@ describe('service accounts', () => {
       expect(answer.body.message).to.include(message);
     });
 
-  it('get no token of another name, by another method, or when they do not exist', async () => {
+  it('get no token under another name, by another method, or when the account does not exist', async () => {
     expect((await request('nobody')).body.message).to.equal('serviceaccounts "nobody" not found');
     await createAccount('one');
     const other = await server.post(`${accounts}/one/token`, { metadata: { name: 'two' } }, { headers });

@@ -11,7 +11,7 @@ import { Badge, Person } from './support/models/staff.ts';
 
 const shards = 16;
 
-/** The numbers of shards that each process holds, in order. */
+/** Returns the number of shards of each process, sorted. */
 async function spread(client: Client, name: string): Promise<readonly number[]> {
   const { items } = await client.list<Lease>(Lease, { namespace: 'default' });
   const own = items.filter(({ metadata }) => metadata.name.startsWith(`test.plugin.homeostat.internal.${name}.`));
@@ -37,7 +37,7 @@ describe('a sharded controller on replicas', () => {
     const workers = new Set<string>();
     let kit: TestKit | undefined;
 
-    /** Each badge has the name of its person. */
+    /** Returns a controller that makes a badge with the name of each person. */
     const badges = (replica: string) =>
       controller(Person, {
         shards,
@@ -84,7 +84,7 @@ describe('a sharded controller on replicas', () => {
       await Promise.all(servers.map((server) => server.stop()));
     });
 
-    it('works at all of them, never on one key at two, and converges while replicas join and leave', async function () {
+    it('works on all replicas, never on one key on two of them, and converges while replicas join and leave', async function () {
       this.timeout(40_000);
       const { client } = await start('a');
       await areSpread(16);
@@ -112,7 +112,7 @@ describe('a sharded controller on replicas', () => {
       expect(overlaps).to.deep.equal([]);
     });
 
-    it('is shown shard by shard', async () => {
+    it('is shown with the state of each shard', async () => {
       const { httpClient, url } = servers[0]!;
       const { items } = await eventually(async () => {
         const list = await httpClient.list(controllerModel);
@@ -126,7 +126,7 @@ describe('a sharded controller on replicas', () => {
     });
   });
 
-  it('has its shards taken over when a process is killed, and refuses late writes of a suspended one [slow]', async function () {
+  it('gives the shards of a killed process to others, and the server refuses late writes of a suspended process [slow]', async function () {
     this.timeout(90_000);
     const program = new URL('./support/servers/sharded-server.js', import.meta.url);
     const own = await TestDatabase.create(this);
@@ -166,7 +166,7 @@ describe('a sharded controller on replicas', () => {
   });
 });
 
-/** Creates persons until another process than `self` has begun to greet one. */
+/** Creates persons until another process than `self` has started to greet a person. */
 async function beginAtOther(
   client: Client,
   greetingOf: (name: string) => Promise<string>,

@@ -30,7 +30,7 @@ describeOnDatabaseServers('an API server on a database server', (create) => {
     await database?.drop();
   });
 
-  it('keeps objects, unique values and the history that watches resume from across a restart', async () => {
+  it('keeps objects, unique values and the history for resumed watches across a restart', async () => {
     const ann = await server.create(path, person('ann', 'a'));
     await server.create(path, person('bob', 'b'));
     const { body: changed } = await server.patch(`${path}/ann`, { spec: { age: 42 } });
@@ -49,7 +49,7 @@ describeOnDatabaseServers('an API server on a database server', (create) => {
     expect(watch.events.at(-1)?.object).to.deep.equal(dora);
   });
 
-  it('serves writes and watches again after all of its connections were cut', async () => {
+  it('serves writes and watches again after all its database connections broke', async () => {
     const watch = await server.watch(`${path}?watch=true&resourceVersion=${await server.revision(path)}`);
     const names = Array.from({ length: 60 }, (_, at) => `p${at}`);
     const creations = names.map(async (name, at) => {
@@ -65,7 +65,7 @@ describeOnDatabaseServers('an API server on a database server', (create) => {
     expect(seen).to.deep.equal(revisions.sort((a, b) => a - b));
   });
 
-  it('lets a second server start on the database, which has what the first has written', async () => {
+  it('allows a second server on the database, which has the writes of the first server', async () => {
     const ann = await server.create(path, person('second', 's'));
     const second = await TestServer.start({ database: database.url });
     expect(await second.get(`${path}/second`)).to.deep.include({ status: 200, body: ann });

@@ -26,14 +26,14 @@ describe('spec: the generated endpoints', () => {
 
   after(() => server.stop());
 
-  it('create by POST: 201, and the object that is stored [spec 4.1-create, 4.1-bodies]', async () => {
+  it('create by POST: 201 with the stored object [spec 4.1-create, 4.1-bodies]', async () => {
     const { status, body } = await server.post(persons, person('bob', { age: 5 }));
     expect(status).to.equal(201);
     expect(body).to.deep.include({ kind: 'Person', spec: { name: 'Ann Lee', age: 5, nick: 'none' } });
     expect((await server.get(`${persons}/bob`)).body).to.deep.equal(body);
   });
 
-  it('list by GET: 200, the objects of the kind, and where the page stands [spec 4.1-list, 4.1-list-envelope]', async () => {
+  it('list by GET: 200 with the objects of the kind and the page [spec 4.1-list, 4.1-list-envelope]', async () => {
     await server.create(persons, person('bob'));
     const answer = await server.get(`${persons}?sort=name,asc&size=1`);
     expect(namesOf(answer)).to.deep.equal(['ann']);
@@ -54,14 +54,14 @@ describe('spec: the generated endpoints', () => {
     expectRefusal(await server.put(`${persons}/nobody`, person('nobody')), { reason: 'NotFound' });
   });
 
-  it('delete by DELETE of its name, and that object alone [spec 4.1-delete]', async () => {
+  it('delete by DELETE of its name only that object [spec 4.1-delete]', async () => {
     await server.create(persons, person('bob'));
     expect((await server.delete(ann)).status).to.equal(200);
     expect(namesOf(await server.get(persons))).to.deep.equal(['bob']);
     expectRefusal(await server.delete(ann), { reason: 'NotFound' });
   });
 
-  it('serve the subextension status, and no other [spec 4.1-path, 4.1-subextension]', async () => {
+  it('serve only the subextension status [spec 4.1-path, 4.1-subextension]', async () => {
     const sent = { ...person('ann', { age: 99 }), status: { greeting: 'hello' } };
     const { body } = await server.put(`${ann}/status`, sent);
     expect([body.spec.age, body.status]).to.deep.equal([30, { greeting: 'hello' }]);
@@ -70,7 +70,7 @@ describe('spec: the generated endpoints', () => {
     }
   });
 
-  it('write nothing of an update whose version is not the stored one [spec 2.3-version-mismatch, 7-version]', async () => {
+  it('write nothing when the version of an update differs from the stored version [spec 2.3-version-mismatch, 7-version]', async () => {
     const { metadata } = (await server.put(ann, person('ann', { age: 31 }, { version: 1 }))).body;
     expect(metadata.version).to.equal(2);
     expectRefusal(await server.put(ann, person('ann', { age: 32 }, { version: 1 })), { reason: 'Conflict' });
@@ -112,11 +112,11 @@ describe('spec: the parameters of a list', () => {
     expect(await list('page=3&size=50')).to.deep.equal(newestFirst.slice(100));
   });
 
-  it('mean the first page where only a size is given [spec 4.2-page-default]', async () => {
+  it('mean the first page when only a size is given [spec 4.2-page-default]', async () => {
     expect(await list('size=7')).to.deep.equal(newestFirst.slice(0, 7));
   });
 
-  it('find nothing beyond the end, and say how many there are [spec 4.2-page-beyond]', async () => {
+  it('return no objects beyond the end, with the total number [spec 4.2-page-beyond]', async () => {
     const { status, body } = await server.get(`${persons}?page=4&size=50`);
     expect([status, body.items, body.total, body.totalPages]).to.deep.equal([200, [], count, 3]);
   });
@@ -126,7 +126,7 @@ describe('spec: the parameters of a list', () => {
     expect(await list('sort=name,desc')).to.deep.equal(newestFirst);
   });
 
-  it('combine with AND, and the page is taken of what is selected and sorted [spec 4.2-and]', async () => {
+  it('combine with AND, and a page is a part of the selected and sorted objects [spec 4.2-and]', async () => {
     const expected = oldestFirst.filter((_, i) => i % 2 === 0 && i % 3 === 0 && i !== 6);
     const query = 'labelSelector=team%3Dred&fieldSelector=spec.gender%3DMALE,metadata.name!%3Dp006&sort=name,asc';
     expect(await list(query)).to.deep.equal(expected);

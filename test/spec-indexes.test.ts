@@ -30,7 +30,7 @@ const book = defineModel({
 
 const { simpleAttribute, multiValueAttribute } = IndexAttributeFactory;
 
-/** A plugin that declares indexes as an author does; `reversed` has the titles from the last to the first. */
+/** A plugin that declares indexes. The index `reversed` has the titles in descending order. */
 const library = definePlugin({
   start({ schemeManager }) {
     schemeManager.register(book, (specs) => {
@@ -56,7 +56,7 @@ const library = definePlugin({
   },
 });
 
-/** Numbers are converted by the author, since index values are strings. */
+/** Returns the value of an index as a string, because the values of an index are strings. */
 function thickness(pages: number | undefined): string | undefined {
   return pages === undefined ? undefined : String(Math.floor(pages / 100));
 }
@@ -95,11 +95,11 @@ describe('spec: indexes', () => {
     return response.status;
   }
 
-  it('have the order ASC when they declare none [spec 2.8-order-default]', async () => {
+  it('have the order ASC when they declare no order [spec 2.8-order-default]', async () => {
     expect(await names('sort=spec.title')).to.deep.equal(['a', 'b', 'c']);
   });
 
-  it('sort in the order that they declare when the request names none [spec 2.8-order]', async () => {
+  it('sort in their declared order when the request names no order [spec 2.8-order]', async () => {
     expect(await names('sort=reversed')).to.deep.equal(['c', 'b', 'a']);
     expect(await names('sort=reversed,asc')).to.deep.equal(['a', 'b', 'c']);
     expect(await names('sort=spec.title,desc')).to.deep.equal(['c', 'b', 'a']);
@@ -110,26 +110,26 @@ describe('spec: indexes', () => {
     expect(await names('fieldSelector=thickness%3D2')).to.deep.equal(['c']);
   });
 
-  it('contain each of several values, and none of an absent set [spec 2.8-multi-value-attribute, 2.8-absent-set]', async () => {
+  it('contain each value of a set, and no value of an absent set [spec 2.8-multi-value-attribute, 2.8-absent-set]', async () => {
     expect(await names('fieldSelector=spec.subjects%3Dwar&sort=name,asc')).to.deep.equal(['a', 'b']);
     expect(await names('fieldSelector=spec.subjects%3Dsea')).to.deep.equal(['b']);
     expect(await names('fieldSelector=!spec.subjects')).to.deep.equal(['c']);
   });
 
-  it('refuse an existing value if they are unique, and accept it otherwise [spec 2.8-unique]', async () => {
+  it('refuse an existing value only if they are unique [spec 2.8-unique]', async () => {
     expect(await create('d', { title: 'Delta', isbn: '1' })).to.equal(422);
     expect(await create('d', { title: 'Alpha', isbn: '4' })).to.equal(201);
     expect(await create('d', { title: 'Alpha' })).to.equal(201);
   });
 
-  it('cannot be chosen by a field without an index [spec 1-indexed-only, 2.8-before-field-selector, 2.8-before-sort]', async () => {
+  it('are required: a field without an index cannot be used in selectors and sorts [spec 1-indexed-only, 2.8-before-field-selector, 2.8-before-sort]', async () => {
     for (const query of ['fieldSelector=spec.pages%3D120', 'sort=spec.pages,asc']) {
       const response = await fetch(`${server.url}/apis/library.example.com/v1/books?${query}`);
       expect([response.status, await response.text()].join(' ')).to.match(/^400 .*spec\.pages \(indexed: /);
     }
   });
 
-  it('are there for metadata, whatever the model declares [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', async () => {
+  it('exist for metadata, even if the model declares no indexes [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', async () => {
     const { metadata } = await server.client.get(book, 'b');
     expect(await names('fieldSelector=metadata.name%3Db')).to.deep.equal(['b']);
     expect(await names('sort=metadata.name,desc')).to.deep.equal(['c', 'b', 'a']);
@@ -143,7 +143,7 @@ describe('spec: indexes', () => {
     );
   });
 
-  it('are built at every start, of objects that were stored before they were declared [spec 3-every-start]', async () => {
+  it('are built at every start, also for objects that were stored before the declaration [spec 3-every-start]', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'homeostat-spec-'));
     const database = `sqlite:${join(directory, 'library.db')}`;
     const first = await startTestServer({ database, models: [book] });

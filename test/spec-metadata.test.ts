@@ -42,7 +42,7 @@ describe('spec: metadata', () => {
     ['labels', '2.3-labels-map'],
     ['annotations', '2.3-annotations'],
   ] as const) {
-    it(`has ${field} of strings to strings, and refuses anything else [spec ${rule}]`, async () => {
+    it(`has ${field} that map strings to strings, and refuses other values [spec ${rule}]`, async () => {
       const { body } = await server.post(persons, person('bob', {}, { [field]: { a: 'x', b: '' } }));
       expect(body.metadata[field]).to.deep.equal({ a: 'x', b: '' });
       for (const value of [{ a: 5 }, { a: true }, { a: ['x'] }, { a: {} }, ['a'], 'a']) {
@@ -52,7 +52,7 @@ describe('spec: metadata', () => {
     });
   }
 
-  it('has finalizers that are strings, and refuses others [spec 2.3-finalizers-set] [slow]', async () => {
+  it('has finalizers that are strings, and refuses other values [spec 2.3-finalizers-set] [slow]', async () => {
     for (const finalizers of ['a.b/c', [5], { a: 'b' }]) {
       const answer = await leavesNoTrace(server, () => server.post(persons, person('eve', {}, { finalizers })));
       expectRefusal(answer, { reason: 'BadRequest', message: 'metadata.finalizers' });
@@ -137,20 +137,20 @@ describe('spec: metadata', () => {
     });
   }
 
-  describe('says in which state an object is', () => {
+  describe('shows the state of an object', () => {
     const listed = async (): Promise<string[]> =>
       (await server.get(`${persons}?sort=name,asc`)).body.items.map(
         ({ metadata }: { metadata: { name: string } }) => metadata.name,
       );
 
-    it('live, without deletionTimestamp: it is got, listed and changed [spec 3-live]', async () => {
+    it('live, without deletionTimestamp: the object can be read, listed and changed [spec 3-live]', async () => {
       const { body } = await server.get(`${persons}/ann`);
       expect(body.metadata).to.not.have.property('deletionTimestamp');
       expect(await listed()).to.deep.equal(['ann']);
       expect((await server.put(`${persons}/ann`, person('ann', { age: 9 }))).body.spec.age).to.equal(9);
     });
 
-    it('declared deleted, while a finalizer is there: it is still got, listed, and found by the timestamp [spec 2.3-deletion-timestamp, 3-declared-deleted, 2.8-default-deletion-timestamp]', async () => {
+    it('declared deleted, with a finalizer: the object can be read, listed, and selected by deletionTimestamp [spec 2.3-deletion-timestamp, 3-declared-deleted, 2.8-default-deletion-timestamp]', async () => {
       await server.create(persons, person('held', {}, { finalizers: ['people.example.com/hold'] }));
       const { deletionTimestamp } = (await server.delete(`${persons}/held`)).body.metadata;
       expect(deletionTimestamp).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);

@@ -23,7 +23,7 @@ describe('spec: a model of a plugin', () => {
     await server.stop();
   });
 
-  it('is stored, read and changed by the plugin, with labels under a domain of its own [spec 1-plugin-data, 2.5-prefix-domain]', async () => {
+  it("is stored, read and changed by the plugin, with labels under the plugin's own domain [spec 1-plugin-data, 2.5-prefix-domain]", async () => {
     const ages: unknown[] = [];
     const plugin = definePlugin({
       models: [Person],
@@ -69,7 +69,7 @@ describe('spec: a model of a plugin', () => {
     await server.stop();
   });
 
-  it('may declare no index at all, and has every parameter of a list that needs none [spec 2.8-default-name, 2.8-default-labels]', async () => {
+  it('may have no indexes; its list then has all parameters that need no index of the model [spec 2.8-default-name, 2.8-default-labels]', async () => {
     const server = await startTestServer({ models: [machine] });
     for (const name of ['a', 'b', 'c']) {
       await server.httpClient.create(machine, { metadata: { name, labels: { odd: String(name !== 'b') } } });
@@ -97,7 +97,7 @@ describe('spec: the names of a model', () => {
 
   after(() => server.stop());
 
-  it('describe the kind to clients like those of a custom resource definition [spec 1-crd-shape]', async () => {
+  it('describe the kind like the names of a CustomResourceDefinition [spec 1-crd-shape]', async () => {
     const { body } = await server.get(version);
     expect(body).to.include({ kind: 'APIResourceList', groupVersion: apiVersion });
     const found = body.resources.find(({ name }: { name: string }) => name === 'persons');
@@ -105,7 +105,7 @@ describe('spec: the names of a model', () => {
     expect(found.verbs).to.include.members(['create', 'delete', 'get', 'list', 'patch', 'update', 'watch']);
   });
 
-  it('are the apiVersion and kind of each object, alone and in a list [spec 2.1-version, 2.2-api-version, 2.2-kind, 9-api-version]', async () => {
+  it('are the apiVersion and kind of each object, also in a list [spec 2.1-version, 2.2-api-version, 2.2-kind, 9-api-version]', async () => {
     const one = (await server.get(`${persons}/ann`)).body;
     const [listed] = (await server.get(persons)).body.items;
     for (const object of [one, listed]) {
@@ -113,7 +113,7 @@ describe('spec: the names of a model', () => {
     }
   });
 
-  it('give the kind its one path, from group, version and plural [spec 2.1-plural-path, 4.1-path, 9-paths]', async () => {
+  it('determine the path of the kind: group, version and plural [spec 2.1-plural-path, 4.1-path, 9-paths]', async () => {
     expect((await server.get(`${version}/persons/ann`)).status).to.equal(200);
     expect((await server.get(`${version}/persons/ann/status`)).status).to.equal(200);
     for (const path of [
@@ -129,7 +129,7 @@ describe('spec: the names of a model', () => {
     }
   });
 
-  it('are reachable, but not from everywhere: by default from this machine alone [spec 2.1-exposed]', async () => {
+  it('are served by default only to this machine [spec 2.1-exposed]', async () => {
     expect(new URL(server.api.url).hostname).to.equal('127.0.0.1');
     const refusal: unknown = await startApiServer({ database: 'memory:', port: 0, host: '0.0.0.0' }).catch(
       (error: unknown) => error,
@@ -149,11 +149,11 @@ describe('spec: the fields of Person', () => {
 
   const nested = (spec: object): Record<string, unknown> => person('someone', spec);
 
-  it('may be absent, except the required ones [spec 2.6-required]', async () => {
+  it('may be absent, except the required fields [spec 2.6-required]', async () => {
     expect((await server.post(persons, { ...person('bare'), spec: { name: 'B' } })).status).to.equal(201);
   });
 
-  it('accept what the constraints allow [spec 2.7-name, 2.7-age, 2.7-gender]', async () => {
+  it('accept values within their constraints [spec 2.7-name, 2.7-age, 2.7-gender]', async () => {
     for (const [i, spec] of [
       { name: '', age: 0, gender: 'MALE' },
       { name: 'x'.repeat(100), age: 150, gender: 'FEMALE' },
@@ -172,7 +172,7 @@ describe('spec: the fields of Person', () => {
     }
   });
 
-  it('have a Person in a Person in a Person, and errors there name the whole path [spec 2.7-other-person]', async () => {
+  it('may have nested Persons, and errors in these have the full path [spec 2.7-other-person]', async () => {
     const deep = (age: number): object => person('deep', { otherPerson: nested({ otherPerson: nested({ age }) }) });
     expect((await server.post(persons, deep(150))).status).to.equal(201);
     const causes = ['FieldValueInvalid spec.otherPerson.spec.otherPerson.spec.age'];

@@ -5,7 +5,7 @@ import { createTestKit, FakeClock, silentLogger, startTestServer } from 'homeost
 import type { TestKit, TestServer } from 'homeostat/testing';
 import { Badge, Person } from './support/models/staff.ts';
 
-/** Makes a badge and writes into it whose badge it is, in two writes; finally records that it is done. */
+/** Makes a badge and sets its owner in two separate writes. A third write records that this is done. */
 const careful = controller(Person, {
   owns: [Badge],
   async reconcile({ object, ensure, client }) {
@@ -36,7 +36,7 @@ describe('a test kit', () => {
   const textOf = async (name: string): Promise<string | undefined> =>
     (await server.client.get(Badge, name).catch(() => undefined))?.spec?.text;
 
-  it('lets one write pass at each step, and says which run made it and what it changed', async () => {
+  it('allows one write at each step, and returns the run that made it and its changes', async () => {
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock(), stepped: true });
     const first = await kit.step();
     expect(await textOf('ada')).to.equal('new');
@@ -50,7 +50,7 @@ describe('a test kit', () => {
     expect(await textOf('ada')).to.equal('Ada');
   });
 
-  it('has no step left when nothing is left to do, and settle lets all writes pass', async () => {
+  it('has no further step when no work is left, and settle allows all writes', async () => {
     const gives = controller(Person, {
       reconcile: async ({ object, ensure }) =>
         void (await ensure(Badge, object.metadata.name, { spec: { text: object.spec.name } })),
@@ -78,7 +78,7 @@ describe('a test kit', () => {
     expect(String((await kit.step())?.error)).to.include('"nobody" not found');
   });
 
-  it('names the first write that breaks an invariant, the run that made it, and what it changed', async () => {
+  it('names the first write that breaks an invariant, with its run and its changes', async () => {
     const clears = controller(Person, {
       async reconcile({ object, client }) {
         const { name } = object.metadata;
@@ -108,7 +108,7 @@ describe('a test kit', () => {
     );
   });
 
-  it('refuses a step without the option', async () => {
+  it('refuses a step when the option is missing', async () => {
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock() });
     const error = await kit.step().catch((thrown: unknown) => thrown as Error);
     expect((error as Error).message).to.equal('step() needs createTestKit({ stepped: true })');

@@ -10,8 +10,8 @@ import { end, serve } from './support/commands/serve-command.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
 /**
- * The time-outs of the tests: each is less than node waits for the first request of a connection (10 s), or for the
- * next one (5 s).
+ * The time limits of the tests. Each is shorter than the time that Node waits for the first request of a connection (10
+ * s), or for the next one (5 s).
  */
 const firstTimeoutMs = 8_000;
 const nextTimeoutMs = 4_000;
@@ -21,7 +21,7 @@ describe('a server that stops', () => {
     this.timeout(firstTimeoutMs);
     const server = await TestServer.start();
     const socket = server.connect();
-    // A later connection: once it is accepted, the earlier one is, too.
+    // A request on a later connection. When it has a response, the server has also accepted the earlier connection.
     await server.get('/livez');
     await server.stop();
     socket.destroy();
@@ -37,7 +37,7 @@ describe('a server that stops', () => {
     socket.destroy();
   });
 
-  it('does not wait for another request on a connection whose response was under way', async function () {
+  it('does not wait for another request on a connection after its current response', async function () {
     this.timeout(nextTimeoutMs);
     const server = await TestServer.start();
     const owned = server.api.endpoints.forOwner('slow');
@@ -62,12 +62,12 @@ describe('a server that stops', () => {
     agent.destroy();
   });
 
-  it('responds with 503 to a request that has arrived in part, and closes its connection', async () => {
+  it('responds with 503 to a request that has arrived only in part, and closes the connection', async () => {
     const server = await TestServer.start();
     const socket = server.connect();
     socket.write(`GET ${persons} HTTP/1.1\r\n`);
     const answer = textOf(socket);
-    // When two later requests have responses, the server has read the line above.
+    // When two later requests have their responses, the server has read the request line above.
     await server.get('/livez');
     await server.get('/livez');
     const stopped = server.stop();
@@ -79,7 +79,7 @@ describe('a server that stops', () => {
   });
 
   for (const level of ['info', 'debug'])
-    it(`does not wait for a reader of its log that has gone, at the level ${level} [slow]`, async () => {
+    it(`does not wait for a reader of its log that has ended, at the level ${level} [slow]`, async () => {
       const { child, url } = await serve('--database', 'memory:', '--log-level', level);
       child.stdout?.destroy();
       expect((await fetch(`${url}/livez`)).status).to.equal(200);

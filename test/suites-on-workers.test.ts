@@ -7,7 +7,7 @@ import { workersVariable } from './support/servers/test-server.ts';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Suites that use one server by HTTP alone. */
+/** The test files that use one server only over HTTP. */
 const suites = [
   'builtin-kinds',
   'error-responses',
@@ -30,7 +30,7 @@ interface Report {
   readonly failures: readonly { readonly fullTitle: string; readonly err: { readonly message?: string } }[];
 }
 
-describe('the suites of one server over HTTP, when each request goes to the next of two workers [slow]', function () {
+describe('the test files of one server over HTTP, when each request goes to the next of two workers [slow]', function () {
   this.timeout(120_000);
 
   it('pass', async () => {

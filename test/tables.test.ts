@@ -8,13 +8,13 @@ import type { Answer } from './support/servers/test-server.ts';
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const oldTable = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io';
-/** The header of kubectl. */
+/** The Accept header of kubectl. */
 const kubectlTable = `${table},${oldTable},application/json`;
 const partial = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
 const partialList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 const minuteMs = 60_000;
 
-describe('tables and metadata alone, by Accept', () => {
+describe('tables and metadata only, requested by Accept', () => {
   const clock = new FakeClock();
   let server: TestServer;
 
@@ -47,7 +47,7 @@ describe('tables and metadata alone, by Accept', () => {
   }
 
   describe('a Table [compat tables]', () => {
-    it('of a list has a row for each object, cells by the columns of the model, and ages by the clock of the server', async () => {
+    it('of a list has a row for each object, cells for the columns of the model, and ages by the clock of the server', async () => {
       const answer = await ask(`${demoPersons}?limit=500`, kubectlTable);
       const { status, headers, body } = answer;
       expect([status, headers['content-type']]).to.deep.equal([200, 'application/json']);
@@ -69,7 +69,7 @@ describe('tables and metadata alone, by Accept', () => {
       ]);
     });
 
-    it('has the metadata in each row, and with includeObject the object, or nothing', async () => {
+    it('has the metadata in each row, or with includeObject the object or nothing', async () => {
       const stored = (await server.get(`${demoPersons}/ann`)).body;
       const { metadata } = stored;
       const alone = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
@@ -115,7 +115,7 @@ describe('tables and metadata alone, by Accept', () => {
       expect(body).not.to.have.property('items');
     });
 
-    it('of nothing has columns and no rows', async () => {
+    it('of an empty list has columns and no rows', async () => {
       const { body } = await ask(`${demoPersons}?labelSelector=team=none`, table);
       expect(body.rows).to.deep.equal([]);
       expect(body.columnDefinitions).to.have.length(5);
@@ -127,13 +127,13 @@ describe('tables and metadata alone, by Accept', () => {
       expect(answer.body.rows[0].cells).to.deep.equal(['mill', '20s']);
     });
 
-    it('is of the version that the client knows', async () => {
+    it('has the version that the client accepts', async () => {
       const { body } = await ask(`${demoPersons}/ann`, `${oldTable},application/json`);
       expect(body.apiVersion).to.equal('meta.k8s.io/v1beta1');
       expect(body.rows[0].object.apiVersion).to.equal('meta.k8s.io/v1beta1');
     });
 
-    it('shows the object of a write, too; an error and a Success stay a Status', async () => {
+    it('is also the response to a write; errors and successful deletions are a Status', async () => {
       const headers = { accept: table };
       const created = await server.post(demoPersons, newDemoPerson('cat'), { headers });
       expect([created.status, created.body.kind, created.body.rows[0].cells[4]]).to.deep.equal([201, 'Table', '0s']);
@@ -156,7 +156,7 @@ describe('tables and metadata alone, by Accept', () => {
       expect(body).to.deep.equal({ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata });
     });
 
-    it('of a list is a PartialObjectMetadataList, as metadata informers ask for it', async () => {
+    it('of a list is a PartialObjectMetadataList, as metadata informers request it', async () => {
       const accept = `application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,${partialList},application/json`;
       const { body } = await ask(`${demoPersons}?limit=1`, accept);
       expect(body).to.include({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' });
@@ -169,7 +169,7 @@ describe('tables and metadata alone, by Accept', () => {
   });
 
   describe('Accept', () => {
-    it('that lists no available form is refused with 406 before anything is done', async () => {
+    it('without an available media type is refused with 406 before the request has an effect', async () => {
       const foo = 'application/json;as=Foo;g=meta.k8s.io;v=v1';
       const cases: readonly (readonly [path: string, accept: string])[] = [
         [demoPersons, foo],
@@ -194,7 +194,7 @@ describe('tables and metadata alone, by Accept', () => {
   });
 
   describe('a watch', () => {
-    it('of a Table declares the columns in its first event only', async () => {
+    it('of a Table has the columns only in its first event', async () => {
       const watch = await server.watch(`${demoPersons}?watch=true`, { accept: kubectlTable });
       await watch.count(2);
       await server.patch(`${demoPersons}/ann`, { spec: { age: 31 } });

@@ -22,11 +22,11 @@ import { saysWhose as personController, waitsToBeTold } from './support/models/s
 const guide = new URL('../../docs/testing.md', import.meta.url);
 const here = new URL('../testing-guide.test.ts', import.meta.url);
 
-/** Code without its indentation and line breaks. */
+/** Returns code without its indentation and line breaks. */
 const bare = (code: string): string => code.replaceAll(/\s+/g, '').replaceAll(/,(?=[)\]}])/g, '');
 
 describe('docs/testing.md', () => {
-  it('shows the code that is run here, to the letter', async () => {
+  it('shows exactly the code that runs in this test', async () => {
     const source = bare(await readFile(here, 'utf8'));
     const snippets = [...(await readFile(guide, 'utf8')).matchAll(/```ts\n([\s\S]+?)```/g)].map(
       ([, code = '']) => code,
@@ -35,7 +35,7 @@ describe('docs/testing.md', () => {
     for (const snippet of snippets) expect(source.includes(bare(snippet)), snippet).to.equal(true);
   });
 
-  it('shows how to run controllers on a server, with time that stands still', async () => {
+  it('shows how to run controllers on a server with a clock that does not advance', async () => {
     const clock = new FakeClock();
     const server = await startTestServer({ clock, models: [Person, Badge], controllers: [personController] });
 
@@ -69,7 +69,7 @@ describe('docs/testing.md', () => {
     await server.stop();
   });
 
-  it('shows how to keep a cache in the past', async () => {
+  it('shows how to hold back the events of a cache', async () => {
     const server = await startTestServer({ models: [Person, Badge] });
     const faulty = createFaultyClient(server.client);
     const kit = createTestKit({ client: faulty.client, controllers: [personController] });
@@ -123,7 +123,7 @@ describe('docs/testing.md', () => {
     ]);
   });
 
-  it('shows how to check that controllers have nothing left to do', async () => {
+  it('shows how to check that controllers have no work left', async () => {
     const clock = new FakeClock();
     const server = await startTestServer({ clock, models: [Person, Badge] });
     await server.client.create(Person, { metadata: { name: 'ada' }, spec: { name: 'Ada' } });
@@ -176,7 +176,7 @@ describe('docs/testing.md', () => {
       await kit.stop();
     });
 
-    it('and to find the one that breaks an invariant', async () => {
+    it('shows how to find the write that breaks an invariant', async () => {
       const invariants = {
         'a badge has a text': async (store: Client) => {
           for (const { spec } of (await store.list(Badge)).items) expect(spec?.text).not.to.equal('');

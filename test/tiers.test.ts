@@ -50,7 +50,7 @@ describe('a test run [slow]', () => {
 
   after(async () => rm(folder, { recursive: true }));
 
-  /** Runs a file of tests that may take half a second each, and returns the exit code and the output. */
+  /** Runs a test file with a time limit of half a second for each test. Returns the exit code and the output. */
   async function run(
     text: string,
     environment: NodeJS.ProcessEnv = {},
@@ -80,7 +80,7 @@ describe('a test run [slow]', () => {
     });
   }
 
-  it('leaves out slow tests, with their hooks, and reports how many', async () => {
+  it('skips slow tests with their hooks, and reports their number', async () => {
     const { code, output } = await run(suites);
     expect(output).to.include('left out: 2 slow tests (npm run test:all runs all tests)');
     expect(output.trimEnd().split('\n').at(-1)).to.equal('1 passed, 0 failed');
@@ -88,7 +88,7 @@ describe('a test run [slow]', () => {
   });
 
   for (const variable of ['CI', 'HOMEOSTAT_TEST_SLOW']) {
-    it(`leaves out nothing with ${variable}=true, and gives slow tests more time`, async () => {
+    it(`skips nothing with ${variable}=true, and gives slow tests more time`, async () => {
       const { code, output } = await run(suites, { [variable]: 'true' });
       expect(output).to.include('a hook of what is left out').and.not.include('left out:');
       expect(output.trimEnd().split('\n').at(-1)).to.equal('2 passed, 1 failed');
@@ -97,18 +97,18 @@ describe('a test run [slow]', () => {
   }
 
   for (const environment of [{ CI: 'true' }, { HOMEOSTAT_TEST_TIME_FACTOR: '6' }]) {
-    it(`tells tests how patient they are, with ${Object.keys(environment).join()}`, async () => {
+    it(`gives tests their factor for time limits, with ${Object.keys(environment).join()}`, async () => {
       expect(await run(patience, environment)).to.include({ code: 0 });
     });
   }
 
-  it('fails where a promise is rejected while nothing handles it, even if it is handled later', async () => {
+  it('fails for an unhandled rejection, even if it is handled later', async () => {
     const { code, output } = await run(rejecting);
     expect(output).to.include('rejected while nothing handled it: Error: dropped');
     expect(code).to.equal(1);
   });
 
-  it('names the file whose process ended in the middle', async () => {
+  it('names the test file whose process ended before its tests', async () => {
     const { code, output } = await run(killed, {}, ['--parallel', '--jobs', '2']);
     expect(output).to.match(/process \d+ ended before its file did: .*some\.test\.mjs/);
     expect(output).to.include('SIGKILL');

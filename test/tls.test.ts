@@ -17,7 +17,7 @@ import { TestServer } from './support/servers/test-server.ts';
 
 const hourMs = 3_600_000;
 
-describe('a server that speaks TLS', () => {
+describe('a server with TLS', () => {
   let folder: string;
   let server: TestServer;
 
@@ -31,7 +31,7 @@ describe('a server that speaks TLS', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** The connection once its handshake is done. Rejects when it fails. */
+  /** Resolves with a connection when its handshake is complete. Rejects when it fails. */
   async function shake(options: ConnectionOptions = {}, target: TestServer = server): Promise<TLSSocket> {
     const socket = connectTls({ host: '127.0.0.1', port: target.port, ca: target.api.ca, ...options });
     await once(socket, 'secureConnect');
@@ -45,7 +45,7 @@ describe('a server that speaks TLS', () => {
     );
   }
 
-  it('has an HTTPS URL, and shows a certificate of the authority that it names', async () => {
+  it('has an HTTPS URL, and a certificate of the CA that it returns', async () => {
     expect(server.api.url).to.match(/^https:\/\/127\.0\.0\.1:\d+$/);
     expect(server.api.ca).to.equal(readFileSync(join(folder, 'tls', 'ca.crt'), 'utf8'));
     for (const servername of ['localhost', 'home.example.com']) (await shake({ servername })).destroy();
@@ -66,7 +66,7 @@ describe('a server that speaks TLS', () => {
     socket.destroy();
   });
 
-  it('speaks TLS 1.2 and 1.3, and nothing older', async () => {
+  it('accepts TLS 1.2 and 1.3, but no older versions', async () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const socket = await shake({ minVersion: version, maxVersion: version });
       expect(socket.getProtocol()).to.equal(version);
@@ -77,13 +77,13 @@ describe('a server that speaks TLS', () => {
     );
   });
 
-  it('agrees on HTTP/1.1 with clients that offer HTTP/2 as well', async () => {
+  it('uses HTTP/1.1 with clients that also offer HTTP/2', async () => {
     const socket = await shake({ ALPNProtocols: ['h2', 'http/1.1'] });
     expect(socket.alpnProtocol).to.equal('http/1.1');
     socket.destroy();
   });
 
-  it('responds to requests as over plain HTTP, those of browsers included', async () => {
+  it('responds to requests as over plain HTTP, also to those of browsers', async () => {
     await server.create(persons, person('ann'));
     expect((await server.get(`${persons}/ann`)).body.spec.name).to.equal('Ann Lee');
     const host = `localhost:${server.port}`;
@@ -117,7 +117,7 @@ describe('a server that speaks TLS', () => {
       .and.include('"code":431');
   });
 
-  it('explains itself to clients that speak plain HTTP to it', async () => {
+  it('responds to plain HTTP with a message that it needs HTTPS', async () => {
     const answer = await fetch(`http://127.0.0.1:${server.port}${persons}`, { method: 'DELETE' });
     expect(answer.status).to.equal(400);
     expect(answer.headers.get('content-type')).to.equal('application/json');
@@ -128,7 +128,7 @@ describe('a server that speaks TLS', () => {
     });
   });
 
-  it('sends everything, in order, to a watcher that reads late, while others continue [slow]', async () => {
+  it('sends all events in order to a watcher that reads late, while other watches continue [slow]', async () => {
     await server.create(machines, newMachine('m'));
     const revision = await server.revision(machines);
     const late = await server.watch(`${machines}?watch=true&resourceVersion=${revision}`);
@@ -147,7 +147,7 @@ describe('a server that speaks TLS', () => {
     }
   });
 
-  it('ends a watch when the client has gone', async () => {
+  it('ends a watch when the client closes the connection', async () => {
     const own = await TestServer.start({ maxWatches: 1, tls: { directory: join(folder, 'tls') } });
     const watch = `${persons}?watch=true`;
     const socket = await shake({}, own);
@@ -159,7 +159,7 @@ describe('a server that speaks TLS', () => {
     await own.stop();
   });
 
-  it('is reached by a client that knows the authority, watches included, and by no other', async () => {
+  it('accepts requests and watches of clients that trust the CA; other clients fail', async () => {
     const { url, ca } = server.api;
     const client = createClient(url, { ca: ca! });
     const abort = new AbortController();
@@ -190,7 +190,7 @@ describe('a server that speaks TLS', () => {
     await own.stop();
   });
 
-  it('listens beyond this machine without the option insecure', async () => {
+  it('may listen on other than loopback addresses without the option insecure', async () => {
     const tls = { directory: join(folder, 'tls') };
     const own = await TestServer.start({ host: '0.0.0.0', tls, token: 'correct-horse-battery-staple' });
     expect((await own.get('/livez')).status).to.equal(200);
@@ -211,7 +211,7 @@ describe('a server that speaks TLS', () => {
     await own.stop();
   });
 
-  it('leaves nothing behind when it has no certificate [slow]', async () => {
+  it('leaves no handles behind when the start fails without a certificate [slow]', async () => {
     const database = `sqlite:${join(folder, 'locked.db')}`;
     const tls = { certFile: join(folder, 'none.crt'), keyFile: join(folder, 'none.key') };
     const refused: unknown = await startApiServer({ database, port: 0, tls }).catch((error: unknown) => error);
@@ -226,7 +226,7 @@ describe('a certificate that is replaced while the server runs', () => {
     for (const name of ['a', 'b']) {
       await (await TestServer.start({ tls: { directory: join(folder, name) } })).stop();
     }
-    // The file holds the key, too.
+    // The file also has the key.
     const given = join(folder, 'given.pem');
     await cp(join(folder, 'a', 'server.pem'), given);
     const clock = new FakeClock(Date.now());

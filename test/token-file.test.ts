@@ -52,7 +52,7 @@ describe('a server with a file of tokens', () => {
     return (await server.post('/apis/authentication.k8s.io/v1/tokenreviews', review, { headers })).body.status;
   };
 
-  it('knows the users of the file by their tokens, besides the administrator', async () => {
+  it('identifies the users in the file by their tokens, in addition to the administrator', async () => {
     expect(await userOf('token-of-ci-000000')).to.deep.equal({
       authenticated: true,
       user: { username: 'ci', groups: ['staff', 'system:authenticated'] },
@@ -62,7 +62,7 @@ describe('a server with a file of tokens', () => {
     expect(await statusOf('token-of-di-000000')).to.equal(401);
   });
 
-  it('reads the file again every minute, and keeps what it knows while the file is broken', async () => {
+  it('reads the file again every minute, and keeps its users while the file is invalid', async () => {
     await write(['di', 'token-of-di-000000']);
     await clock.advance(60_000);
     await eventually(async () => (await statusOf('token-of-ci-000000')) === 401);
@@ -76,7 +76,7 @@ describe('a server with a file of tokens', () => {
     await eventually(async () => (await statusOf('token-of-di-000000')) === 401);
   });
 
-  it('decides about each request of a connection by its own token and by the current file', async () => {
+  it('decides about each request on a connection by the token of the request and the current file', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const ports = new Set<number | undefined>();
     const answerTo = async (token: string): Promise<number | undefined> => {
@@ -104,7 +104,7 @@ describe('a server with a file of tokens', () => {
     agent.destroy();
   });
 
-  it('does not start with a file that others can read, that is absent, or that has a mistake', async () => {
+  it('does not start with a file that other users can read, that is absent, or that is invalid', async () => {
     const path = join(folder, 'bad.yaml');
     const failure = async (): Promise<unknown> =>
       startApiServer({ database: 'memory:', port: 0, tokenFile: path }).then(
@@ -125,7 +125,7 @@ describe('a server with a file of tokens', () => {
       .that.includes('(mode 0644): chmod 600 it');
   });
 
-  it('is refused by the command line with exit code 2, naming file and line [slow]', async () => {
+  it('makes the command exit with code 2 and the line of a mistake in the file [slow]', async () => {
     const path = join(folder, 'worse.yaml');
     await writeFile(path, 'tokens:\n- usr: ci\n', { mode: 0o600 });
     const bin = fileURLToPath(new URL('../../plugins/host/bin/homeostat.js', import.meta.url));

@@ -33,7 +33,7 @@ describe('a server with a token', () => {
 
   const bearing = (sent: string): Record<string, string> => ({ authorization: `Bearer ${sent}` });
 
-  it('says why a health check fails only to clients with the token', async () => {
+  it('shows the reason of a failed health check only to clients with the token', async () => {
     const problem = 'cannot read: no route to db.internal';
     const ill = await TestServer.start({ token, readyChecks: [{ name: 'database', check: () => problem }] });
     try {
@@ -48,7 +48,7 @@ describe('a server with a token', () => {
     }
   });
 
-  /** All refusals are the same. */
+  /** Checks a refusal: all refusals are equal, so that they reveal nothing. */
   function expectUnauthorized(answer: Answer): void {
     expectRefusal(answer, unauthorized);
     expect(answer.headers['www-authenticate']).to.equal('Bearer');
@@ -75,7 +75,7 @@ describe('a server with a token', () => {
     expect((await server.delete(`${persons}/ann`, { headers })).status).to.equal(200);
   });
 
-  it('accepts the name of the scheme in upper and lower case, as RFC 7235 says', async () => {
+  it('accepts the name of the scheme in upper and lower case, as RFC 7235 requires', async () => {
     for (const scheme of ['bearer', 'BEARER']) {
       expect((await server.get(persons, { authorization: `${scheme} ${token}` })).status).to.equal(200);
     }
@@ -123,7 +123,7 @@ describe('a server with a token', () => {
     expectUnauthorized(await server.post(persons, Buffer.from([0xff]), { type: 'text/html' }));
   });
 
-  it('sends problem details to clients that ask for them', async () => {
+  it('sends problem details (RFC 9457) to clients that request them', async () => {
     const answer = await server.get(persons, { accept: 'application/problem+json' });
     expect(answer.status).to.equal(401);
     expect(answer.headers['content-type']).to.equal('application/problem+json');
@@ -135,7 +135,7 @@ describe('a server with a token', () => {
     }
   });
 
-  it('responds before the body has come, and takes the next request on the same connection', async () => {
+  it('responds before the body has arrived, and accepts the next request on the same connection', async () => {
     const headers = { 'content-type': 'application/json', 'content-length': '1000' };
     const target = { host: '127.0.0.1', port: server.port, path: persons };
     const call = request({ ...target, method: 'POST', headers, agent: false });
@@ -151,7 +151,7 @@ describe('a server with a token', () => {
     expect(two.match(/HTTP\/1.1 \d+/g)).to.deep.equal(['HTTP/1.1 401', 'HTTP/1.1 200']);
   });
 
-  it('disconnects a client that keeps sending without the token', async () => {
+  it('closes the connection of a client that continues to send a body without the token', async () => {
     const socket = connect({ host: '127.0.0.1', port: server.port });
     let closed = false;
     socket.on('error', () => (closed = true));
@@ -168,7 +168,7 @@ describe('a server with a token', () => {
     expect(sent, 'MiB until the end').to.be.within(16, 64);
   });
 
-  it('is served by a client that has the token, watches included', async () => {
+  it('accepts requests and watches of a client with the token', async () => {
     const client = createClient(server.api.url, { token });
     const abort = new AbortController();
     const informer = client.informer(Person);
@@ -183,12 +183,12 @@ describe('a server with a token', () => {
     expect(reasonOf(refused)).to.equal('Unauthorized');
   });
 
-  it('writes the token into no line of its log', () => {
+  it('does not write the token into its log', () => {
     expect(lines.join('\n')).to.not.include(token);
   });
 });
 
-/** Resolves at the first of the events, and removes all listeners. */
+/** Resolves at the first of the given events, and removes all listeners. */
 async function drainedOrClosed(socket: Socket): Promise<void> {
   const waiting = new AbortController();
   const { signal } = waiting;
@@ -198,7 +198,7 @@ async function drainedOrClosed(socket: Socket): Promise<void> {
 }
 
 describe('the token option', () => {
-  it('is refused when it is too weak, before anything is opened, and is not repeated', async () => {
+  it('is refused when it is too weak, before the database is opened, and is not in the message', async () => {
     const error: unknown = await startApiServer({ database: 'memory:', port: 0, token: 'weak' }).catch(
       (thrown: unknown) => thrown,
     );

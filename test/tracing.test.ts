@@ -39,7 +39,7 @@ describe('traces', () => {
     exporter.reset();
   });
 
-  /** Makes a machine for each person. */
+  /** A controller that makes a machine for each person. */
   const persons: ControllerDefinition = controller(Person, {
     async reconcile({ object, client, status, event }) {
       const { name } = object.metadata;
@@ -72,7 +72,7 @@ describe('traces', () => {
   const linksOf = (span: ReadableSpan): readonly string[] => span.links.map((link) => link.context.spanId);
   const idOf = (span: ReadableSpan): string => span.spanContext().spanId;
 
-  it('lead from a write to the reconcile that it caused, to the writes of that reconcile, and to the next reconcile', async () => {
+  it('connect a write with the reconcile that it caused, the writes of that reconcile, and the next reconcile', async () => {
     server = await startTestServer({
       models: [Person, machine],
       controllers: [persons, machines],
@@ -94,7 +94,7 @@ describe('traces', () => {
     expect(linksOf(spanOf('reconcile machine'))).to.deep.equal([idOf(write)]);
   });
 
-  it('lead to reconciles in a version that objects are not stored in, too', async () => {
+  it('also connect reconciles in a version that is not the storage version', async () => {
     const gadgets = controller(gadgetV1, { reconcile() {} });
     server = await startTestServer({ models: [gadget], controllers: [gadgets] });
     const { client } = server;
@@ -121,7 +121,7 @@ describe('traces', () => {
     expect(runs[0]?.reasons[0]).to.include({ type: 'event', detail: 'ADDED', traceparent });
   });
 
-  it('continue over HTTP: what a controller elsewhere writes is a child of its reconcile', async () => {
+  it('continue over HTTP: a write of a controller in another process is a child of its reconcile', async () => {
     server = await startTestServer({ models: [Person, machine] });
     const manager = createManager({ client: server.httpClient, controllers: [persons] });
     const stop = new AbortController();
@@ -140,7 +140,7 @@ describe('traces', () => {
     expect(spanOf('PATCH persons').spanContext().traceId).to.equal(reconcile.spanContext().traceId);
   });
 
-  it('say what a reconcile failed with, and what a request was refused with', async () => {
+  it('have the error of a failed reconcile, and the status of a refused request', async () => {
     server = await startTestServer({ models: [Person, machine], controllers: [persons], logger: silentLogger });
     await post('fails');
     await eventually(() => spansOf('reconcile person').length > 0);

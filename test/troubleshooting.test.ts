@@ -7,11 +7,11 @@ import type { SourceText } from './book/messages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Operators see these errors when the server starts, in the log, or as the body of a 429, 503 or 504. */
+/** The classes of errors that operators see when the server starts, in the log, or in the body of a 429, 503 or 504. */
 const errorsForOperators =
   /^(StoreError|ConfigError|SettingsError|IndexBuildError|IndexValueError|BrokenObjectError|ExportFileError|ApiError (ServiceUnavailable|TooManyRequests|Timeout))\b/;
 
-/** Any error of these files refuses a start of the server, or of a plugin. */
+/** The files whose errors all prevent the start of the server or of a plugin. */
 const filesForOperators = /^apiserver\/tls\//;
 
 /** The files whose texts are causes in `/readyz`, in a 503 of a kind, or in a failed plugin. */
@@ -41,22 +41,22 @@ describe('The page on troubleshooting [spec experience-troubleshooting]', () => 
   const texts = textsIn(root, ['apiserver', 'plugins/host']);
   const all = new Set(texts.map(({ text }) => text));
 
-  it('shows messages as the source has them, and no others', () => {
+  it('has only messages that exist in the source', () => {
     expect(shown).to.have.length.above(50);
     expect(shown.filter((message) => !all.has(message))).to.deep.equal([]);
   });
 
-  it('shows every message to operators', () => {
+  it('has every message that operators can see', () => {
     const expected = texts.filter(isForOperators).map(({ text }) => text);
     expect([...new Set(expected)].filter((text) => !shown.includes(text) && !internal.has(text))).to.deep.equal([]);
   });
 
-  it('leaves out only messages that exist', () => {
+  it('excludes only messages that exist', () => {
     expect([...internal].filter((text) => !all.has(text))).to.deep.equal([]);
   });
 });
 
-/** The code spans in the first column of its tables. */
+/** Returns the code spans in the first column of the page's tables. */
 function messagesOf(page: string): readonly string[] {
   return page
     .split('\n')
@@ -72,7 +72,7 @@ function isForOperators({ text, path, thrownAs, within }: SourceText): boolean {
   return isCause && within.some((name) => functionsForOperators.has(name));
 }
 
-/** True unless the text is a bare name, or only a frame for another error's message, such as `SQLite: …`. */
+/** Returns true unless the text is only a name, or only a prefix of another error's message, such as `SQLite: …`. */
 function isSentence(text: string): boolean {
   return (text.match(/\p{L}{2,}/gu) ?? []).length > 1;
 }

@@ -13,10 +13,13 @@ import { TestServer } from './support/servers/test-server.ts';
 
 const MiB = 1024 * 1024;
 
-/** Together these objects are larger than the buffers of a connection: 4 MiB to send, 6 MiB to receive. */
+/**
+ * The number of objects. Together they are larger than the buffers of a connection, 4 MiB for sending and 6 MiB for
+ * receiving.
+ */
 const objects = 14;
 
-/** The permitted memory of the sockets, pieces and entries of some tens of responses. */
+/** The permitted memory for the sockets, buffers and records of several dozen responses. */
 const allowance = 64 * MiB;
 
 setFlagsFromString('--expose-gc');
@@ -50,12 +53,12 @@ describe('responses that clients do not read', () => {
     await server.stop();
   });
 
-  /** The content is random, so that compression does not shrink it. */
+  /** The content is random, so that compression does not make it smaller. */
   function large(index: number): Record<string, unknown> {
     return person(`p${index}`, { tags: [randomBytes(0.75 * MiB).toString('base64')] });
   }
 
-  /** Sends a request, waits for the head of the response, and reads no further; returns the received text. */
+  /** Sends a request, waits for the head of the response, and stops reading. Returns the received text. */
   async function begin(text: string): Promise<{ readonly socket: Socket; readonly head: string }> {
     const socket = server.connect();
     sockets.push(socket);
@@ -65,7 +68,7 @@ describe('responses that clients do not read', () => {
     return { socket, head: String(socket.read(100)) };
   }
 
-  /** The remaining bytes, up to a number, or until the connection ends. */
+  /** Reads up to a number of further bytes, or until the connection ends, and returns their number. */
   async function rest(socket: Socket, most = Number.POSITIVE_INFINITY): Promise<number> {
     let bytes = 0;
     const over = new Promise<void>((resolve) => {
@@ -86,7 +89,7 @@ describe('responses that clients do not read', () => {
   }
 
   for (const encoding of ['identity', 'gzip'])
-    it(`are made as they are read, and not before: lists, ${encoding} [slow]`, async () => {
+    it(`are made only as fast as they are read: lists, ${encoding} [slow]`, async () => {
       const before = bytesInUse();
       await Promise.all(Array.from({ length: 20 }, () => begin(ask(persons, `Accept-Encoding: ${encoding}\r\n`))));
       expect(bytesInUse() - before).to.be.below(allowance);
@@ -94,15 +97,15 @@ describe('responses that clients do not read', () => {
       expect(body.items).to.have.length(objects);
     });
 
-  it('are at most one on a connection, however many requests the client has sent [slow]', async () => {
+  it('are made one at a time for a connection, even after many requests [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
-    // Its own timer, and the timer of the metrics.
+    // The two timers are that of the response, and that of the metrics.
     expect(await inFlight()).to.be.at.most(2);
     expect(bytesInUse() - before).to.be.below(allowance);
   });
 
-  it('are all sent in the end to a client that begins to read [slow]', async () => {
+  it('are all sent to a client that starts to read [slow]', async () => {
     const { length } = Buffer.from((await server.get(persons)).text);
     const count = 5;
     const { socket } = await begin(ask(persons).repeat(count));
@@ -112,7 +115,7 @@ describe('responses that clients do not read', () => {
   it('are cut off when the client has read nothing for a minute [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
-    // In the meantime the system's buffers fill up.
+    // In this time, the buffers of the system fill up.
     for (let passed = 0; passed < 60; passed += 1) await clock.advance(5000);
     expect(await rest(socket)).to.be.below(whole);
   });
@@ -130,11 +133,11 @@ describe('responses that clients do not read', () => {
     expect(socket.destroyed).to.equal(false);
   });
 
-  it('are cut off when their revision leaves the history, because only they would keep the later changes in memory [slow]', async () => {
+  it('are cut off when their revision leaves the history, because they would keep later changes in memory [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
     for (let index = 0; index < objects; index += 1) await server.put(`${persons}/p${index}`, large(index));
-    // The worker that reads large bodies ends after ten idle seconds, and its timer with it.
+    // The worker that reads large bodies, and its timer, end after ten idle seconds.
     await clock.advance(10_000);
     await passCompactions(clock, 1);
     expect(await rest(socket)).to.be.below(whole);
@@ -168,7 +171,7 @@ describe('responses that clients do not read', () => {
       expect(refused.headers['retry-after']).to.equal('1');
     }
 
-    it('share one limit; beyond it, requests get 503 with Retry-After until a client has read its response or has disconnected [slow]', async () => {
+    it('share a limit; beyond it, requests get 503 with Retry-After until a client reads its response or disconnects [slow]', async () => {
       const unread = [await beginFrom('192.0.2.1'), await beginFrom('192.0.2.2')];
       await expectRefused('192.0.2.3', 'not read yet');
       expect((await server.get(persons)).status).to.equal(200);
@@ -177,7 +180,7 @@ describe('responses that clients do not read', () => {
       await eventually(async () => (await server.get(path)).text === text);
     });
 
-    it('take at most half of the limit for one client address, or for one IPv6 /64 [slow]', async () => {
+    it('use at most half of the limit for a client address, or for an IPv6 /64 network [slow]', async () => {
       const socket = await beginFrom('2001:db8:0:1::1');
       await expectRefused('2001:db8:0:1::2', 'those of one client address may take half of it');
       expect((await server.get(path, from('2001:db8:0:2::1'))).text).to.equal(text);

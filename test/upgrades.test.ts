@@ -21,14 +21,14 @@ function newMachine(name: string, slug: string): object {
   return { apiVersion: 'upgrades.example.com/v1', kind: 'Machine', metadata: { name }, spec: { slug, size: 1 } };
 }
 
-/** The parts of an object that a newer version must not change. */
+/** Returns the fields of an object that a newer version must not change. */
 function apart(object: object): unknown {
   const { metadata, ...rest } = object as Stored;
   const { managedFields: _, ...kept } = metadata;
   return { ...rest, metadata: kept };
 }
 
-/** One file for each version of the tables of SQLite, written by a program of that version. */
+/** The databases of former versions: a file for each schema version of SQLite, written by a program of that version. */
 describe('a SQLite database of a former version [spec experience-upgrades]', () => {
   let folder: string;
   let server: ApiServer;
@@ -83,7 +83,7 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
       const recorded = lists[at] ?? [];
       const names = new Set(recorded.map((object) => (object as Stored).metadata.name));
       expect(recorded.length, at).to.be.above(0);
-      // A newer version may have objects of its own, such as roles, and may extend its roles.
+      // A newer version may add its own objects, such as roles, and may extend its roles.
       const found = (await itemsOf(at)).filter(({ metadata }) => names.has(metadata.name));
       if (at.includes('clusterroles')) expect(found.length, at).to.equal(recorded.length);
       else expect(found.map(apart), at).to.deep.equal(recorded.map(apart));
@@ -102,7 +102,7 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
     }
   }
 
-  /** Claims of unique values, revisions and deletions continue from where they were. */
+  /** Checks that claims of unique values, revisions and deletions continue from the former state. */
   async function expectWrites(): Promise<void> {
     const taken = await send('POST', machinesPath, newMachine('new', 'slug-2'));
     expect([taken.status, taken.text.includes('held by Machine')], taken.text).to.deep.equal([422, true]);
@@ -114,7 +114,7 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
   }
 
   for (const version of [1, 2, 3])
-    it(`of version ${version} is upgraded: reads, a watch from before, writes, and a restart`, async () => {
+    it(`of version ${version} is upgraded: reads, a resumed watch, writes and a restart work`, async () => {
       const recorded = await unpack(version);
       const { schema, knownSchema } = await inspectDatabase(`sqlite:${path()}`);
       expect(schema).to.equal(version);
@@ -130,7 +130,7 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
       await expectWatch(recorded);
     });
 
-  it('is kept for every version, so that a new one needs a file of its own', async () => {
+  it('exists for every schema version', async () => {
     await unpack(1);
     const { knownSchema } = await inspectDatabase(`sqlite:${path()}`);
     const files = (await readdir(fixtures)).filter((name) => name.endsWith('.db.gz')).sort();

@@ -27,7 +27,7 @@ describe('homeostat user', () => {
     return (await fetch(`${server.url}/login`, { method: 'POST', headers, body })).status;
   }
 
-  it('adds a user, lists, changes the password, disables and enables', async () => {
+  it('adds and lists users, changes a password, and disables and enables a user', async () => {
     const added = await run(
       ['add', 'ada', '--group', 'devs', '--group', 'ops', '--display-name', 'Ada L'],
       `${password}\n`,
@@ -44,7 +44,7 @@ describe('homeostat user', () => {
     expect(await logIn('ada', 'another long secret')).to.equal(204);
   });
 
-  it('leaves no user behind when the password is refused', async () => {
+  it('creates no user when the password is refused', async () => {
     const refused = await run(['add', 'bob'], 'short\n');
     expect(refused.code).to.equal(1);
     expect(refused.output).to.include('must have 12 to 256 characters');
@@ -56,7 +56,7 @@ describe('homeostat user', () => {
     [['password', 'nobody'], password, 'there is no user "nobody"'],
     [['disable', 'nobody'], '', 'there is no user "nobody"'],
   ] as const) {
-    it(`says what is wrong: ${text}`, async () => {
+    it(`reports the mistake: ${text}`, async () => {
       const refused = await run(args, input);
       expect(refused.code).to.equal(1);
       expect(refused.output).to.include(text).and.not.include(password);

@@ -34,7 +34,7 @@ for (const [where, open] of clients) {
 
     afterEach(() => server.stop());
 
-    it('gets, lists and writes in the version of the model', async () => {
+    it('reads, lists and writes objects in the version of the model', async () => {
       const created = await client.create(gadgetV1, { metadata: { name: 'a' }, spec: { extent: '3 cm' } });
       expect(created.spec).to.deep.equal({ extent: '3 cm', colour: 'red' });
       expect((await client.get(gadgetV2, 'a')).spec).to.deep.equal({ size: 3, unit: 'cm' });
@@ -64,7 +64,7 @@ for (const [where, open] of clients) {
       await running;
     });
 
-    it('gets 500 for an object that has no such version, and continues with the others', async () => {
+    it('gets 500 for an object that cannot be converted to its version, and continues with the others', async () => {
       await client.create(gadgetV2, { metadata: { name: 'b' }, spec: { size: 3, code: 'odd' } });
       await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3 } });
       const failure = await client.get(gadgetV1, 'b').catch((error: unknown) => String(error));
@@ -72,7 +72,7 @@ for (const [where, open] of clients) {
       expect((await client.get(gadgetV1, 'a')).spec?.extent).to.equal('3 mm');
     });
 
-    it('deletes an object that has no such version and has a finalizer', async () => {
+    it('deletes an object with a finalizer that cannot be converted to its version', async () => {
       const metadata = { name: 'b', finalizers: ['example.com/hold'] };
       await client.create(gadgetV2, { metadata, spec: { size: 3, code: 'odd' } });
       expect(await client.delete(gadgetV1, 'b')).to.equal(undefined);
@@ -102,7 +102,7 @@ const member = defineVersions(MemberV2, [
 ]);
 
 describe('a plugin with a kind in several versions, declared by classes', () => {
-  it('gets indexes from the callback of the registration, and may have a controller of any version', async () => {
+  it('has the indexes of the callback at its registration, and may have a controller for each version', async () => {
     const seen: string[] = [];
     const definition = controller(MemberV1, { reconcile: ({ object }) => void seen.push(object.fullName ?? '') });
     const plugin = definePlugin({

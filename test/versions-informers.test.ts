@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { gadget, gadgetV1, gadgetV2 } from './support/models/gadget-versions.ts';
 import { TestServer } from './support/servers/test-server.ts';
 
-/** The same kind, stored in its other version. */
+/** The same kind with the other storage version. */
 const [{ toStorage, fromStorage } = {}] = gadget.versions ?? [];
 const gadgetStoredAsV1: ModelDescriptor = defineVersions(gadgetV1, [
   {
@@ -17,7 +17,7 @@ const gadgetStoredAsV1: ModelDescriptor = defineVersions(gadgetV1, [
   },
 ]);
 
-describe('an informer in process, of a kind in several versions', () => {
+describe('an in-process informer of a kind in several versions', () => {
   let server: TestServer;
   let client: Client;
   const ending: AbortController[] = [];
@@ -58,7 +58,7 @@ describe('an informer in process, of a kind in several versions', () => {
     });
   }
 
-  it('shows a slow handler the missed objects as they were, although the kind is stored in another version meanwhile', async () => {
+  it('passes former objects to a slow handler in its version after a change of the storage version', async () => {
     const seen: (string | undefined)[] = [];
     let release = (): void => {};
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -81,7 +81,7 @@ describe('an informer in process, of a kind in several versions', () => {
     expect(seen).to.deep.equal(['3 mm', '3 mm -> 4 mm']);
   });
 
-  it('receives an object as soon as it can be shown in the version', async () => {
+  it('receives an object once it can be converted to its version', async () => {
     await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3, code: 'odd' } });
     const informer = client.informer(gadgetV1);
     const seen: (string | undefined)[] = [];
@@ -93,7 +93,7 @@ describe('an informer in process, of a kind in several versions', () => {
     expect(seen).to.deep.equal(['even']);
   });
 
-  it('finds the others by its indexes when one cannot be shown in the version', async () => {
+  it('finds other objects by its indexes when one cannot be converted to its version', async () => {
     await client.create(gadgetV2, { metadata: { name: 'before' }, spec: { size: 3, code: 'odd' } });
     await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3 } });
     const informer = client.informer(gadgetV1);
@@ -110,7 +110,7 @@ describe('an informer in process, of a kind in several versions', () => {
     expect(names).to.have.members(['a', 'b']);
   });
 
-  it('lets a run end in a conflict about an object that can no longer be shown in the version', async () => {
+  it('lets a run end with a conflict about an object that can no longer be converted to its version', async () => {
     const created = await client.create(gadgetV1, { metadata: { name: 'a' }, spec: { extent: '3 mm' } });
     const { resourceVersion } = created.metadata;
     const vandal = controller(gadgetV1, {

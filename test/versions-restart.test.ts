@@ -9,7 +9,7 @@ import { createClient } from '@homeostat/controller-runtime';
 import { expect } from 'chai';
 import { gadget, gadgetV1, gadgetV2, newGadgetV1, newGadgetV2 } from './support/models/gadget-versions.ts';
 
-describe('a kind whose stored version changes', () => {
+describe('a kind whose storage version changes', () => {
   let folder: string;
   let server: ApiServer | undefined;
 
@@ -31,7 +31,7 @@ describe('a kind whose stored version changes', () => {
     return server;
   };
 
-  it('has its objects in every version at once, and stores each in the new version when it is written', async () => {
+  it('has its objects in every version at once, and stores an object in the new version at its next write', async () => {
     let { client } = await restart(gadgetV1);
     await client.create(gadgetV1, newGadgetV1('a', { extent: '4 cm', colour: 'blue' }) as never);
     await client.create(gadgetV1, newGadgetV1('b') as never);
@@ -47,7 +47,7 @@ describe('a kind whose stored version changes', () => {
     expect((await client.get(gadgetV1, 'b')).spec).to.deep.equal({ extent: '3 cm', colour: 'red' });
   });
 
-  it('resumes watches from before the change, with events in the requested version', async () => {
+  it('resumes earlier watches after the change, with events in the requested version', async () => {
     let { client } = await restart(gadgetV1);
     const { resourceVersion } = (await client.list(gadgetV1)).metadata;
     await client.create(gadgetV1, newGadgetV1('a') as never);
@@ -64,24 +64,24 @@ describe('a kind whose stored version changes', () => {
     ]);
   });
 
-  it('is not opened when one object cannot be converted, which is named [slow]', async () => {
+  it('is not served when an object cannot be converted, with the name of the object [slow]', async () => {
     const { client } = await restart(gadgetV1);
     await client.create(gadgetV1, newGadgetV1('a') as never);
     await client.create(gadgetV1, newGadgetV1('huge', { extent: 'huge' }) as never);
     const failure = await restart(gadget).catch((error: unknown) => String(error));
     expect(failure).to.equal(
-      'IndexBuildError: Gadget "huge" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "huge" is no size',
+      'IndexBuildError: Gadget "huge" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "huge" is not a size',
     );
     expect((await (await restart(gadgetV1)).client.get(gadgetV1, 'huge')).spec?.extent).to.equal('huge');
   });
 
-  it('treats a stored version that no model declares as one with the same fields [slow]', async () => {
+  it('reads objects of a stored version that no model declares without a conversion [slow]', async () => {
     const { client } = await restart({ ...gadgetV2, version: 'v3' });
     await client.create({ ...gadgetV2, version: 'v3' }, newGadgetV2('a', {}, {}, 'v3') as never);
     expect((await (await restart(gadgetV2)).client.get(gadgetV2, 'a')).spec?.size).to.equal(3);
   });
 
-  it('may be stored in a version that is not offered', async () => {
+  it('may be stored in a version that is not served', async () => {
     const hidden = defineVersions({ ...gadgetV2, served: false }, gadget.versions as never);
     const { client, url } = await restart(hidden);
     await client.create(gadgetV1, newGadgetV1('a') as never);
@@ -92,7 +92,7 @@ describe('a kind whose stored version changes', () => {
   });
 });
 
-/** The version that each object is stored in, by name. */
+/** Returns the version in which each object is stored, by name. */
 async function storedVersions({ url }: ApiServer): Promise<Record<string, string | undefined>> {
   const response = await fetch(`${url}/export`);
   const versions: Record<string, string | undefined> = {};

@@ -28,7 +28,7 @@ describe('a kind in several versions', () => {
   const namesIn = (list: any): string[] => list.items.map((item: any) => item.metadata.name);
 
   describe('is read', () => {
-    it('in each, whatever version it was created in, with one uid, version, generation and revision', async () => {
+    it('in each version, independent of the version of its creation, with one uid, version, generation and revision', async () => {
       const created = await server.create(gadgetsV1, newGadgetV1('a', { extent: '4 cm', code: 'x' }));
       const [v1, v2] = [await read(`${gadgetsV1}/a`), await read(`${gadgetsV2}/a`)];
       expect(v1).to.deep.equal(created);
@@ -47,7 +47,7 @@ describe('a kind in several versions', () => {
       expect((await read(`${gadgetsV1}/a`)).spec).to.deep.equal({ extent: '3 mm', colour: 'red' });
     });
 
-    it('in lists of a version: pages, chunks, sort and selectors by the stored form', async () => {
+    it('in lists of a version, with pages, chunks, sorts and selectors by the stored form', async () => {
       for (const size of [1, 2, 3])
         await server.create(gadgetsV2, newGadgetV2(`g${size}`, { size }, { labels: { of: String(size % 2) } }));
       const sorted = await read(`${gadgetsV1}?sort=spec.size,desc&size=2`);
@@ -64,7 +64,7 @@ describe('a kind in several versions', () => {
       expect(rest.items[0].spec.extent).to.equal('3 mm');
     });
 
-    it('as it was at a revision, in each', async () => {
+    it('at a former revision, in each version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const revision = await server.revision(gadgetsV2);
       await server.patch(`${gadgetsV2}/a`, { spec: { size: 9 } });
@@ -88,7 +88,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('with the warning of a deprecated version, which names the better one', async () => {
+    it('with the warning of a deprecated version, which names the preferred version', async () => {
       const warning = '299 - "shop.example.com/v1 Gadget is deprecated; use shop.example.com/v2 Gadget"';
       expect((await server.get(gadgetsV1)).headers['warning']).to.equal(warning);
       expect((await server.post(gadgetsV1, newGadgetV1('a'))).headers['warning']).to.equal(warning);
@@ -97,7 +97,7 @@ describe('a kind in several versions', () => {
   });
 
   describe('is watched', () => {
-    it('in each version, where all watchers receive all writes', async () => {
+    it('in each version, with all writes for all watchers', async () => {
       const from = `watch=true&resourceVersion=${await server.revision(gadgetsV2)}`;
       const [v1, v2] = [await server.watch(`${gadgetsV1}?${from}`), await server.watch(`${gadgetsV2}?${from}`)];
       await server.create(gadgetsV1, newGadgetV1('a'));
@@ -137,7 +137,7 @@ describe('a kind in several versions', () => {
       expect([spec, metadata.version, metadata.generation]).to.deep.equal([{ size: 8, unit: 'm', replicas: 2 }, 4, 4]);
     });
 
-    it('not at all by a write that changes nothing, in any version', async () => {
+    it('not by a write that changes nothing, in any version', async () => {
       const created = await server.create(gadgetsV2, newGadgetV2('a', {}, { labels: { x: 'y' } }));
       const shown = await read(`${gadgetsV1}/a`);
       for (const answer of [
@@ -148,14 +148,14 @@ describe('a kind in several versions', () => {
       expect((await read(`${gadgetsV2}/a`)).metadata.resourceVersion).to.equal(created.metadata.resourceVersion);
     });
 
-    it('not by a change that is lost when it is stored', async () => {
+    it('not by a change that the conversion to the storage version drops', async () => {
       await server.create(gadgetsV1, newGadgetV1('a'));
       const { metadata } = await read(`${gadgetsV1}/a`);
       const { status, body } = await server.patch(`${gadgetsV1}/a`, { spec: { extent: '3 cm and a bit' } });
       expect([status, body.metadata, body.spec.extent]).to.deep.equal([200, metadata, '3 cm']);
     });
 
-    it('under the same preconditions in each', async () => {
+    it('with the same preconditions in each version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const stale = await read(`${gadgetsV1}/a`);
       await server.patch(`${gadgetsV2}/a`, { spec: { size: 4 } });
@@ -163,13 +163,13 @@ describe('a kind in several versions', () => {
       expect((await server.post(gadgetsV1, newGadgetV1('a'))).status).to.equal(409);
     });
 
-    it('with the response of a dry run, and nothing stored', async () => {
+    it('not by a dry run, whose response has the change', async () => {
       const { status, body } = await server.post(`${gadgetsV1}?dryRun=All`, newGadgetV1('a', { extent: '3' }));
       expect([status, body.spec]).to.deep.equal([201, { extent: '3 mm', colour: 'red' }]);
       expect((await server.get(`${gadgetsV2}/a`)).status).to.equal(404);
     });
 
-    it('by its status and scale, where the version has them', async () => {
+    it('by its status and scale, if the version has them', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       await server.patch(`${gadgetsV1}/a/status`, { status: { state: 'Ready', count: 1 } });
       const scaled = await server.patch(`${gadgetsV1}/a/scale`, { spec: { replicas: 3 } });
@@ -191,7 +191,7 @@ describe('a kind in several versions', () => {
       expect((await server.post(gadgetsV1, newGadgetV1('b', { code: 'one' }))).status).to.equal(201);
     });
 
-    it('and deleted in any version, and the response shows an object with finalizers in that version', async () => {
+    it('and deleted in any version; the response has an object with finalizers in that version', async () => {
       await server.create(gadgetsV2, newGadgetV2('held', {}, { finalizers: ['example.com/hold'] }));
       const { body } = await server.delete(`${gadgetsV1}/held`);
       expect([body.spec.extent, typeof body.metadata.deletionTimestamp]).to.deep.equal(['3 mm', 'string']);
@@ -199,7 +199,7 @@ describe('a kind in several versions', () => {
       expect((await server.get(`${gadgetsV2}/held`)).status).to.equal(404);
     });
 
-    it('not with a body of another version than that of the path (400)', async () => {
+    it('not with a body of another version than in the path (400)', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV2('a'));
       expect([status, body.message]).to.deep.equal([
         400,
@@ -212,7 +212,7 @@ describe('a kind in several versions', () => {
     const apply = (path: string, body: object, manager: string, more = ''): ReturnType<TestServer['patch']> =>
       server.patch(`${path}/a?fieldManager=${manager}${more}`, body, { type: applyType });
 
-    it('in any version, each entry of managedFields in the version that it was written in', async () => {
+    it('in any version, with each entry of managedFields in the version of its write', async () => {
       expect((await apply(gadgetsV1, newGadgetV1('a'), 'one')).status).to.equal(201);
       expect((await apply(gadgetsV2, newGadgetV2('a', { code: 'x' }), 'two')).status).to.equal(200);
       const { metadata } = await read(`${gadgetsV1}/a`);
@@ -227,7 +227,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('with a conflict about a field that another owns under the name of another version', async () => {
+    it('with a conflict about a field that another manager owns under its name in another version', async () => {
       await apply(gadgetsV1, newGadgetV1('a'), 'one');
       const refused = await apply(gadgetsV2, newGadgetV2('a', { size: 4 }), 'two');
       expect([refused.status, refused.body.details.causes]).to.deep.equal([
@@ -240,7 +240,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('and fields that are updated in one version are no longer owned in another', async () => {
+    it('and an update of fields in one version ends their ownership in another version', async () => {
       await apply(gadgetsV1, newGadgetV1('a', { colour: 'red' }), 'one');
       await server.patch(`${gadgetsV2}/a?fieldManager=two`, { spec: { size: 4 } });
       const { metadata } = await read(`${gadgetsV2}/a`);
@@ -253,27 +253,27 @@ describe('a kind in several versions', () => {
   });
 
   describe('that cannot be converted', () => {
-    it('refuses a write (422) that names kind and versions', async () => {
+    it('causes the refusal of a write (422), which names kind and versions', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('a', { extent: 'big' }));
       expect([status, body.reason, body.message]).to.deep.equal([
         422,
         'Invalid',
-        'Gadget.shop.example.com "a" is invalid: Gadget "a" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "big" is no size',
+        'Gadget.shop.example.com "a" is invalid: Gadget "a" cannot be converted from shop.example.com/v1 to shop.example.com/v2: "big" is not a size',
       ]);
     });
 
-    it('refuses a write (422) whose result the schema of the stored version refuses', async () => {
+    it('causes the refusal of a write (422) whose result breaks the schema of the storage version', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('a', { extent: '101 m' }));
       expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
       expect(body.message).to.contain('as converted to v2, which objects are stored in');
     });
 
-    it('refuses a write (422) whose result could not be read in the same version', async () => {
+    it('causes the refusal of a write (422) whose result cannot be converted back to the version of the request', async () => {
       expect((await server.post(gadgetsV1, newGadgetV1('a', { code: 'odd' }))).status).to.equal(422);
       expect((await server.get(`${gadgetsV2}/a`)).status).to.equal(404);
     });
 
-    it('fails to be read (500) in that version, by lists too, and in no other', async () => {
+    it('cannot be read (500) in that version, also in lists, but in other versions', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       const message =
@@ -302,7 +302,7 @@ describe('a kind in several versions', () => {
         await watch.until((events) => events.some(({ object }) => object.metadata.name === 'later'));
     });
 
-    it('is deleted when a write removes its last finalizer, whatever else the write changes', async () => {
+    it('is deleted when a write removes its last finalizer, even with other changes in the write', async () => {
       await server.create(gadgetsV2, newGadgetV2('held', {}, { finalizers: ['example.com/hold'] }));
       await server.delete(`${gadgetsV2}/held`);
       const watch = await server.watch(`${gadgetsV2}?watch=true&resourceVersion=${await server.revision(gadgetsV2)}`);
@@ -313,12 +313,12 @@ describe('a kind in several versions', () => {
       expect([event?.type, event?.object.spec]).to.deep.equal(['DELETED', { size: 3, unit: 'mm' }]);
     });
 
-    it('can be deleted in spite of that', async () => {
+    it('can be deleted', async () => {
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       expect((await server.delete(`${gadgetsV1}/b`)).status).to.equal(200);
     });
 
-    it('can be deleted when a finalizer keeps it: the response confirms that, also the second time', async () => {
+    it('can be deleted when it has a finalizer: the response confirms the deletion, also of a second request', async () => {
       const held = newGadgetV2('b', { code: 'odd' }, { finalizers: ['example.com/hold'] });
       const { metadata } = await server.create(gadgetsV2, held);
       for (const time of ['first', 'second']) {
@@ -351,7 +351,7 @@ describe('a kind in several versions', () => {
       }
     });
 
-    it('to OpenAPI, v3 in a document for each version, v2 in one for all', async () => {
+    it('to OpenAPI: in a v3 document for each version, and in the v2 document', async () => {
       const fieldsOf = async (path: string, key: string): Promise<string[]> => {
         const document = await read(path);
         const schemas = document.definitions ?? document.components.schemas;
@@ -368,7 +368,7 @@ describe('a kind in several versions', () => {
     });
   });
 
-  it('keeps dependents whose owner is named in any of its versions, and collects them with it', async () => {
+  it('keeps dependents that name their owner in any of its versions, and collects them with the owner', async () => {
     const owner = await server.create(gadgetsV2, newGadgetV2('owner'));
     const { name, uid } = owner.metadata;
     const ownerReferences = [{ apiVersion: 'shop.example.com/v7', kind: 'Gadget', name, uid }];

@@ -16,13 +16,16 @@ const MiB = 1024 * 1024;
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-/** Bytes of buffers that are still reachable; `arrayBuffers` miscounts those that went to a worker. */
+/**
+ * Returns the bytes of reachable buffers. `arrayBuffers` of process.memoryUsage is wrong for buffers that were
+ * transferred to a worker.
+ */
 function bytesInUse(): number {
   collectGarbage();
   return process.memoryUsage().external;
 }
 
-describe('the life of a watch', () => {
+describe('the lifetime of a watch', () => {
   let server: TestServer;
   let clock: FakeClock;
 
@@ -36,7 +39,7 @@ describe('the life of a watch', () => {
 
   const watch = (query: string): Promise<WatchReader> => server.watch(`${persons}?watch=true&${query}`);
 
-  it('has a bookmark each interval where they are allowed, up to the newest revision of the database', async () => {
+  it('has a bookmark in each interval if they are allowed, with the newest revision of the database', async () => {
     const reader = await watch(`resourceVersion=${server.startRevision + 1}&allowWatchBookmarks=true`);
     await server.create(machines, newMachine('m'));
     await clock.advance(49_000);
@@ -89,7 +92,7 @@ describe('the life of a watch', () => {
     expect(events.events).to.deep.equal([]);
   });
 
-  it('ends after timeoutSeconds, with a bookmark where they are allowed', async () => {
+  it('ends after timeoutSeconds, with a bookmark if they are allowed', async () => {
     const plain = await watch(`resourceVersion=${server.startRevision + 1}&timeoutSeconds=40`);
     const marked = await watch(
       `resourceVersion=${server.startRevision + 1}&timeoutSeconds=40&allowWatchBookmarks=true`,
@@ -116,7 +119,7 @@ describe('the life of a watch', () => {
     await Promise.all(readers.map((reader) => reader.end()));
   });
 
-  it('ends with 410 when its kind is unregistered; those of other kinds continue', async () => {
+  it('ends with 410 when its kind is unregistered; watches of other kinds continue', async () => {
     const other = await server.watch(`${machines}?watch=true`);
     const reader = await watch('allowWatchBookmarks=true');
     await reader.count(1);
@@ -130,7 +133,7 @@ describe('the life of a watch', () => {
     expect(other.summary).to.deep.equal(['ADDED m']);
   });
 
-  it('tells a browser to start again, by an empty id, when its revision is no longer kept', async () => {
+  it('sends an empty id, so that a browser starts again, when its revision is compacted', async () => {
     const accept = 'text/event-stream';
     const reader = await server.watch(`${persons}?watch=true`, { accept });
     await reader.count(1);
@@ -141,7 +144,7 @@ describe('the life of a watch', () => {
     expect(data).to.contain('"type":"ERROR"');
   });
 
-  it('finds the objects of a kind that is served again, and makes former watchers list again', async () => {
+  it('has the objects of a kind that is served again, and gives former watchers 410', async () => {
     const before = await server.revision(persons);
     await server.create(persons, person('bob'));
     server.api.schemeManager.unregister(Person, 'service');
@@ -150,11 +153,11 @@ describe('the life of a watch', () => {
     expect((await server.get(persons)).body.total).to.equal(2);
     const reader = await watch(`resourceVersion=${before}`);
     await reader.until((events) => events.length > 0);
-    // Either no event is lost, or the watch reports the loss.
+    // Either the watch loses no event, or it reports the loss.
     expect(reader.summary[0]).to.be.oneOf(['ADDED bob', 'ERROR']);
   });
 
-  it('ends with a final bookmark when the server stops, after all that was written', async () => {
+  it('ends after all writes with a final bookmark when the server stops', async () => {
     const marked = await watch(`resourceVersion=${server.startRevision + 1}&allowWatchBookmarks=true`);
     const plain = await watch(`resourceVersion=${server.startRevision + 1}`);
     await server.create(persons, person('bob'));
@@ -166,7 +169,7 @@ describe('the life of a watch', () => {
     await stopped;
   });
 
-  it('does not begin for a client that has gone while it waited for its revision', async () => {
+  it('does not start for a client that closes the connection while it waits for its revision', async () => {
     const valueOf = async (series: string): Promise<number> => {
       const { text } = await server.get('/metrics');
       return Number(
@@ -209,7 +212,7 @@ describe('the life of a watch', () => {
 });
 
 describe('watch: a watcher that does not read', () => {
-  it('affects neither other watchers nor memory, and is cut off or gets 410 [slow]', async () => {
+  it('does not affect other watchers or memory, and is cut off or gets 410 [slow]', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock, retention: { minAgeMs: 1_000, minChanges: 0, maxBytes: 4 * MiB } });
     await server.create(persons, person('ann'));
@@ -232,11 +235,11 @@ describe('watch: a watcher that does not read', () => {
     expect(reader.events.map(({ object }) => object.spec.age)).to.deep.equal(
       Array.from({ length: writes }, (_, i) => (i + 1) % 100),
     );
-    // Memory stays below this limit, although 38 MiB were written. More than one collection may be needed until the
+    // Memory stays below this limit, although 38 MiB were written. Several garbage collections may be needed until the
     // last buffer is freed.
     await eventually(() => bytesInUse() - memoryBefore < 16 * MiB, { describe: 'memory to be given back' });
 
-    // The watcher's place in history is gone, so the next heartbeat that cannot be written ends the watch.
+    // The watcher's revision is compacted, so the next heartbeat that cannot be written ends the watch.
     await clock.advance(21_000);
     deaf.resume();
     await eventually(() => isGone, { describe: 'the deaf watcher to be cut off' });
@@ -244,7 +247,7 @@ describe('watch: a watcher that does not read', () => {
     await server.stop();
   });
 
-  it('continues to get everything when it reads again in time [slow]', async () => {
+  it('receives all events when it reads again in time [slow]', async () => {
     const server = await TestServer.start();
     await server.create(persons, person('ann'));
     const reader = await server.watch(`${persons}?watch=true&resourceVersion=${server.startRevision + 1}`);
@@ -259,8 +262,8 @@ describe('watch: a watcher that does not read', () => {
   });
 });
 
-describe('watch: an end in the midst of the present objects', () => {
-  it('has no bookmark, which would skip the objects that were not sent [slow]', async () => {
+describe('watch: an end while the present objects are sent', () => {
+  it('has no bookmark, because a bookmark would skip objects that were not sent [slow]', async () => {
     const clock = new FakeClock();
     const server = await TestServer.start({ clock });
     const tags = ['x'.repeat(MiB)];
@@ -286,7 +289,7 @@ describe('watch: across a restart', () => {
 
   after(() => rm(folder, { recursive: true }));
 
-  it('resumes where it was, and gets 410 for a revision that was compacted before', async () => {
+  it('resumes after its last revision, and gets 410 for a revision that was compacted before the restart', async () => {
     const database = `sqlite:${join(folder, 'resumed.db')}`;
     const clock = new FakeClock();
     const first = await TestServer.start({ database, clock, retention: { minAgeMs: 1_000, minChanges: 0 } });

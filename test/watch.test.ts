@@ -30,8 +30,8 @@ describe('watch [compat watch]', () => {
   const watch = (query: string, path = persons): Promise<WatchReader> => server.watch(`${path}?watch=true&${query}`);
   const now = (): Promise<string> => server.revision(persons);
 
-  describe('where it begins', () => {
-    it('from a revision: everything after it, each once, in order [spec 6-events]', async () => {
+  describe('starts', () => {
+    it('from a revision, with all later changes once and in order [spec 6-events]', async () => {
       const revision = await now();
       await server.patch(`${persons}/ann`, { spec: { age: 1 } });
       await server.create(persons, person('cid'));
@@ -45,7 +45,7 @@ describe('watch [compat watch]', () => {
     });
 
     for (const query of ['', 'resourceVersion=0', 'resourceVersion=']) {
-      it(`from "${query}": the present objects as ADDED, then what follows`, async () => {
+      it(`from "${query}" with the present objects as ADDED, and then later changes`, async () => {
         const reader = await watch(query);
         await reader.count(2);
         await server.create(persons, person('cid'));
@@ -55,7 +55,7 @@ describe('watch [compat watch]', () => {
       });
     }
 
-    it('with the object as GET returns it, at that revision', async () => {
+    it('with objects that are equal to those of GET at the same revision', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       await server.patch(`${persons}/ann`, { spec: { age: 7 } });
       const stored = (await server.get(`${persons}/ann`)).body;
@@ -63,7 +63,7 @@ describe('watch [compat watch]', () => {
       expect(event).to.deep.equal({ type: 'MODIFIED', object: stored });
     });
 
-    it('with sendInitialEvents: the present objects, closed by a bookmark that says so', async () => {
+    it('with sendInitialEvents with the present objects, and a bookmark with an annotation at their end', async () => {
       const revision = await now();
       const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
       const reader = await watch(query);
@@ -81,21 +81,21 @@ describe('watch [compat watch]', () => {
       expect(reader.summary[3]).to.equal('ADDED cid');
     });
 
-    it('with sendInitialEvents of an empty selection: the bookmark alone', async () => {
+    it('with sendInitialEvents and no selected objects with only the bookmark', async () => {
       const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
       const reader = await watch(`${query}&labelSelector=nobody`);
       await reader.count(1);
       expect(reader.summary).to.deep.equal(['BOOKMARK']);
     });
 
-    it('with sendInitialEvents but no bookmarks allowed: no bookmark', async () => {
+    it('with sendInitialEvents without a bookmark when bookmarks are not allowed', async () => {
       const reader = await watch('sendInitialEvents=true&resourceVersionMatch=NotOlderThan');
       await server.create(persons, person('cid'));
       await reader.count(3);
       expect(reader.of('BOOKMARK')).to.deep.equal([]);
     });
 
-    it('with sendInitialEvents=false: at the resourceVersion', async () => {
+    it('with sendInitialEvents=false at the resourceVersion', async () => {
       const revision = await now();
       const query = `sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=${revision}`;
       const reader = await watch(query);
@@ -105,8 +105,8 @@ describe('watch [compat watch]', () => {
     });
   });
 
-  describe('what it returns', () => {
-    it('flushes its headers at once, before any event', async () => {
+  describe('request', () => {
+    it('gets the response headers at once, before any event', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       expect(reader.status).to.equal(200);
       expect(reader.headers).to.include({ 'content-type': 'application/json', 'transfer-encoding': 'chunked' });
@@ -115,7 +115,7 @@ describe('watch [compat watch]', () => {
     });
 
     for (const value of ['true', 'True', '1', 'abc', 'yes']) {
-      it(`watches with watch=${value}`, async () => {
+      it(`is a watch with watch=${value}`, async () => {
         const reader = await server.watch(`${persons}?watch=${value}`);
         await reader.count(2);
         expect(reader.of('ADDED')).to.have.length(2);
@@ -123,16 +123,16 @@ describe('watch [compat watch]', () => {
     }
 
     for (const value of ['false', '0', '']) {
-      it(`lists with watch=${value}`, async () => {
+      it(`is a list with watch=${value}`, async () => {
         expect((await server.get(`${persons}?watch=${value}`)).body.kind).to.equal('PersonList');
       });
     }
 
-    it('has no watch of a single object’s path, which returns the object', async () => {
+    it('is a GET of the object when the path is that of an object', async () => {
       expect((await server.get(`${persons}/ann?watch=true`)).body.kind).to.equal('Person');
     });
 
-    it('watches on the old paths, of a collection and of one object', async () => {
+    it('is a watch on the old paths of a collection and of an object', async () => {
       const old = persons.replace('/persons', '/watch/persons');
       const all = await server.watch(old);
       const one = await server.watch(`${old}/ann`);
@@ -151,7 +151,7 @@ describe('watch [compat watch]', () => {
   });
 
   describe('selectors', () => {
-    it('make an object that enters the selection ADDED, and one that leaves DELETED with its new state', async () => {
+    it('send ADDED for an object that enters the selection, and DELETED with the new state for one that leaves it', async () => {
       const reader = await watch(`labelSelector=team%3Dred&resourceVersion=${await now()}`);
       const red = { metadata: { labels: { team: 'red' } } };
       await server.patch(`${persons}/ann`, { spec: { age: 1 } });
@@ -166,7 +166,7 @@ describe('watch [compat watch]', () => {
       expect(reader.events[2]?.object).to.deep.equal(left);
     });
 
-    it('select by indexed fields, single and multi-valued', async () => {
+    it('select by indexed fields with one or several values', async () => {
       const revision = await now();
       const byTag = await watch(`fieldSelector=spec.tags%3Dx&resourceVersion=${revision}`);
       const byName = await watch(`fieldSelector=metadata.name%3Dann&resourceVersion=${revision}`);
@@ -180,14 +180,14 @@ describe('watch [compat watch]', () => {
       expect(without.summary).to.deep.equal(['DELETED bob', 'MODIFIED ann', 'ADDED bob']);
     });
 
-    it('apply to the present objects as well', async () => {
+    it('also apply to the present objects', async () => {
       const reader = await watch('labelSelector=team');
       await server.create(persons, person('cid', {}, { labels: { team: 'blue' } }));
       await reader.count(2);
       expect(reader.summary).to.deep.equal(['ADDED bob', 'ADDED cid']);
     });
 
-    it('limit a watch to a namespace; without one it spans all', async () => {
+    it('limit a watch to a namespace; a watch without a namespace has the objects of all namespaces', async () => {
       const revision = await now();
       const there = letters.replace('letters', 'namespaces/there/letters');
       const one = await watch(`resourceVersion=${revision}`, lettersHere);
@@ -201,7 +201,7 @@ describe('watch [compat watch]', () => {
   });
 
   describe('deletion', () => {
-    it('is MODIFIED when the object is marked, and DELETED with its last state when it is gone', async () => {
+    it('is MODIFIED when the object is marked as deleted, and DELETED with its last state when it is removed', async () => {
       await server.patch(`${persons}/ann`, { metadata: { finalizers: ['a.b/c'] }, spec: { age: 5 } });
       const reader = await watch(`resourceVersion=${await now()}`);
       const marked = (await server.delete(`${persons}/ann`)).body;
@@ -215,7 +215,7 @@ describe('watch [compat watch]', () => {
       expect(last.metadata.resourceVersion).to.equal(await now());
     });
 
-    it('carries the revision of the deletion, from which a watch continues', async () => {
+    it('has the revision of the deletion, from which a watch can resume', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       await server.delete(`${persons}/ann`);
       const [event] = await reader.count(1);
@@ -253,7 +253,7 @@ describe('watch [compat watch]', () => {
       expect(resumed.summary).to.deep.equal(['ADDED dan', 'ADDED eve']);
     });
 
-    it('resume behind the initial objects, once those were all sent', async () => {
+    it('resume after the initial objects when all of them were sent', async () => {
       const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
       const first = await server.watch(`${persons}?watch=true&${query}`, { accept });
       await first.count(3);
@@ -265,8 +265,9 @@ describe('watch [compat watch]', () => {
       expect(resumed.summary).to.deep.equal(['ADDED cid']);
     });
 
-    it('lose nothing when the connection breaks amid the initial objects', async () => {
-      // The first object sent has the newest revision: a client that resumed from there would miss the other.
+    it('lose no object when the connection breaks while the initial objects are sent', async () => {
+      // The first object that is sent has the newest revision. A client that resumed from this revision would miss the
+      // other object.
       await server.patch(`${persons}/ann`, { spec: { age: 1 } });
       const first = await server.watch(`${persons}?watch=true`, { accept });
       await first.count(1);
@@ -287,7 +288,7 @@ describe('watch [compat watch]', () => {
     });
   });
 
-  it('sends nothing for refused writes, and for writes that change nothing', async () => {
+  it('sends no event for refused writes, and for writes without changes', async () => {
     await leavesNoTrace(server, () => server.put(`${persons}/ann`, person('ann')));
     await leavesNoTrace(server, () => server.post(persons, person('ann')));
   });
@@ -310,7 +311,7 @@ describe('watch [compat watch]', () => {
     for (const reader of readers) reader.close();
   });
 
-  it('begins without gap or repetition while writes continue', async () => {
+  it('starts without gaps or repetitions during writes', async () => {
     const writes = Array.from({ length: 60 }, (_, i) => server.post(persons, person(`w-${i}`)));
     const readers = await Promise.all(
       Array.from({ length: 10 }, async () => {

@@ -21,7 +21,7 @@ const kinds = {
   validating: ['ValidatingWebhookConfiguration', `${group}/validatingwebhookconfigurations`],
 } as const;
 
-/** Unusable responses of webhooks, and the reason that clients read. */
+/** Invalid responses of webhooks, and the reason in the error for clients. */
 const useless: readonly (readonly [what: string, webhook: Webhook, message: RegExp])[] = [
   ['an absent path', undefined as unknown as Webhook, /the server could not find the requested resource/],
   ['an empty body', (_request, response) => void response.end(), /received invalid webhook response|cannot be read/],
@@ -90,7 +90,7 @@ describe('webhooks that fail [compat webhooks]', () => {
   }
 
   for (const [what, webhook, message] of useless) {
-    it(`${what} refuses the write with the name of the webhook, and with failurePolicy Ignore it does not [spec operators-review]`, async () => {
+    it(`${what} refuses the write with the name of the webhook, but not with failurePolicy Ignore [spec operators-review]`, async () => {
       if (webhook !== undefined) hooks.on('/bad', webhook);
       await configure('validating');
       const answer = await server.post(persons, person('ann'));
@@ -119,7 +119,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('a call ends after timeoutSeconds when its response has begun and does not end [spec operators-webhook-time]', async () => {
+  it('a call ends after timeoutSeconds when its response has started but does not end [spec operators-webhook-time]', async () => {
     let ended = false;
     hooks.on('/bad', (_request, response) => {
       response.on('close', () => (ended = true));
@@ -134,8 +134,8 @@ describe('webhooks that fail [compat webhooks]', () => {
     await eventually(() => ended);
   });
 
-  it('calls that wait for a connection to a webhook also end at their time [slow]', async () => {
-    // A server that takes connections, and never says anything.
+  it('calls that wait for a connection to a webhook also end at their time limit [slow]', async () => {
+    // A server that accepts connections, and never responds.
     const mute = createTcpServer().listen(0, '127.0.0.1');
     const sockets = new Set<Socket>();
     mute.on('connection', (socket: Socket) => void sockets.add(socket));
@@ -150,7 +150,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     const asked = Array.from({ length: 120 }, async (_, number) => {
       ended.push((await server.post(persons, person(`ann-${number}`))).body.reason);
     });
-    // The other twenty wait, and have no connection when their time ends.
+    // The other twenty calls wait for a connection until their time limit.
     await eventually(() => sockets.size === 100);
     await eventually(async () => {
       await clock.advance(3000);
@@ -162,7 +162,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     mute.close();
   });
 
-  it('a dead webhook, one without TLS, and one with the certificate of another authority are refused [spec operators-webhook-certificates]', async () => {
+  it('a webhook that does not run, has no TLS, or has a certificate of another authority makes writes fail [spec operators-webhook-certificates]', async () => {
     const dead = await freePort();
     await configure('validating', { clientConfig: { url: `https://127.0.0.1:${dead}/x`, caBundle: ca } });
     expectRefusal(await server.post(persons, person('ann')), {
@@ -194,7 +194,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('link-local and metadata addresses are never called, in whatever form they are written [spec operators-webhook-hosts]', async () => {
+  it('link-local and metadata addresses are never called, in all spellings [spec operators-webhook-hosts]', async () => {
     const urls = [
       'https://169.254.169.254/x',
       'https://[::ffff:169.254.169.254]/x',
@@ -213,7 +213,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     }
   });
 
-  it('a patch that does not fit, or takes the name away, is refused with the name of the webhook [spec operators-webhook-patches]', async () => {
+  it('a patch that cannot be applied, or removes the name, is refused with the name of the webhook [spec operators-webhook-patches]', async () => {
     await configure('mutating');
     for (const patch of [
       [{ op: 'remove', path: '/nothing/here' }],
@@ -242,7 +242,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('two webhooks that change each other’s field end after one more round', async () => {
+  it('two webhooks that change each other’s field are called only one more time', async () => {
     for (const name of ['a', 'b']) hooks.on(`/${name}`, () => patched({ op: 'add', path: '/spec/nick', value: name }));
     const webhooks = ['a', 'b'].map((name) => ({
       name: `${name}.example.com`,
@@ -254,7 +254,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     expect(hooks.asked.map(({ path }) => path)).to.deep.equal(['/a', '/b', '/a']);
   });
 
-  it('a webhook of a host that --webhook-allow leaves out is not called [spec operators-webhook-hosts]', async () => {
+  it('a webhook with a host that is not in --webhook-allow is not called [spec operators-webhook-hosts]', async () => {
     const strict = await TestServer.start({ webhookHosts: ['hooks.example.com'] });
     try {
       const webhooks = [{ name: 'bad.example.com', clientConfig: { url: `${hooks.origin}/bad`, caBundle: ca } }];

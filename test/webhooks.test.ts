@@ -26,7 +26,7 @@ const group = '/apis/admissionregistration.k8s.io/v1';
 const mutating = `${group}/mutatingwebhookconfigurations`;
 const validating = `${group}/validatingwebhookconfigurations`;
 
-describe('webhooks of admission [compat webhooks]', () => {
+describe('admission webhooks [compat webhooks]', () => {
   let folder: string;
   let ca: string;
   let hooks: WebhookServer;
@@ -68,7 +68,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     await server.create(mutating, webhookConfiguration('MutatingWebhookConfiguration', path.slice(1), webhooks));
   }
 
-  it('a validating webhook sees the whole request, and refuses it with its own reason and message [spec operators-review]', async () => {
+  it('a validating webhook receives the whole request, and can refuse it with a reason and a message [spec operators-review]', async () => {
     hooks.on('/guard', ({ object }) =>
       object?.spec.name === 'Eve'
         ? { allowed: false, status: { reason: 'Forbidden', code: 403, message: 'no Eves' } }
@@ -91,7 +91,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(request).not.to.have.property('subResource');
   });
 
-  it('sees updates, patches, applies, status writes, deletions and each object of a collection', async () => {
+  it('a webhook receives updates, patches, applies, status writes, deletions and each object of a collection', async () => {
     hooks.on('/all', () => ({ allowed: true }));
     await validate('/all');
     const ann = await server.create(letters.replace('/letters', '/namespaces/shop/letters'), newLetter('ann'));
@@ -115,7 +115,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a webhook can refuse a deletion, which then keeps the object, and a dry run, which its review names as one [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion, so that the object stays, and a dry run, which is marked in the review [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -128,7 +128,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/keep').at(-1)).to.deep.include({ dryRun: true, name: 'bob' });
   });
 
-  it('a mutating webhook changes the object, and defaults, pruning and the schema follow [spec operators-webhook-patches]', async () => {
+  it('a mutating webhook can change the object, which then gets defaults, is pruned and validated [spec operators-webhook-patches]', async () => {
     hooks.on('/tag', () =>
       patched({ op: 'add', path: '/spec/tags', value: ['hooked'] }, { op: 'add', path: '/unknown', value: 1 }),
     );
@@ -143,7 +143,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     });
   });
 
-  it('mutating webhooks run by the names of configurations, then as listed, and validating ones see the result [spec operators-webhook-order]', async () => {
+  it("mutating webhooks run in the order of their configurations' names, then as listed; validating webhooks receive the result [spec operators-webhook-order]", async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>
@@ -162,7 +162,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect((await server.create(persons, person('ann'))).spec.nick).to.equal('none12c');
   });
 
-  it('hooks of plugins are called first, and webhooks see their changes [spec operators-webhook-hooks-first]', async () => {
+  it('hooks of plugins are called first, and webhooks receive their changes [spec operators-webhook-hooks-first]', async () => {
     hooks.on('/late', ({ object }) => ({ allowed: object.spec.nick === 'hooked' }));
     await mutate('/late');
     const owned = server.api.admissions.forOwner('early', {
@@ -178,7 +178,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect((await server.post(persons, person('bob'))).status).not.to.equal(201);
   });
 
-  it('calls a webhook once more when a later one changed the object, and never a third time [spec operators-webhook-order]', async () => {
+  it('a webhook is called a second time when a later one has changed the object, but never a third time [spec operators-webhook-order]', async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>
@@ -191,7 +191,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.asked.map(({ path }) => path)).to.deep.equal(['/a', '/b', '/a']);
   });
 
-  it('selects by rules, labels of the object and labels of the namespace [spec operators-webhook-match]', async () => {
+  it('webhooks are selected by rules, labels of the object and labels of the namespace [spec operators-webhook-match]', async () => {
     hooks.on('/some', () => ({ allowed: true }));
     await server.patch('/api/v1/namespaces/shop', { metadata: { labels: { tier: 'gold' } } });
     await validate('/some', {
@@ -216,7 +216,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/some').map(({ name }) => name)).to.deep.equal(['c']);
   });
 
-  it('conditions in CEL decide about a call; if one cannot be evaluated, failurePolicy decides whether the write is refused or the webhook is not called [spec operators-webhook-match]', async () => {
+  it('CEL conditions decide about a call; after an error in a condition, failurePolicy decides to refuse the write or to skip the webhook [spec operators-webhook-match]', async () => {
     hooks.on('/when', () => ({ allowed: false }));
     const conditions = (expression: string): object => ({ matchConditions: [{ name: 'when', expression }] });
     await validate('/when', conditions('request.operation == "CREATE" && object.spec.name.startsWith("E")'));
@@ -240,7 +240,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     });
   });
 
-  it('conditions check the permissions of the user of the write', async () => {
+  it('CEL conditions can check the permissions of the user of the write', async () => {
     hooks.on('/may', () => ({ allowed: false }));
     const expressions = [
       '!authorizer.group("").resource("secrets").check("get").allowed()',
@@ -258,7 +258,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expectRefusal(await server.post(persons, person('ann')), { reason: 'BadRequest' });
   });
 
-  it('a rule for another version of the kind sees the object in that version, unless matchPolicy is Exact [spec operators-webhook-match]', async () => {
+  it('a rule for another version of the kind matches, and the webhook gets the object in that version, unless matchPolicy is Exact [spec operators-webhook-match]', async () => {
     hooks.on('/same', () => ({ allowed: true }));
     hooks.on('/exact', () => ({ allowed: false }));
     const versions = [widgetVersion(), widgetVersion({ name: 'v2', storage: false })];
@@ -280,7 +280,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     await eventually(async () => (await server.get(widgetDefinitionPath)).status === 404);
   });
 
-  it('rules for CONNECT are accepted, and apply to no write, since no path here can be connected to', async () => {
+  it('rules for CONNECT are accepted, but match no request, because the server has no such paths', async () => {
     hooks.on('/connect', () => ({ allowed: false }));
     const rules = [
       { operations: ['CONNECT'], apiGroups: ['*'], apiVersions: ['*'], resources: ['pods/exec', 'persons'] },
@@ -325,7 +325,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     );
   });
 
-  it('returns the warnings of webhooks, also beside a refusal [spec operators-webhook-reports]', async () => {
+  it('warnings of webhooks are returned, also together with a refusal [spec operators-webhook-reports]', async () => {
     hooks.on('/warn', () => ({ allowed: false, warnings: ['be careful'], status: { message: 'no' } }));
     await validate('/warn');
     const answer = await server.post(persons, person('ann'));
@@ -333,7 +333,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(answer.headers.warning).to.equal('299 - "be careful"');
   });
 
-  it('writes of clients in the process are sent to webhooks as well', async () => {
+  it('writes of clients in the process are also sent to webhooks', async () => {
     hooks.on('/own', () => ({ allowed: false, status: { code: 403, message: 'not you' } }));
     await validate('/own');
     const client = server.api.createPluginClient('staff');
@@ -342,7 +342,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/own')[0].userInfo.username).to.equal('system:plugin:staff');
   });
 
-  it('locks nothing: another write of the object succeeds, and the webhook is then called again for the first write on the new state [spec operators-webhook-connections]', async () => {
+  it('a webhook call holds no lock: another write of the object succeeds, and the call is then repeated with the new state [spec operators-webhook-connections]', async () => {
     await server.create(persons, person('ann'));
     const held: (() => void)[] = [];
     hooks.on('/slow', ({ object }) =>
@@ -360,7 +360,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/slow').at(-1).oldObject.metadata.labels).to.deep.equal({ fast: '1' });
   });
 
-  it('connections are kept open for the next call [spec operators-webhook-connections]', async () => {
+  it('connections stay open for the next call [spec operators-webhook-connections]', async () => {
     hooks.on('/kept', () => ({ allowed: true }));
     await validate('/kept');
     const before = hooks.connections.size;
@@ -368,7 +368,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.connections.size - before).to.be.at.most(1);
   });
 
-  it('a service is called at its address in --service-map; without an address it is refused, and the error names the option [spec operators-webhook-services]', async () => {
+  it('a service is called at its address in --service-map; without an address, the error names this option [spec operators-webhook-services]', async () => {
     hooks.on('/mapped', () => ({ allowed: true }));
     const clientConfig = { service: { namespace: 'shop', name: 'hooks', path: '/mapped' }, caBundle: ca };
     await validate('/mapped', { clientConfig });
@@ -390,7 +390,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(hooks.at('/never').map(({ kind }) => kind.kind)).to.deep.equal(['Person']);
   });
 
-  it('takes an empty caBundle, which tools fill in later [spec operators-webhook-certificates]', async () => {
+  it('an empty caBundle is accepted, because tools fill it in later [spec operators-webhook-certificates]', async () => {
     const clientConfig = { url: `${hooks.origin}/empty`, caBundle: '' };
     const name = 'empty.people.example.com';
     const webhooks = [{ name, clientConfig, rules: [] }];
@@ -408,7 +408,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect((await server.post(`${definitions}?dryRun=All`, definition)).status).to.equal(201);
   });
 
-  it('refuses configurations as kube-apiserver does, and names each field [spec operators-webhook-dry-run]', async () => {
+  it('invalid configurations are refused as kube-apiserver does, with each field [spec operators-webhook-dry-run]', async () => {
     const wrong = webhookConfiguration('ValidatingWebhookConfiguration', 'wrong', [
       {
         name: 'short',
@@ -459,7 +459,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     expect(await readFile(logFile, 'utf8')).to.contain('"scored.people.example.com/score":"7"');
   });
 
-  it('a write of /scale shows a Scale, and its replicas can be changed', async () => {
+  it('a webhook receives a Scale for a write of /scale, and can change its replicas', async () => {
     hooks.on('/scaled', ({ object }) =>
       patched({ op: 'replace', path: '/spec/replicas', value: object.spec.replicas + 1 }),
     );
@@ -479,7 +479,7 @@ describe('webhooks of admission [compat webhooks]', () => {
     await server.delete(widgetDefinitionPath);
   });
 
-  it('fills in the defaults of Kubernetes, and shows its columns [spec operators-columns]', async () => {
+  it('configurations get the defaults of Kubernetes, and have its columns [spec operators-columns]', async () => {
     await validate('/guard');
     const { body } = await server.get(`${validating}/guard`);
     expect(body.webhooks[0]).to.deep.include({

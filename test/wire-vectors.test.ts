@@ -9,8 +9,8 @@ import type { TestServer } from './support/servers/test-server.ts';
 const recordings = JSON.parse(readVector('wire.json')) as readonly RecordedRequest[];
 
 /**
- * Intended differences from Kubernetes' responses, by the name of the case. A case listed here that does not differ
- * fails.
+ * Intended differences from Kubernetes' responses, by the name of the case. The test also fails when a case in this
+ * list does not differ.
  */
 const deviations: Readonly<Record<string, string>> = {
   'create wrong kind': 'a kind other than that of the path is 400, like another version',
@@ -38,7 +38,7 @@ const deviations: Readonly<Record<string, string>> = {
   'delete bad json': '400 with a reason, not 500 without one',
 };
 
-/** Cases that are skipped, with the reason. */
+/** The cases that are skipped, with the reason. */
 const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
   ['delete orphan', 'watch RV=0', 'watch sendInitialEvents no bookmarks', 'watch Table', 'watch=True'].map((name) => [
     name,
@@ -47,8 +47,8 @@ const notCompared: Readonly<Record<string, string>> = Object.fromEntries(
 );
 
 /**
- * Writes that Kubernetes refused and this server accepts: sent as dry runs, so that later cases start from the same
- * state.
+ * Writes that Kubernetes refused and this server accepts. They are sent as dry runs, so that later cases start from the
+ * same state as in the recording.
  */
 const unlikeStored: ReadonlySet<string> = new Set([
   'create yaml',
@@ -60,7 +60,7 @@ const unlikeStored: ReadonlySet<string> = new Set([
   'ssa unknown field (default strict? )',
 ]);
 
-/** The start revision of each recorded watch, which is the revision at that moment. */
+/** The start revision in the recorded watches, which was the present revision of the recorded server. */
 const watchedFrom = '1030683';
 
 const continueToken = 'eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MTAzMDY0NSwic3RhcnQiOiIvbDJcdTAwMDAifQ';
@@ -80,7 +80,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
   const person = (name: string, spec: object, metadata: object): Promise<unknown> =>
     server.create(persons, { ...newDemoPerson(name, {}, metadata), spec: { name: 'N', ...spec } });
 
-  /** Actions on the recorded server between two requests, by the name of the second. */
+  /** Actions between two requests, as in the recording, by the name of the second request. */
   const preparations: Readonly<Record<string, () => Promise<unknown>>> = {
     'list limit 2': async () => {
       for (const age of [1, 2, 3, 4, 5]) {
@@ -104,7 +104,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
     'watch RV too old': () => passCompactions(clock, 2),
   };
 
-  /** Actions while a watch was open. */
+  /** Actions while a watch is open, as in the recording. */
   const meanwhile: Readonly<Record<string, () => Promise<unknown>>> = {
     'watch RV=cur add/mod/del': async () => {
       await person('wt1', {}, {});

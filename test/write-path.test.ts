@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const page = fileURLToPath(new URL('../../docs/architecture.md', import.meta.url));
 const place = /<!-- one create -->[^]*?<!-- end of one create -->/;
 
-/** The stops of a creation in their order, and the folders whose files belong to each. */
+/** The steps of a creation in their order, and the folders whose files belong to each step. */
 const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['The server accepts the request', /^apiserver\/server\//],
   ['Middlewares check and route it', /^apiserver\/(http(\/(access|guards|pages))?|endpoints\/serving)\//],
@@ -32,12 +32,12 @@ const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['The vocabulary that all of them use', /^(apiserver\/base|controller-runtime)\//],
 ];
 
-/** A file belongs to the last stop that names its folder, or a folder around it. */
+/** Returns the step of a file: the last step that names the folder of the file or a parent folder. */
 function stopOf(file: string): string | undefined {
   return stops.findLast(([, folders]) => folders.test(file))?.[0];
 }
 
-/** The stops, each with its files by folder. */
+/** Returns the text of the steps, each with its files by folder. */
 function listOf(files: readonly string[]): string {
   const lines = stops.flatMap(([stop], index) => {
     const own = files.filter((file) => stopOf(file) === stop);
@@ -55,7 +55,7 @@ function namesIn(folder: string, files: readonly string[]): string {
   return names.join(', ');
 }
 
-describe('the way of one creation over HTTP', function () {
+describe('the path of a creation over HTTP through the code', function () {
   this.timeout(30_000);
   let entered: Readonly<Record<string, number>>;
   let list: string;
@@ -77,11 +77,11 @@ describe('the way of one creation over HTTP', function () {
     }
   });
 
-  it('enters the files that docs/architecture.md lists, and no others', async () => {
+  it('enters exactly the files that docs/architecture.md lists', async () => {
     expect(place.exec(await readFile(page, 'utf8'))?.[0]).to.equal(list);
   });
 
-  it('has a stop for every file', () => {
+  it('has a step for every file', () => {
     expect(Object.keys(entered).filter((file) => stopOf(file) === undefined)).to.deep.equal([]);
   });
 

@@ -57,7 +57,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('stores no log of changes, so watchers can resume only from the newest state [slow]', async () => {
+  it('leaves no log of changes, so watchers can resume only from the newest state [slow]', async () => {
     await importOf(store, await exportOf(...many(2500)));
     const revision = await store.currentRevision();
     expect(await store.changes(revision, 10)).to.deep.equal([]);
@@ -70,7 +70,7 @@ describe('an import', () => {
     await refuseUnfinishedImport(store);
   });
 
-  it('starts at a revision above all that the database has had, even if the export has lower ones', async () => {
+  it('starts at a revision above all earlier revisions of the database, even if the revisions in the export are lower', async () => {
     await store.startHistory(70_000_000);
     const [revision = 0] = await written(store, create('old', ''));
     await written(store, { op: 'delete', key: key('old'), kind: 1, expect: revision });
@@ -133,7 +133,7 @@ describe('an import', () => {
     expect(((await rejectionOf(refuseUnfinishedImport(store))) as Error).message).to.contain('was not finished');
   });
 
-  it('fails and remains marked as unfinished when the database stores other data than it was given', async () => {
+  it('fails and remains marked as unfinished when the database stores other data than the import wrote', async () => {
     const source = await exportOf(create('a', '1'), create('b', '2'));
     const spoiling: Store['commit'] = (batch) =>
       store.commit(batch.map((each) => (text(each.data) === '2' ? { ...each, data: bytes('3') } : each)));

@@ -20,7 +20,8 @@ export class EncryptedKept implements KeptStore {
     if (part === undefined) return undefined;
     const encryption = this.#encryption();
     const ofKind = encryption.of(kind);
-    if (encryption.isOutdated(ofKind, part.data)) return { ...part, problem: 'it is not encrypted as its objects are' };
+    if (encryption.isOutdated(ofKind, part.data))
+      return { ...part, problem: 'it is not encrypted like the objects of its kind' };
     const { data, problem } = { problem: '', ...encryption.unseal(ofKind, placeOf(kind, part), part.data) };
     return data === undefined ? { ...part, problem } : { last: part.last, data };
   }

@@ -30,7 +30,7 @@ const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly 
  */
 export const maxCost = 4;
 
-/** The maximum number of objects that a list may read without being `bulk`. */
+/** The maximum number of objects that a list may read without counting as `bulk`. */
 const smallList = 500;
 
 /** The number of objects that a longer list may read for each seat that it takes. */

@@ -83,7 +83,7 @@ describe('a priority level', () => {
     for (const identity of ['a', 'b', 'c']) expect(served.get(identity), identity).to.be.within(28, 32);
   });
 
-  it('makes later requests wait behind a request that needs several seats, so that it gets them', async () => {
+  it('makes later requests wait behind a request that needs several seats, so that this request gets its seats', async () => {
     const bench = new Bench({ inAll: 4, ofOne: 4 });
     await bench.send('a', 4);
     await bench.send('b', 1, { cost: 3 });

@@ -45,7 +45,7 @@ describe('MemoryLimit', () => {
     }
   });
 
-  it('counts refusals, which are errors 507 with a time for the next attempt', () => {
+  it('refuses with a 507 that has a time for the next attempt, and counts the refusals', () => {
     const { memory } = setup();
     expect(memory.refuse().toStatus()).to.deep.include({
       reason: 'InsufficientStorage',

@@ -34,7 +34,7 @@ export interface PolicyReviewParts {
   readonly authorizer: Authorizer;
 }
 
-/** A write, and the version in which a policy sees the object. */
+/** A write, and the version in which a policy receives the object. */
 interface Subject {
   readonly object: ApiObject | undefined;
   readonly oldObject: ApiObject | undefined;
@@ -42,7 +42,7 @@ interface Subject {
   readonly write: ReviewedWrite;
 }
 
-/** A decision against a write, with the policy and the binding that made it. */
+/** A refusal of a write, with the policy and the binding that caused it. */
 interface Denial {
   readonly policy: string;
   readonly binding: string;
@@ -100,7 +100,7 @@ export class PolicyReview {
       into.audited.push({ message, policy, binding: name, expressionIndex: index, validationActions });
   }
 
-  /** Returns the write in the version that a policy sees; undefined when the policy does not apply to it. */
+  /** Returns the write in the version that a policy receives; undefined when the policy does not apply to the write. */
   #subjectOf(listed: ListedPolicy, object: ApiObject | undefined, write: ReviewedWrite): Subject | undefined {
     const version = this.#versionFor(listed, write, object);
     if (version === undefined) return undefined;

@@ -11,7 +11,7 @@ import type { CelValue } from '../cel/values/cel-value.ts';
 const text: JsonSchema = { type: 'string' };
 const texts: JsonSchema = { type: 'array', items: text };
 const labels: JsonSchema = { type: 'object', additionalProperties: text };
-/** A schema for any value. In CEL, a schema without a type must be this one. */
+/** A schema for any value. CEL can use no other schema without a type. */
 const anything: JsonSchema = { 'x-kubernetes-int-or-string': true };
 
 function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
@@ -21,7 +21,7 @@ function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
 const kind = object({ group: text, version: text, kind: text });
 const resource = object({ group: text, version: text, resource: text });
 
-/** The AdmissionRequest that expressions read as `request`. */
+/** The schema of the AdmissionRequest that expressions read as `request`. */
 const requestSchema = object({
   kind,
   resource,
@@ -42,7 +42,7 @@ const requestSchema = object({
   options: anything,
 });
 
-/** The Namespace that expressions read as `namespaceObject`. */
+/** The schema of the Namespace that expressions read as `namespaceObject`. */
 const namespaceSchema: JsonSchema = {
   ...object({
     apiVersion: text,
@@ -74,7 +74,7 @@ const dyn: CelType = { kind: 'dyn' };
 
 const functions = new FunctionTable([...standardOverloads, ...authorizerOverloads]);
 
-/** The variables of expressions, in the order in which evaluations pass them. */
+/** The names of the variables of expressions, in the order in which an evaluation passes their values. */
 const variableNames = [
   'object',
   'oldObject',

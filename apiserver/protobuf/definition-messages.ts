@@ -12,7 +12,7 @@ const validationRule = message({
   6: ['optionalOldSelf', 'boolean', 'optional'],
 });
 
-/** A schema. Its fields are added below, since schemas contain schemas. */
+/** The message of a schema. Its fields are added below, because a schema contains other schemas. */
 const schemaFields = new Map<number, MessageField>();
 const schema: Message = schemaFields;
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { eitherFields } from './message.ts';
 import type { FieldType, Message, MessageField } from './message.ts';
 
-/** Wire types of protobuf. */
+/** The wire types of protobuf. */
 const varintType = 0;
 const bytesType = 2;
 const fixed64Type = 1;

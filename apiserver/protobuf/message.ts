@@ -167,10 +167,10 @@ function textOf(name: string, bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-/** 0001-01-01 and 9999-12-31, in seconds since 1970: the range of RFC 3339. */
+/** The range of times in RFC 3339, in seconds since 1970: 0001-01-01 and 9999-12-31. */
 const [minSeconds, maxSeconds] = [-62_135_596_800n, 253_402_300_799n];
 
-/** Returns a time as JSON has it; undefined when the message holds no time. */
+/** Returns the text that a time has in JSON; undefined when the message has no time. */
 function timeOf(name: string, type: 'time' | 'microTime', bytes: Buffer): string | undefined {
   if (bytes.length === 0) return undefined;
   const parts = new Map<number, bigint>();

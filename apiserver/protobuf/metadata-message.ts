@@ -31,7 +31,7 @@ const managedFields = message({
   8: ['subresource', 'string'],
 });
 
-/** `metadata` of each object. */
+/** The message of `metadata`, which each object has. */
 export const metadata: Message = message({
   1: ['name', 'string'],
   2: ['generateName', 'string'],
@@ -49,7 +49,7 @@ export const metadata: Message = message({
   17: ['managedFields', managedFields, 'shown'],
 });
 
-/** One condition of a selector. */
+/** The message of one condition of a selector. */
 export const requirement: Message = message({
   1: ['key', 'string'],
   2: ['operator', 'string'],

@@ -195,7 +195,7 @@ export const listMetaMessage: Message = message({
   4: ['remainingItemCount', 'integer', 'optional'],
 });
 
-/** The message of a watch event without its object (field 2), which is encoded in an envelope of its own. */
+/** The message of a watch event without its object (field 2), which is encoded in a separate envelope. */
 export const watchEventMessage: Message = message({ 1: ['type', 'string'] });
 
 const statusDetails = message({

@@ -20,7 +20,7 @@ const meta = 'k8s.io.apimachinery.pkg.apis.meta.v1';
 const extensions = 'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1';
 const runtime = 'k8s.io.apimachinery.pkg.runtime';
 
-/** The kinds with a message, by apiVersion; the package of their group is `k8s.io.api.<first label of the group>`. */
+/** The kinds with a message, by apiVersion. The package of a group is `k8s.io.api.<first label of the group>`. */
 const kinds: Readonly<Record<string, readonly string[]>> = {
   v1: ['Namespace', 'Event', 'Secret', 'ConfigMap', 'ResourceQuota', 'ServiceAccount'],
   'events.k8s.io/v1': ['Event'],
@@ -48,7 +48,7 @@ function packageOf(apiVersion: string): string {
   return `k8s.io.api.${group}.v1`;
 }
 
-/** Names in JSON, where they differ from those in protobuf by more than the case of the first letter. */
+/** The names in JSON that differ from those in protobuf in more than the case of the first letter. */
 const jsonNames: Readonly<Record<string, string>> = {
   [`${extensions}.JSONSchemaProps.schema`]: '$schema',
   [`${extensions}.JSONSchemaProps.ref`]: '$ref',
@@ -63,7 +63,7 @@ const jsonNames: Readonly<Record<string, string>> = {
   'k8s.io.api.admissionregistration.v1.NamedRuleWithOperations.ruleWithOperations': '',
 };
 
-/** Published fields that no message of this server has, each with the reason. */
+/** The published fields that no message of this server has, each with the reason. */
 const leftOut: Readonly<Record<string, string>> = {
   [`${meta}.ObjectMeta.selfLink`]: 'clients send it empty, and servers since 1.20 do not set it',
   [`${meta}.ListMeta.selfLink`]: 'servers since 1.20 do not set it',
@@ -71,7 +71,7 @@ const leftOut: Readonly<Record<string, string>> = {
   [`${meta}.WatchEvent.object`]: 'the object has an envelope of its own, which is encoded by itself',
 };
 
-/** Published types that JSON has in another form, and the name of this form. */
+/** The published types that have another form in JSON, each with the name of this form. */
 const forms: Readonly<Record<string, Exclude<FieldType, Message>>> = {
   bool: 'boolean',
   int32: 'integer',

@@ -1,6 +1,6 @@
 import { malformed } from './malformed.ts';
 
-/** A field on the wire: a number, or bytes. */
+/** A field of an encoded message: a number, or bytes. */
 export type WireField =
   | { readonly number: number; readonly kind: 'varint'; readonly value: bigint }
   | { readonly number: number; readonly kind: 'bytes'; readonly value: Buffer }

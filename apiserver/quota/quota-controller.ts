@@ -29,7 +29,7 @@ export class QuotaController {
   readonly #getQuotas: () => Resource | undefined;
   readonly #unsubscribe = new Map<Resource, () => void>();
   readonly #queue: WorkLoop<string>;
-  /** Namespaces whose objects have changed. */
+  /** The namespaces whose objects have changed since their quotas were last counted. */
   readonly #changed = new Set<string>();
   #timer: Timer | undefined;
 

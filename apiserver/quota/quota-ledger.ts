@@ -12,10 +12,10 @@ import type { ReadQuota } from './quota-counts.ts';
 export interface QuotaLedgerParts {
   /** True when other processes create objects in the same database. */
   readonly isShared: boolean;
-  /** Distinguishes this process from all others. */
+  /** The id of this process, which differs from the ids of all others. */
   readonly id: string;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 to below 1, with a uniform distribution. */
   readonly random: () => number;
   /** Records in the quota's status that the process with this id counts for the quota. */
   readonly takeOver: (quota: ApiObject, id: string) => Promise<void>;
@@ -39,7 +39,10 @@ export class QuotaLedger {
   /** The last claim of each quota, by the quota's uid. Claims are reused because stores compare them by identity. */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /** By the uid of each quota: how often this process has taken over the quota since it last counted a creation. */
+  /**
+   * The number of times that this process has taken over each quota since it last counted a creation for it, by the
+   * quota's uid.
+   */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {

@@ -41,7 +41,7 @@ type PlannedCommit = Extract<WritePlan, { readonly kind: 'commit' }>;
 
 export type { RegistryOptions };
 
-/** A write to execute; it is planned again when the state on which the plan was based has changed. */
+/** A write to execute. It is planned again when the state on which its plan was based has changed. */
 interface Work {
   readonly resource: Resource;
   readonly name: string;
@@ -110,7 +110,10 @@ export class Registry {
     }
   }
 
-  /** Server-side apply; creates an absent object. An apply to a subresource needs an existing object (404). */
+  /**
+   * Executes a server-side apply. It creates an object that does not exist. An apply to a subresource of such an object
+   * fails (404).
+   */
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { rules } = resource;
     const { force = false, onContested } = options;

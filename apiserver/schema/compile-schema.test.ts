@@ -168,7 +168,7 @@ describe('compileSchema', () => {
     expect(field({ type: 'number' }).validate({ v: 1e300 })).to.deep.equal([]);
   });
 
-  it('allows null for a nullable schema, whatever its other keywords', () => {
+  it('allows null for a nullable schema, even if its other keywords refuse null', () => {
     for (const rule of [{ enum: ['a'] }, { pattern: 'a' }, { allOf: [{ minLength: 1 }] }] as const) {
       expect(field({ type: 'string', nullable: true, ...rule }).validate({ v: null })).to.deep.equal([]);
       expect(field({ type: 'string', ...rule }).validate({ v: null })).not.to.deep.equal([]);
@@ -255,7 +255,7 @@ describe('compileSchema with an invalid schema', () => {
   });
 });
 
-describe('compileSchema and hostile objects', () => {
+describe('compileSchema with hostile objects', () => {
   it('reports 100 of a million violations', () => {
     const causes = field({ type: 'array', items: text }).validate({ v: Array.from({ length: 1_000_000 }, () => 1) });
     expect(causes).to.have.length(100);
@@ -276,7 +276,7 @@ describe('compileSchema and hostile objects', () => {
     expect(cause?.message.length).to.be.below(1200);
   });
 
-  it('treats keys that every object inherits as ordinary keys', () => {
+  it('treats keys that every JavaScript object inherits as ordinary keys', () => {
     const withDefault: JsonSchema = { type: 'string', default: 'x' };
     const inherited = Object.fromEntries([
       ['constructor', withDefault],

@@ -79,7 +79,7 @@ function prepareSchema({ components, schemaName }: SchemaOfModel, origin: Schema
   const pruner = new Pruner(shape);
   const validator = new Validator({ root, components, origin });
   return Object.freeze<ObjectSchema>({
-    // These four are called at each write.
+    // The following four are called at each write.
     whenReady: validator.whenReady,
     applyDefaults: filler.fill,
     prune: pruner.prune,

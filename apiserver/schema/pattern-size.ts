@@ -70,7 +70,7 @@ class PatternReader {
     this.#group.last += states + last + 2;
   }
 
-  /** Reads `{3}`, `{3,}` and `{3,7}`; everything else in braces is text. */
+  /** Reads a repetition such as `{3}`, `{3,}` or `{3,7}`. Everything else in braces is text. */
   #repeatCounted(): void {
     const counts = /^(\d{1,4})(?:(,)(\d{0,4}))?\}/.exec(this.#pattern.slice(this.#at, this.#at + 11));
     if (counts === null) return this.#add(1);
@@ -100,7 +100,7 @@ class PatternReader {
     this.#add(1);
   }
 
-  /** Reads `\Q…\E`, whose content is text. */
+  /** Reads `\Q…\E`. Everything inside it is text. */
   #readQuoted(): void {
     const end = endOf(this.#pattern, '\\E', this.#at);
     this.#add(end - this.#at);

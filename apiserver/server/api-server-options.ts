@@ -17,12 +17,18 @@ import { defaultMaxConnections } from './connection-limits.ts';
 import { isLoopback } from './loopback.ts';
 import { checkServiceDomain } from './service-domain.ts';
 
-/** `required`: users need a credential. `open`: every client on this machine may do everything. */
+/**
+ * The credentials that clients need. `required`: users need a credential. `open`: every client on this machine may do
+ * everything.
+ */
 export type AuthMode = 'required' | 'open';
 
 /** The options of an API server. Each has a default. */
 export interface ApiServerOptions {
-  /** `sqlite:<file>`, `postgres://…`, `mysql://…`, `etcd://…` or `memory:`. Default `sqlite:./data/homeostat.db`. */
+  /**
+   * The URL of the database: `sqlite:<file>`, `postgres://…`, `mysql://…`, `etcd://…` or `memory:`. Default
+   * `sqlite:./data/homeostat.db`.
+   */
   readonly database?: string;
   /**
    * The address to listen on. Default 127.0.0.1. Any other than a loopback address needs {@link tls} or

@@ -67,7 +67,7 @@ export class ConnectionTable {
    * than the connection below it.
    */
   readonly #open = new Map<string, Connection>();
-  /** Connections that have sent no request, oldest first. */
+  /** The connections that have sent no request yet, oldest first. */
   readonly #silent = new Set<Connection>();
   /**
    * The connections that are replaced next, the last entry first. `order` is the order of the connection at the time of

@@ -67,7 +67,7 @@ describe('controllers of the server and concurrent writers', () => {
     return items.map(({ metadata }) => metadata.name).toSorted();
   }
 
-  /** Holds all commits of a replica after the next one. */
+  /** Lets a replica complete one more commit, and delays all later ones until the gate is opened. */
   function holdAfterNextCommit(store: ReplicaStore): Gate {
     const held = gate();
     store.afterCommit = async () => {
@@ -111,7 +111,7 @@ describe('controllers of the server and concurrent writers', () => {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('are deleted without complaints when several servers delete them at the same time [slow]', async () => {
+    it('are deleted without a warning or an error in the logs when several servers delete them at the same time [slow]', async () => {
       const clock = new FakeClock();
       const [a, b] = [await start({ clock }), await start({ clock })];
       await createEvent(a, 'once');
@@ -210,7 +210,7 @@ describe('controllers of the server and concurrent writers', () => {
       return (await fetch(`${server.url}/api/v1/namespaces/short`)).status === 404;
     }
 
-    /** Holds the commit that removes the namespace, after everything in the namespace was deleted. */
+    /** Delays the commit that removes the namespace, which comes after the deletion of everything in the namespace. */
     function holdFinalization(store: ReplicaStore): Gate {
       const held = gate();
       store.beforeCommit = async (batch) => {
@@ -297,7 +297,7 @@ describe('controllers of the server and concurrent writers', () => {
       for (const replica of [a, b]) expect(await namesOf(Page, replica)).to.deep.equal(['page']);
     });
 
-    it('is removed without complaints when several servers finalize it at the same time', async () => {
+    it('is removed without a warning or an error in the logs when several servers finalize it at the same time', async () => {
       const [a, b] = [await startOnClock(), await startOnClock()];
       await createNamespace(a, b);
       const [here, there] = [holdFinalization(a.store), holdFinalization(b.store)];

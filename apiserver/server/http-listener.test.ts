@@ -45,7 +45,7 @@ describe('connections of a server', () => {
   }
 
   const slow = {
-    'headers that do not come': '',
+    'missing headers': '',
     'half of the headers': 'GET / HTTP/1.1\r\nHo',
     'half of a body': 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf',
   };

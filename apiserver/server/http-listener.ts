@@ -56,7 +56,7 @@ export interface KeyPair {
 }
 
 export interface ListenerOptions {
-  /** If given, the listener serves HTTPS; otherwise, plain HTTP. */
+  /** The key and the certificate for HTTPS. Without them, the listener serves plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
   /** The table of connections. Default: a table without limits. */
@@ -67,7 +67,10 @@ export interface ListenerOptions {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
-/** Listens for connections: enforces limits, refuses malformed requests, and closes connections in order. */
+/**
+ * Listens for connections. Enforces their limits, refuses malformed requests, and closes all connections when the
+ * server stops.
+ */
 export class HttpListener {
   readonly #server: HttpServer | HttpsServer;
   readonly #tls: HttpsServer | undefined;

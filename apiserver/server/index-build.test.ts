@@ -27,7 +27,7 @@ function thingModel(onCall: () => void): ModelDescriptor {
   return Object.freeze({ ...plain, indexes: Object.freeze([new IndexSpec({ name: 'tags', indexFunc })]) });
 }
 
-describe('building the indexes of a kind', () => {
+describe('the build of the indexes of a kind', () => {
   oneStepPerTurn();
 
   let folder: string;
@@ -71,7 +71,7 @@ describe('building the indexes of a kind', () => {
     lookAtTurn();
     const answer = await fetch(`${server.url}/livez`);
     expect(answer.status).to.equal(200);
-    expect(calls, 'the request was answered while indexes were built').to.be.below(objects);
+    expect(calls, 'the response was sent while indexes were built').to.be.below(objects);
     await server.whenReady(again);
     isServed = true;
     expect(calls, 'the objects, and a sample of 1,000').to.equal(objects + 1000);

@@ -78,7 +78,7 @@ describe('index values that are kept for the next start', () => {
     await start();
     await createThings(0, objects);
     await stop();
-    expect(calls, 'without a sample, as nothing was kept').to.equal(objects);
+    expect(calls, 'there is no sample, because no values were kept').to.equal(objects);
     await copyFile(path(), path('saved'));
   });
 
@@ -332,7 +332,7 @@ describe('index values that are kept for the next start', () => {
     expect(Buffer.concat([...(await keptBytes())]).includes('tag-3')).to.equal(true);
     await writeFile(join(folder, 'keys.yaml'), keyFile(['things.things.example.com']), { mode: 0o600 });
     await start();
-    expect(reasons()).to.deep.equal(['it is not encrypted as its objects are']);
+    expect(reasons()).to.deep.equal(['it is not encrypted like the objects of its kind']);
     await stop();
     const [sealed = Buffer.alloc(0)] = await keptBytes();
     expect(sealed.toString('latin1')).to.match(/^k8s:enc:aesgcm:v1:one:/);

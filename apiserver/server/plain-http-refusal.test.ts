@@ -14,7 +14,7 @@ describe('plain HTTP to an HTTPS server', () => {
   let server: Server;
 
   before(async () => {
-    server = createServer({ handshakeTimeout: timeoutMs }, () => expect.fail('no request comes through'));
+    server = createServer({ handshakeTimeout: timeoutMs }, () => expect.fail('no request may arrive'));
     refusePlainHttp(server, { refusal, timeoutMs, clock });
     server.on('clientError', (_error, socket) => socket.destroy());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

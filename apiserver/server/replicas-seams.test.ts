@@ -333,7 +333,7 @@ describe('the parts of a replica at critical moments', () => {
   it('reports a server as not live when it cannot read changes, even if it can read the revision of the database', async () => {
     const clock = new FakeClock();
     const [a, b] = [await start(), await start({ clock })];
-    b.store.beforeChanges = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
+    b.store.beforeChanges = () => Promise.reject(new StoreError('diverged', 'the database has lost changes'));
     await a.server.client.create(Note, note('ann'));
     const live = async (): Promise<number> => (await fetch(`${b.server.url}/livez`)).status;
     await eventually(async () => (await live()) === 503);

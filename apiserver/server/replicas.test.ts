@@ -270,7 +270,7 @@ describe('replicas on one database', () => {
     expect(next.metadata.resourceVersion).to.equal(first.metadata.resourceVersion);
   });
 
-  describe('too far behind', () => {
+  describe('when memory is too far behind', () => {
     const retention = { minAgeMs: 0, minChanges: 5, maxBytes: 2_000 };
 
     it('read everything again; watches get a 410, and informers get the differences', async () => {
@@ -393,11 +393,11 @@ describe('replicas on one database', () => {
 
     it('are not live when only a restart can help', async () => {
       const { server, store } = await start();
-      store.beforeCommit = () => Promise.reject(new StoreError('diverged', 'the database was set back'));
+      store.beforeCommit = () => Promise.reject(new StoreError('diverged', 'the database has lost changes'));
       expect(await failing(server.client.create(Person, person('ann')))).to.equal('ServiceUnavailable');
       const response = await fetch(`${server.url}/livez`);
       expect([response.status, await response.text()]).to.satisfy(
-        ([status, text]: [number, string]) => status === 503 && text.includes('the database was set back'),
+        ([status, text]: [number, string]) => status === 503 && text.includes('the database has lost changes'),
       );
     });
 

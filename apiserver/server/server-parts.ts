@@ -241,8 +241,8 @@ function createSnapshots(
 }
 
 /**
- * Returns functions that ask the garbage collector for the dependents of objects. The collector is passed as a
- * function, because it is created later than the parts that ask.
+ * Returns functions that get the dependents of objects from the garbage collector. The collector is passed as a
+ * function, because it is created later than the parts that use it.
  */
 function dependentsOf(collector: () => GarbageCollector): KnownDependents {
   return { areComplete: () => collector().knowsAll, of: (uid) => collector().dependentsOf(uid) };

@@ -45,7 +45,7 @@ export async function startDeaf(database: SharedDatabase, options: Partial<ApiSe
 /** A store on a {@link SharedDatabase}. */
 export class ReplicaStore implements Store {
   readonly isShared = true;
-  /** True when the store receives no hints. */
+  /** True when the store receives no hints of changes by other stores. */
   isDeaf = false;
   /**
    * Called before a read of changes. Each hook below is called before or after the call in its name. The call of the

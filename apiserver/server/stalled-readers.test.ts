@@ -27,7 +27,7 @@ class Connection {
   }
 }
 
-describe('a connection on which a response waits', () => {
+describe('a connection with a response that its client has not read', () => {
   /**
    * Returns the number of seconds after which the connection is closed; undefined when it is still open after ten
    * minutes.
@@ -45,7 +45,7 @@ describe('a connection on which a response waits', () => {
     return undefined;
   }
 
-  it('is closed after a minute in which its client read nothing, or less than 512 KiB', async () => {
+  it('is closed when its client has read less than 512 KiB in a minute', async () => {
     expect(await closedAfter(() => 0)).to.equal(60);
     expect(await closedAfter(() => 1)).to.equal(60);
     expect(await closedAfter(() => 512 * KiB * (5 / 60) - 1)).to.equal(60);

@@ -32,7 +32,7 @@ export class StalledReaders {
     this.#clock = clock;
   }
 
-  /** Called every few seconds. */
+  /** Closes stalled connections. It is called every few seconds. */
   check(): void {
     for (const socket of this.#sockets) this.#check(socket);
   }

@@ -17,14 +17,14 @@ export interface GroupCommitOptions {
    * 10,000.
    */
   readonly maxQueued?: number;
-  /** Called with an error that `apply` threw; the write itself is stored. */
+  /** Called with an error that `apply` threw. The write itself is stored. */
   readonly onError: (error: unknown) => void;
   /**
    * Resolves when memory has the revision before a batch, so that the batch can be applied. It is set only when other
    * processes write to the store.
    */
   readonly follow?: (before: number) => Promise<void>;
-  /** Called when nothing is queued or running any more. */
+  /** Called when no operation is queued or running any more. */
   readonly onIdle?: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** The notes of operations or changes, in the order of these. */
+/** The notes of operations or changes, in the same order as the operations or changes. */
 export interface PackedNotes {
   /** The length of each note; 0 when there is none. */
   readonly lengths: Uint32Array;

@@ -11,7 +11,7 @@ export interface PackedPage {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** True when no page follows. */
+  /** True when there is no page after this one. */
   readonly isLast: boolean;
   /** The notes of changes that were just committed. */
   readonly notes?: PackedNotes | undefined;

@@ -2,7 +2,10 @@
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs a task after all earlier ones; settles like the task. A failed task does not affect later ones. */
+  /**
+   * Runs a task after all earlier ones. The returned promise settles like the task. A failed task does not affect later
+   * ones.
+   */
   run<Result>(task: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(task);
     this.#last = result.catch(() => undefined);

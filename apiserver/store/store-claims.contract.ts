@@ -254,7 +254,7 @@ export function describeRequiredClaims(store: () => Store): void {
     expect(taken).to.deep.equal({ conflict: 'requires' });
   });
 
-  it('writes an operation that requires several claims only while all of them are held', async () => {
+  it('writes an operation that requires several claims only when objects hold all of these claims', async () => {
     const second: Claim = [1, 'second'];
     const both = [...requires, { ...leases, claim: second }];
     const all = (names: readonly string[]): Operation[] => [

@@ -101,7 +101,7 @@ function describeCommits(store: () => Store): void {
     expect(await store().currentRevision()).to.equal(a);
   });
 
-  it('writes nothing of a batch that is refused as a whole, and continues afterwards', async () => {
+  it('writes no operation of a batch that is refused as a whole, and writes the next batch', async () => {
     const spoilt: Operation = { op: 'create', key: key('b'), kind };
     const error = await rejectionOf(store().commit([create('a', '1', [[1, 'v']]), spoilt, create('c', '3')]));
     expect(error).to.include({ name: 'StoreError', code: 'refused' });
@@ -158,7 +158,7 @@ function describeScan(store: () => Store): void {
     expect(await scanned(store(), 9)).to.deep.equal([]);
   });
 
-  it('continues during commits, and returns an object that stays once, in one of its states [slow]', async () => {
+  it('continues during commits, and returns each object that exists the whole time exactly once, in one of its states [slow]', async () => {
     await fill(1000);
     const seen = new Map<string, number>();
     let writes = 0;

@@ -5,7 +5,10 @@ export type Claim = readonly [index: number, value: string];
 
 export interface Operation {
   readonly op: 'create' | 'update' | 'delete';
-  /** `/registry/<group>/<plural>/[<namespace>/]<name>`, validated by the caller. At most 700 bytes. */
+  /**
+   * The key of the object: `/registry/<group>/<plural>/[<namespace>/]<name>`, at most 700 bytes. The caller has
+   * validated it.
+   */
   readonly key: string;
   /** The number of the kind. */
   readonly kind: number;
@@ -118,7 +121,7 @@ export interface Change {
   readonly data: Uint8Array;
   /** The previous state; absent for a creation. */
   readonly previous?: Pick<Row, 'revision' | 'data' | 'problem'>;
-  /** The problem of `data`, as in a {@link Row}. */
+  /** The reason why `data` cannot be read, as in a {@link Row}. */
   readonly problem?: string;
   /** The note of the operation, unless it was lost. */
   readonly note?: Uint8Array;
@@ -128,7 +131,7 @@ export interface OpenedStore {
   readonly revision: number;
   /** Changes up to this revision are no longer available. */
   readonly compactRevision: number;
-  /** A UUID that changes whenever history may have gone back. */
+  /** A UUID that changes whenever the history may have lost changes, for example after the restore of a backup. */
   readonly epoch: string;
 }
 
@@ -150,7 +153,7 @@ export interface NumberedKind extends StoredKind {
 
 /** Data about objects of a kind that a program keeps, so that its next start need not compute them. */
 export interface KeptData {
-  /** The last revision to which the data belongs. */
+  /** The revision of the last object state to which the data belongs. */
   readonly last: number;
   readonly data: Uint8Array;
   /** The reason why `data`, which are encrypted, cannot be decrypted. Only the encryption sets this; engines do not. */

@@ -117,7 +117,7 @@ export interface LeafUse {
 export function leafExtensions({ use, publicKey, authorityKey, names }: LeafUse): readonly Buffer[] {
   return [
     critical(ids.basicConstraints, encodeSequence()),
-    // digitalSignature.
+    // The bit digitalSignature.
     critical(ids.keyUsage, encodeBitString(Buffer.from([0x80]), 7)),
     extension(ids.extendedKeyUsage, encodeSequence(encodeObjectId(ids[use]))),
     ...(names.length === 0 ? [] : [extension(ids.subjectAltName, encodeSequence(...names.map(generalName)))]),

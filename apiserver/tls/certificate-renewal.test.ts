@@ -60,7 +60,7 @@ describe('the renewal of a certificate', () => {
     await clock.advance(hourMs);
     next = () => certificate('unusable');
     await clock.advance(hourMs);
-    expect(lines).to.deep.equal(Array(2).fill('error: no certificate could be loaded: the present one stays in use'));
+    expect(lines).to.deep.equal(Array(2).fill('error: no certificate could be loaded: the current one stays in use'));
     next = () => certificate('second');
     await clock.advance(hourMs);
     expect(shown).to.deep.equal(['second']);

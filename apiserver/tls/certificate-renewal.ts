@@ -52,7 +52,7 @@ export class CertificateRenewal {
       logger.info({ until: new Date(next.expiresMs).toISOString() }, 'a new certificate is in use');
       this.#current = next;
     } catch (err) {
-      logger.error({ err }, 'no certificate could be loaded: the present one stays in use');
+      logger.error({ err }, 'no certificate could be loaded: the current one stays in use');
       if (current !== undefined) this.#warn(current);
     }
   }

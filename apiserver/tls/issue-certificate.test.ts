@@ -92,7 +92,7 @@ describe('DER', () => {
     ]);
   });
 
-  it('of addresses is four or sixteen bytes', () => {
+  it('of an address has four or sixteen bytes', () => {
     expect(hex(addressBytes('10.0.255.1'))).to.equal('0a00ff01');
     expect(hex(addressBytes('::'))).to.equal('0'.repeat(32));
     expect(hex(addressBytes('1:2:3:4:5:6:7:abcd'))).to.equal('0001000200030004000500060007abcd');

@@ -52,7 +52,7 @@ export async function replaceFile(path: string, text: string, mode: number): Pro
   });
 }
 
-/** Calls `use` with a path on the same file system that no other process uses. */
+/** Calls `use` with a new path on the same file system. No other process uses this path. */
 async function aside(path: string, use: (next: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(`${path}.new-`);
   try {

@@ -18,14 +18,14 @@ export function* stepsOf<R>(work: MeasuredWork<R>, unitsPerStep: number): Steps<
 }
 
 /**
- * Does measured work of the server itself in several turns of the event loop. Rejects with the error that the work
+ * Runs measured work of the server itself in several turns of the event loop. Rejects with the error that the work
  * throws.
  */
 export async function inTurns<R>(work: MeasuredWork<R>, unitsPerStep: number): Promise<R> {
   return runInTurns(stepsOf(work, unitsPerStep));
 }
 
-/** Does measured work without a pause. */
+/** Runs measured work without a pause. */
 export function atOnce<R>(work: MeasuredWork<R>): R {
   for (;;) {
     const part = work.next();

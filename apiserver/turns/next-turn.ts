@@ -1,7 +1,7 @@
 import { TurnQueue } from './turn-queue.ts';
 import type { Purpose } from './turn-queue.ts';
 
-/** The real time, which the event loop takes, whatever clock a server has. */
+/** Returns the real time, because the event loop takes real time, whatever clock a server has. */
 // oxlint-disable-next-line homeostat/no-ambient-time-or-chance -- the one place that reads it
 const eventLoopMs = (): number => performance.now();
 

@@ -11,13 +11,13 @@ function* work(name: string, log: string[]): Steps<string> {
 }
 
 describe('runSteps', () => {
-  it('does all steps of short work without a pause', () => {
+  it('runs all steps of short work without a pause', () => {
     const log: string[] = [];
     expect(runSteps(work('a', log), false)).to.equal('a done');
     expect(log).to.deep.equal(['a1', 'a2']);
   });
 
-  it('does the steps of long work in later turns of the event loop, and other work between them', async () => {
+  it('runs the steps of long work in later turns of the event loop, with other work between them', async () => {
     const log: string[] = [];
     const all = Promise.all([runSteps(work('a', log), true), runSteps(work('b', log), true)]);
     expect(log).to.deep.equal([]);
@@ -25,7 +25,7 @@ describe('runSteps', () => {
     expect(log).to.deep.equal(['a1', 'b1', 'a2', 'b2']);
   });
 
-  it('does the remaining steps in separate turns when the work turns out to be long', async () => {
+  it('runs the remaining steps in separate turns when the work turns out to be long', async () => {
     const log: string[] = [];
     const growing = function* (): Steps<string> {
       log.push('short');

@@ -8,7 +8,7 @@ import type { Purpose } from './turn-queue.ts';
 export type Steps<R> = Generator<'long' | undefined, R, undefined>;
 
 /**
- * Does the steps of a request: without a pause until one yields `long`, and then in several turns of the event loop;
+ * Runs the steps of a request: without a pause until one yields `long`, and then in several turns of the event loop;
  * with `isLong`, in several turns from the beginning.
  */
 export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
@@ -20,7 +20,7 @@ export function runSteps<R>(steps: Steps<R>, isLong: boolean): R | Promise<R> {
   }
 }
 
-/** Does all steps without a pause, for work that is known to be short. */
+/** Runs all steps without a pause, for work that is known to be short. */
 export function allSteps<R>(steps: Steps<R>): R {
   for (;;) {
     const step = steps.next();
@@ -28,7 +28,7 @@ export function allSteps<R>(steps: Steps<R>): R {
   }
 }
 
-/** Work of a single step. */
+/** Work that has only one step. */
 export function* oneStep<R>(step: () => R): Steps<R> {
   yield;
   return step();
@@ -39,7 +39,7 @@ export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B 
   return value instanceof Promise ? value.then(follow) : follow(value);
 }
 
-/** Does steps of the server's own work, which no client waits for, in several turns of the event loop. */
+/** Runs steps of the server's own work, which no client waits for, in several turns of the event loop. */
 export async function runInTurns<R>(steps: Steps<R>): Promise<R> {
   return byTurns(steps, 'background');
 }

@@ -44,13 +44,13 @@ describe('TurnQueue', () => {
       .filter((turn) => turn !== '');
   }
 
-  it('does waiting steps in order, in one turn of the event loop until 5 ms are used', async () => {
+  it('runs waiting steps in order, in one turn of the event loop until 5 ms are used', async () => {
     const names = 'abcdefgh'.split('');
     const turns = await turnsOf(names.map((name) => work({ name, steps: 1, stepMs: 2 })));
     expect(turns).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  it('lets each of several pieces of work do a step before the first one does its next step', async () => {
+  it('runs one step of each piece of work before the second step of the first piece', async () => {
     const turns = await turnsOf(['a', 'b', 'c'].map((name) => work({ name, steps: 3, stepMs: 5 })));
     expect(turns).to.deep.equal('abcabcabc'.split(''));
   });

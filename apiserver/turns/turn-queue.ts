@@ -26,7 +26,7 @@ export class TurnQueue {
   #isScheduled = false;
   #turnBeganMs = 0;
 
-  /** `nowMs`: a monotonic clock. */
+  /** `nowMs` returns the time of a monotonic clock. */
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
   }
@@ -36,14 +36,14 @@ export class TurnQueue {
     return new Promise((resolve) => {
       const { request, background } = this.#lanes;
       const lane = this.#lanes[purpose];
-      // A lane that had no work cannot use the time of the past.
+      // A lane that had no work cannot use the time that it did not need earlier.
       if (lane.waiting.length === 0 && lane !== this.#running) {
         lane.usedMs = Math.max(request.usedMs, background.usedMs);
       }
       lane.waiting.push(resolve);
       if (this.#isScheduled) return;
       this.#isScheduled = true;
-      // The next immediate may still run in the turn of the caller, which may already have taken long.
+      // This callback may still run in the turn of the caller, which may already have taken long.
       setImmediate(() => this.#schedule());
     });
   }

@@ -47,7 +47,7 @@ export interface Column {
   readonly readJson?: (json: Buffer) => unknown;
 }
 
-/** The names of fields, from the root of an object. */
+/** The names of the fields on the way from the root of an object to a value. */
 export type FieldPath = readonly string[];
 
 /** The paths of the metadata fields that columns show. */
@@ -85,8 +85,7 @@ function withFieldAt(path: FieldPath, value: unknown): RowSource {
 }
 
 /**
- * Returns the value of a cell. An object or a list is shown as its JSON, so it is not parsed, because it may have
- * megabytes.
+ * Returns the value of a cell. An object or a list may have megabytes, so it is not parsed: it is shown as its JSON.
  */
 function shownValue(type: PrinterColumn['type'], json: Buffer | undefined): unknown {
   if (json === undefined) return undefined;

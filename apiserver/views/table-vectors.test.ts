@@ -20,7 +20,7 @@ interface CellCase {
   readonly cell: unknown;
 }
 
-describe('table-cells.json, as the real server fills cells', () => {
+describe('table-cells.json: cells as in the real server', () => {
   // The time at which the cases were recorded.
   const nowMs = Date.parse('2026-11-21T06:30:23Z');
   // In a column of text, the recorded function returns empty cells for these two values. The real server does not call
@@ -43,7 +43,7 @@ describe('table-cells.json, as the real server fills cells', () => {
     });
   }
 
-  it('has a type that registration refuses for columns', () => {
+  it('has a type that the registration refuses for a column', () => {
     const unknown = cases.filter(({ columnType }) => columnType === 'unknown');
     expect(unknown).not.to.have.length(0);
     for (const { columnType } of unknown) {
@@ -104,7 +104,7 @@ function tableOf({ args, fields }: ConvertCase): Table {
   return JSON.parse(show(bytesOf(args.obj)).toString()) as Table;
 }
 
-describe('table-convert.json, as the real server makes tables', () => {
+describe('table-convert.json: tables as in the real server', () => {
   for (const vector of load<ConvertCase>('table-convert')) {
     it(vector.name, () => {
       const { columnDefinitions, rows } = tableOf(vector);

@@ -66,7 +66,7 @@ export function checkLiteralHost(hostname: string): void {
 
 type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
-/** Resolves a name for a connection, and refuses it when one of its addresses is never called. */
+/** Resolves a name for a connection, and refuses the name when the server never calls one of its addresses. */
 export function guardedLookup(hostname: string, options: LookupOptions, found: Found): void {
   lookup(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return found(error, []);

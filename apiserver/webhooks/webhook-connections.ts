@@ -63,7 +63,7 @@ class OriginAgent extends Agent {
   }
 }
 
-/** Sends requests to webhooks over connections that are kept. */
+/** Sends requests to webhooks, over connections that stay open for later requests. */
 export class WebhookConnections {
   readonly #agents = new LruCache<string, Agent>({ maxEntries: maxAgents, onRemove: (agent) => agent.destroy() });
   /** The common parts of the requests to each webhook, by the address from its stored configuration. */

@@ -47,7 +47,7 @@ export async function loadHttp({ url, connections, seconds, request }: HttpLoad)
   return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
 }
 
-/** A connection for one request at a time. */
+/** A connection that sends one request at a time. */
 export class HttpConnection implements Disposable {
   readonly #socket: Socket;
   #resolve: () => void = () => undefined;

@@ -47,7 +47,7 @@ const bodyBytes = 1024;
 
 const filler = 'x'.repeat(bodyBytes);
 
-/** The fields in which persons differ. */
+/** The values in which one person differs from another. */
 export interface Identity {
   readonly name: string;
   readonly number: number;

@@ -1,4 +1,4 @@
-/** The sizes of a run. */
+/** The sizes and durations of a run. */
 export interface Settings {
   /** The number of measured rounds of each contestant. One more round before them is a warm-up. */
   readonly rounds: number;

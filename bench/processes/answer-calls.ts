@@ -7,7 +7,7 @@ export interface Call {
 export interface Reply {
   readonly id: number;
   readonly value?: unknown;
-  /** The stack of the error. */
+  /** The stack of the error; absent when the call succeeded. */
   readonly error?: string;
 }
 
@@ -15,7 +15,7 @@ export interface Reply {
 export type Calls = Readonly<Record<string, (argument: never) => unknown>>;
 
 /**
- * Answers the parent's calls until the parent ends the connection, or ends itself. `atEnd` releases resources that
+ * Handles the parent's calls until the parent ends the connection, or ends itself. `atEnd` releases resources that
  * would stay behind after the end of this process; most child processes have none.
  */
 export function answerCalls(calls: Calls, atEnd: () => Promise<void> = async () => undefined): void {

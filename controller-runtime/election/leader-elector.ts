@@ -13,7 +13,7 @@ export interface ElectorParts {
   readonly client: Pick<Client, 'get' | 'create' | 'update'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 to below 1, with a uniform distribution. */
   readonly random: () => number;
 }
 

@@ -60,7 +60,7 @@ describe('the hooks of a plugin', () => {
     expect((await first)?.spec?.code).to.equal('base');
   });
 
-  it('may be added in start, also by a plugin that is a class', async () => {
+  it('may be added in start, even by a plugin that is a class', async () => {
     class Marked extends BasePlugin {
       override async start(): Promise<void> {
         this.schemeManager.register(widget);

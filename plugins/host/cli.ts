@@ -350,8 +350,8 @@ const serveHelp = `
 Each option is also an environment variable (${environmentName('database')}, ${environmentName('log-level')}; lists are separated by
 commas) and a key of the file that --config names. A flag overrides the environment, and the environment overrides the file.
 
-Logs go to stdout: lines for people at a terminal, elsewhere JSON lines, of which {"msg":"ready","url":...} says that every plugin is
-Started or Failed.
+Logs go to stdout. At a terminal they are lines for people, elsewhere JSON lines. The line {"msg":"ready","url":...} says that every
+plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
 
 const doctorHelp = `
@@ -359,9 +359,9 @@ The other options are those of serve: doctor judges what serve would run with th
 Exit code 0: no errors, but maybe warnings; 1: an error; 2: options that cannot be used.`;
 
 const devHelp = `
-The options are those of serve. The TypeScript compiler that the plugin depends on compiles it. If it does not compile, its module
-cannot be loaded, or a declared object is wrong, the previous version continues to run. Stored objects stay, and other plugins
-continue. Messages go to stderr; they also say what a change of a schema means for stored objects.`;
+The options are those of serve. The plugin is compiled by the TypeScript compiler on which it depends. If the plugin does not compile,
+its module cannot be loaded, or a declared object has a mistake, the previous version continues to run. Stored objects stay, and other
+plugins continue. Messages go to stderr; they also describe the effect of a changed schema on stored objects.`;
 
 const exportHelp = `
 Without --server and --database, ${environmentName('database')} names the database. The file appears only when it is complete.`;
@@ -375,12 +375,12 @@ Objects that are encrypted with the first key already stay unchanged, so an inte
 objects could not be decrypted, and are unchanged.`;
 
 const auditHelp = `
-Without --file, ${environmentName('audit-log')} names the file. An entry must match all that is given; entries are printed oldest first.`;
+Without --file, ${environmentName('audit-log')} names the file. An entry must match all given conditions. The oldest entry is printed first.`;
 
 const certificateHelp = `
-The folder is that of serve: --tls-dir, or tls beside the SQLite file. Only their owner can read the files. A certificate
-cannot be revoked before it expires, so choose a short lifetime. To lock its user out earlier, remove the user's permissions.`;
+The folder is that of serve: --tls-dir, or tls beside the SQLite file. Only their owner can read the written files. A certificate
+cannot be revoked before it expires, so choose a short lifetime. To lock out its user earlier, remove the user's permissions.`;
 
 const kubeconfigHelp = `
 The options of serve may come from the environment and the file of --config, as for serve. The kubeconfig contains
-the authority's certificate and the token, if there is one. The command merges nothing: KUBECONFIG=~/.kube/config:<file> reads both.`;
+the authority's certificate and the token, if there is one. The result is not merged into other files: KUBECONFIG=~/.kube/config:<file> reads both.`;

@@ -6,7 +6,7 @@ import { sampleOf } from './sample-object.ts';
 
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
-/** The time for a kind to be served. */
+/** The time limit for a kind to become Established. */
 const establishedWithinMs = 30_000;
 
 /** The result of one definition on a server. */
@@ -15,11 +15,11 @@ export interface DefinitionReport {
   /** The reason why it was rejected; undefined when it was accepted. */
   readonly refusal: string | undefined;
   readonly warnings: readonly string[];
-  /** The time from the request to the condition Established; undefined when the condition never came. */
+  /** The time from the request to the condition Established; undefined when the kind did not become Established. */
   readonly establishedMs: number | undefined;
   /**
-   * The number of accepted objects: those of the folder, and a sample made from the schema. Each is deleted, since
-   * examples often share a name.
+   * The number of accepted objects: those in the folder, and a sample that is made from the schema. Each object is
+   * deleted again, because examples often share a name.
    */
   readonly accepted: number;
   /** The reasons why objects were rejected. */
@@ -33,7 +33,7 @@ export function isDefinition({ kind }: JsonObject): boolean {
   return kind === 'CustomResourceDefinition';
 }
 
-/** Gives the definitions among documents to a server, one after the other, and reports on each. */
+/** Creates the definitions among the documents on a server, one after the other, and yields a report for each. */
 export async function* reportDefinitions(
   server: HostileProcess,
   documents: readonly JsonObject[],
@@ -44,7 +44,7 @@ export async function* reportDefinitions(
   }
 }
 
-/** Returns the line of a report. */
+/** Returns a report as a line of text. */
 export function lineOf(report: DefinitionReport): string {
   const { name, refusal, warnings, establishedMs, accepted, refused, refusesWrong, longestStallMs } = report;
   const stall = `longest stall ${longestStallMs.toFixed(1)} ms`;
@@ -111,7 +111,7 @@ interface DefinitionParts {
   readonly plural: string;
   readonly kind: string;
   readonly scope: string;
-  /** The version that objects are stored in; when it is not served, the first one that is. */
+  /** The storage version; when it is not served, the first served version. */
   readonly version: string;
   readonly schema: JsonObject;
 }
@@ -138,7 +138,10 @@ function objectOf(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** Removes the namespace, which the server may not have, and the finalizers, so that the object can be deleted. */
+/**
+ * Returns an object without its namespace, which may not exist on the server, and without finalizers, so that it can be
+ * deleted.
+ */
 function withoutNamespace(object: JsonObject): JsonObject {
   const { namespace: _namespace, finalizers: _finalizers, ...metadata } = objectOf(object['metadata']);
   return { ...object, metadata };
@@ -166,7 +169,8 @@ function warningsOf({ headers }: HostileAnswer): readonly string[] {
 }
 
 /**
- * A text below this length is a whole response. Of a longer response only the start is kept, which lacks the status.
+ * The maximum length of a response that is parsed. Only the start of a longer response is available, and it does not
+ * contain the status.
  */
 const wholeLength = 60_000;
 
@@ -192,7 +196,8 @@ function isEstablished(text: string): boolean {
 }
 
 /**
- * Asks for the kind in its own version, not for the preferred version of the group, which another kind may have added.
+ * Returns true when the kind is served in its own version. Another kind may have added the preferred version of the
+ * group.
  */
 async function isServed(server: HostileProcess, definition: JsonObject): Promise<boolean> {
   const { group, version, plural } = partsOf(definition);

@@ -6,7 +6,7 @@ import { CORE_SCHEMA, defineScalarTag, intCoreTag, loadAll, mergeTag, YAMLExcept
 
 /** The content of a folder of YAML and JSON files. */
 export interface Documents {
-  /** The objects of all files in order, with the items of a `List` in its place. */
+  /** The objects of all files in order. The items of a `List` replace the list. */
   readonly objects: readonly JsonObject[];
   /** Files that cannot be read, as `<path>:<line>: <reason>`. */
   readonly problems: readonly string[];
@@ -19,10 +19,16 @@ const octalTag = defineScalarTag(intCoreTag.tagName, {
     /^[-+]?0[0-7]+$/.test(source) ? Number.parseInt(source, 8) : intCoreTag.resolve(source, ...more),
 });
 
-/** Merge keys (`<<`) are of YAML 1.1, too. A schema of 60 levels has over 100 in YAML. */
+/**
+ * Merge keys (`<<`) are also a feature of YAML 1.1. The maximum depth is high, because a schema of 60 levels has over
+ * 100 levels in YAML.
+ */
 const options = { schema: CORE_SCHEMA.withTags(mergeTag, octalTag), maxDepth: 1000 };
 
-/** Returns the documents of all YAML and JSON files of a folder and the folders in it. @throws Error of Node when there is no folder */
+/**
+ * Returns the documents of all YAML and JSON files in a folder and its subfolders.
+ * @throws Error of Node when the folder does not exist.
+ */
 export function readDocuments(folder: string): Documents {
   const files = filesOf(folder).map(readFile);
   return {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@homeostat/controller-runtime/api';
 import { isJsonObject } from '@homeostat/controller-runtime/api';
 
-/** Texts of the formats that definitions use. */
+/** Sample texts of the formats that definitions use. */
 const texts: Readonly<Record<string, string>> = {
   'date-time': '2026-01-01T00:00:00Z',
   date: '2026-01-01',
@@ -17,7 +17,7 @@ const texts: Readonly<Record<string, string>> = {
   byte: 'AAEC',
 };
 
-/** Texts that patterns are tried with. */
+/** Sample texts for patterns: the first one that matches is used. */
 const candidates = [
   'a',
   'abc',
@@ -71,7 +71,7 @@ function sampleText({ format, pattern, minLength }: JsonObject): string {
   const least = Number(minLength ?? 0);
   const tried = candidates.map((each) => each.padEnd(least, 'a'));
   if (typeof pattern !== 'string') return tried[0] ?? '';
-  // A pattern of RE2 that JavaScript cannot read matches none of them.
+  // A pattern of RE2 that is not valid in JavaScript matches none of the samples.
   try {
     const expression = new RegExp(pattern);
     return tried.find((each) => expression.test(each)) ?? tried[0] ?? '';

@@ -17,13 +17,13 @@ export interface Printed {
   readonly stderr: string;
 }
 
-/** The time limit of kubectl: it takes a tenth of a second, on a busy machine up to ten. */
+/** The time limit of kubectl. It takes 0.1 s, on a busy machine up to 10 s. */
 const timeoutMs = 15_000;
 
 /** kubectl against a server with two demo persons, and with its own home folder. */
 export class KubectlSetup {
   readonly server: TestServer;
-  /** A clock that stands still, so that ages are the same on a slow machine. */
+  /** A clock that does not advance, so that ages are the same on a slow machine. */
   readonly clock: FakeClock;
   readonly #home: string;
   readonly #watches = new Set<ChildProcess>();
@@ -34,10 +34,10 @@ export class KubectlSetup {
     this.#home = parts.home;
   }
 
-  /** Call it in a `before`; the tests are skipped without kubectl. */
+  /** Starts the server. Call this in a `before`; the tests are skipped if kubectl is not installed. */
   static async start(context: Mocha.Context): Promise<KubectlSetup> {
     await skipWithoutKubectl(context);
-    // Some minutes ago, so that kubectl, which uses the real time, sees no future times.
+    // The clock is five minutes late, so that kubectl, which uses the real time, receives no future times.
     const clock = new FakeClock(Date.now() - 300_000);
     const server = await TestServer.start({ clock });
     const setup = new KubectlSetup({ server, clock, home: await mkdtemp(join(tmpdir(), 'kubectl-')) });
@@ -59,7 +59,7 @@ export class KubectlSetup {
     await rm(this.#home, { recursive: true, force: true });
   }
 
-  /** The demo person of this name. */
+  /** Returns the stored demo person with the given name. */
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   async stored(name: string): Promise<any> {
     return (await this.server.get(`${demoPersons}/${name}`)).body;
@@ -122,7 +122,7 @@ export class KubectlSetup {
   }
 
   #env(): NodeJS.ProcessEnv {
-    // Garbage collections of a program that ends so soon take a sixth of its CPU time.
+    // GOGC=off saves a sixth of the CPU time: kubectl ends so soon that it needs no garbage collection.
     return { HOME: this.#home, PATH: process.env['PATH'], GOGC: 'off' };
   }
 }

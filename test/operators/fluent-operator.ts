@@ -1,6 +1,6 @@
-// A small operator on kubernetes-fluent-client: it leads by a Lease, and makes a ConfigMap of each Widget. The client has
-// neither leader election nor PUT, so it renews the Lease by a JSON patch that tests the revision. Its field manager is
-// always `pepr`.
+// A small operator on kubernetes-fluent-client: it uses leader election by a Lease, and makes a ConfigMap for each
+// Widget. The client has neither leader election nor PUT, so it renews the Lease by a JSON patch that tests the
+// revision. Its field manager is always `pepr`.
 import { GenericKind, K8s, kind, RegisterKind } from 'kubernetes-fluent-client';
 
 class Widget extends GenericKind {
@@ -15,7 +15,7 @@ class Lease extends GenericKind {
 RegisterKind(Widget, { group: 'shop.example.com', version: 'v1', kind: 'Widget', plural: 'widgets' });
 RegisterKind(Lease, { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases' });
 
-// The first argument is the server, which this client finds in its kubeconfig.
+// The first argument, the address of the server, is not used, because this client reads it from its kubeconfig.
 const [, url = '', caBundle = ''] = process.argv.slice(2);
 const finalizer = 'shop.example.com/fluent';
 const namespace = 'default';

@@ -1,4 +1,5 @@
-// A small operator on @kubernetes/client-node: it leads by a Lease, and makes a ConfigMap of each Widget.
+// A small operator on @kubernetes/client-node: it uses leader election by a Lease, and makes a ConfigMap for each
+// Widget.
 import {
   AdmissionregistrationV1Api,
   CoordinationV1Api,
@@ -92,7 +93,7 @@ async function reconcile({ metadata = {}, spec, status }: Widget): Promise<void>
 
 await lead();
 await installWebhook();
-// The client's types do not know the kind of the object that it returns.
+// The cast is needed, because the client's types do not have the type of the returned objects.
 const list = async (): Promise<KubernetesListObject<Widget>> =>
   (await custom.listClusterCustomObject(kind)) as KubernetesListObject<Widget>;
 const informer = makeInformer<Widget>(config, '/apis/shop.example.com/v1/widgets', list);

@@ -63,7 +63,7 @@ const broken: Readonly<Record<string, Broken>> = {
     causes: [`${invalid} aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator`],
     message: 'not a valid selector operator',
   },
-  'a binding of no role': {
+  'a binding without a role': {
     at: 'binding',
     object: { subjects: [user] },
     causes: [`${unsupported} roleRef.apiGroup`, `${unsupported} roleRef.kind`, `${required} roleRef.name`],
@@ -123,7 +123,7 @@ const broken: Readonly<Record<string, Broken>> = {
     causes: [`${invalid} metadata.name`],
     message: "may not contain '%'",
   },
-  'verbs that are no list': {
+  'verbs that are not a list': {
     at: 'role',
     object: { rules: [{ ...rule, verbs: 'get' }] },
     causes: ['FieldValueTypeInvalid rules[0].verbs'],
@@ -148,7 +148,7 @@ describe('roles and bindings', () => {
     });
   }
 
-  it('have names with colons and upper case, which paths contain unchanged or encoded', async () => {
+  it('may have names with colons and upper case, which may be unchanged or encoded in paths', async () => {
     await server.create(paths.clusterRole, { metadata: { name: 'Team:a' }, rules: [rule] });
     expect((await server.get(`${paths.clusterRole}/Team:a`)).body.rules).to.deep.equal([rule]);
     expect((await server.get(`${paths.clusterRole}/Team%3Aa`)).status).to.equal(200);

@@ -16,7 +16,7 @@ describe('decisions by roles [compat rbac]', () => {
   });
   after(() => server.stop());
 
-  /** Grants the rule, and returns a function that revokes it. */
+  /** Grants a rule to a user, and returns a function that revokes it. */
   async function grant({
     rule,
     boundIn,
@@ -51,7 +51,7 @@ describe('decisions by roles [compat rbac]', () => {
     });
   }
 
-  it('give the binding as their reason, in the words of Kubernetes', async () => {
+  it('name the binding in their reason, as in Kubernetes', async () => {
     const [first] = decisions as readonly [Decisions];
     const takeBack = await grant(first);
     const asked = reviewOf('get persons.people.example.com', {});
@@ -67,7 +67,7 @@ describe('decisions by roles [compat rbac]', () => {
     await takeBackHere();
   });
 
-  it('follow a changed role, a Role of the namespace, and roles that are collected by labels', async () => {
+  it('follow changes of a ClusterRole, of a Role in the namespace, and of roles that are aggregated by labels', async () => {
     const takeBack = await grant({
       title: '',
       rule: { verbs: ['get'], apiGroups: [''], resources: ['events'] },

@@ -1,6 +1,6 @@
 /**
- * The request of a decision: `<verb> <resource>[.<group>][:<subresource>][/<name>] [in <namespace>]`, or a
- * verb and a path.
+ * The request to decide about, as `<verb> <resource>[.<group>][:<subresource>][/<name>] [in <namespace>]`, or as a verb
+ * and a path.
  */
 interface Question {
   readonly ask: string;
@@ -10,11 +10,11 @@ interface Question {
 export interface Decisions {
   readonly title: string;
   readonly rule: object;
-  /** The namespace of the RoleBinding. Without it, there is a ClusterRoleBinding. */
+  /** The namespace of a RoleBinding. Without it, the rules are granted by a ClusterRoleBinding. */
   readonly boundIn?: string;
-  /** Default: the user ann. */
+  /** The subject of the binding. Default: the user ann. */
   readonly subject?: object;
-  /** The user who asks. Default: ann. */
+  /** The user who sends the request. Default: ann. */
   readonly user?: string;
   readonly groups?: readonly string[];
   readonly questions: readonly Question[];
@@ -27,10 +27,10 @@ const people = 'people.example.com';
 const readPersons = { verbs: ['get', 'list'], apiGroups: [people], resources: ['persons'] };
 const readCore = { verbs: ['get'], apiGroups: [''], resources: ['events'] };
 
-/** Rules, the users to which they are granted, and the expected decisions. */
+/** Rules, the users to whom they are granted, and the expected decisions. */
 export const decisions: readonly Decisions[] = [
   {
-    title: 'a rule allows its verbs on its resources of its groups, and nothing else',
+    title: 'a rule allows only its verbs on its resources in its groups',
     rule: readPersons,
     questions: [
       yes(`get persons.${people}`),
@@ -61,12 +61,12 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: 'a * as a part of a word has no special meaning',
+    title: 'a * within a word has no special meaning',
     rule: { verbs: ['ge*'], apiGroups: ['people.*'], resources: ['person*'] },
     questions: [no(`get persons.${people}`), no(`ge* person*.${people}`)],
   },
   {
-    title: 'a subresource is named by itself',
+    title: 'a rule for a resource does not include its subresources',
     rule: { verbs: ['update'], apiGroups: [people], resources: ['persons/status'] },
     questions: [
       yes(`update persons.${people}:status`),
@@ -77,7 +77,7 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: '*/scale is the scale of every resource, and only that',
+    title: '*/scale means only the subresource scale of every resource',
     rule: { verbs: ['patch'], apiGroups: ['*'], resources: ['*/scale'] },
     questions: [
       yes(`patch persons.${people}:scale`),
@@ -87,12 +87,12 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: 'persons/* is no wildcard',
+    title: 'persons/* is not a wildcard',
     rule: { verbs: ['get'], apiGroups: [people], resources: ['persons/*'] },
     questions: [no(`get persons.${people}:status`), no(`get persons.${people}`)],
   },
   {
-    title: 'names restrict a rule to these objects; a creation and the deletion of a collection name none',
+    title: 'resourceNames restrict a rule to these objects, and do not allow creations or deletions of a collection',
     rule: { verbs: ['*'], apiGroups: [people], resources: ['persons'], resourceNames: ['ada', 'bob'] },
     questions: [
       yes(`get persons.${people}/ada`),
@@ -108,7 +108,7 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: 'a RoleBinding grants in its namespace alone',
+    title: 'a RoleBinding grants permissions only in its namespace',
     rule: { verbs: ['get'], apiGroups: ['', people], resources: ['letters', 'events'] },
     boundIn: 'home',
     questions: [
@@ -120,13 +120,13 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: 'a RoleBinding grants no path',
+    title: 'a RoleBinding does not grant access to paths',
     rule: { verbs: ['get'], nonResourceURLs: ['/metrics'] },
     boundIn: 'home',
     questions: [no('get /metrics')],
   },
   {
-    title: 'a path is allowed by itself, and below a * at the end',
+    title: 'a rule allows a path, and with a * at the end all paths below it',
     rule: { verbs: ['get', 'head'], nonResourceURLs: ['/metrics', '/debug/*', '/api*'] },
     questions: [
       yes('get /metrics'),
@@ -142,7 +142,7 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: 'the paths /apis/* are the documents of discovery alone, never endpoints of plugins',
+    title: 'the paths /apis/* include only the documents of discovery, but not endpoints of plugins',
     rule: { verbs: ['get'], nonResourceURLs: ['/apis/*'] },
     questions: [
       yes('get /apis/shop.example.com'),
@@ -153,7 +153,7 @@ export const decisions: readonly Decisions[] = [
     ],
   },
   {
-    title: 'the paths of a group that a * ends include endpoints of plugins',
+    title: 'a path with a group and a * at the end includes endpoints of plugins',
     rule: { verbs: ['get'], nonResourceURLs: ['/apis/shop.example.com/*', '/apis/tools*'] },
     questions: [
       yes('get /apis/shop.example.com/v1/report'),
@@ -173,21 +173,21 @@ export const decisions: readonly Decisions[] = [
     questions: [no('get /a/x/b'), yes('get /a/*/b')],
   },
   {
-    title: 'a group grants to its members',
+    title: 'a binding of a group applies to its members',
     rule: readCore,
     subject: { kind: 'Group', name: 'staff' },
     groups: ['guests', 'staff'],
     questions: [yes('get events')],
   },
   {
-    title: 'a group grants to no user of its name, and to no other group',
+    title: 'a binding of a group does not apply to a user of its name, or to other groups',
     rule: readCore,
     subject: { kind: 'Group', name: 'ann' },
     groups: ['staff'],
     questions: [no('get events')],
   },
   {
-    title: 'a user of another name has nothing',
+    title: 'a binding does not apply to a user with another name',
     rule: readCore,
     user: 'Ann',
     questions: [no('get events')],
@@ -200,14 +200,14 @@ export const decisions: readonly Decisions[] = [
     questions: [yes('get events')],
   },
   {
-    title: 'a service account of another namespace has nothing',
+    title: 'a binding does not apply to a service account in another namespace',
     rule: readCore,
     subject: { kind: 'ServiceAccount', name: 'bot', namespace: 'home' },
     user: 'system:serviceaccount:away:bot',
     questions: [no('get events')],
   },
   {
-    title: 'a service account of a RoleBinding is of its namespace, unless it names another',
+    title: 'a service account in a RoleBinding is in the namespace of the binding, unless it has another namespace',
     rule: readCore,
     boundIn: 'home',
     subject: { kind: 'ServiceAccount', name: 'bot' },
@@ -222,12 +222,12 @@ export const decisions: readonly Decisions[] = [
     questions: [yes('get events')],
   },
   {
-    title: 'names of the language JavaScript are names like others',
+    title: "names of JavaScript's built-in properties have no special meaning",
     rule: { verbs: ['constructor'], apiGroups: ['__proto__'], resources: ['toString'] },
     questions: [yes('constructor toString.__proto__'), no('get toString.__proto__'), no('get constructor')],
   },
   {
-    title: 'masters may do everything, whatever is bound',
+    title: 'members of system:masters may do everything without a binding',
     rule: readCore,
     subject: { kind: 'User', name: 'nobody' },
     groups: ['system:masters'],

@@ -41,7 +41,7 @@ describe('the default roles', () => {
   const verbsOn = (rules: readonly Rule[], resource: string): readonly string[] =>
     rules.filter(({ resources = [] }) => resources.includes(resource)).flatMap(({ verbs }) => verbs);
 
-  it('are there from the first request on, each collecting the rules of the one below', async () => {
+  it('exist from the first request on, and each aggregates the rules of the role below', async () => {
     const [view, edit, admin] = [await rulesOf('view'), await rulesOf('edit'), await rulesOf('admin')];
     expect(verbsOn(view, 'configmaps')).to.have.members(['get', 'list', 'watch']);
     expect(verbsOn(view, 'secrets')).to.deep.equal([]);
@@ -56,7 +56,7 @@ describe('the default roles', () => {
     ]);
   });
 
-  it('let every known user read discovery and ask about itself, and nothing else', async () => {
+  it('allow every authenticated user only discovery and reviews about the user itself', async () => {
     const headers = { 'impersonate-user': 'ann' };
     for (const path of ['/api', '/apis', '/apis/rbac.authorization.k8s.io/v1', '/openapi/v3', '/version', '/docs'])
       expect((await server.get(path, headers)).status, path).to.equal(200);
@@ -76,7 +76,7 @@ describe('the default roles', () => {
     });
   });
 
-  it('collect roles with their labels at once, and show the rules', async () => {
+  it('aggregate roles with their labels at once, and show their rules', async () => {
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     await server.create(clusterRoles, { metadata: { name: 'widgets', labels }, rules: [readWidgets] });
     for (const name of ['view', 'edit', 'admin'])
@@ -86,7 +86,7 @@ describe('the default roles', () => {
       await eventually(async () => (await rulesOf(name)).every((rule) => verbsOn([rule], 'widgets').length === 0));
   });
 
-  it('are repaired at the next start: what is missing comes back, what was added stays [slow]', async () => {
+  it('are repaired at the next start: missing rules are restored, and added rules stay [slow]', async () => {
     await server.patch(`${clusterRoles}/system:basic-user`, { rules: [readWidgets] });
     await server.delete(`${clusterRoles}/edit`);
     await server.patch(`${clusterBindings}/system:discovery`, { subjects: [{ kind: 'User', name: 'ann' }] });
@@ -104,7 +104,7 @@ describe('the default roles', () => {
     expect((await server.get(`${clusterBindings}/cluster-admin`)).body.roleRef.name).to.equal('cluster-admin');
   });
 
-  it('stay as they are with the annotation autoupdate: false, and are not written when nothing is missing', async () => {
+  it('are not repaired with the annotation autoupdate: false, and not written when nothing is missing', async () => {
     const annotations = { 'rbac.authorization.kubernetes.io/autoupdate': 'false' };
     await server.patch(`${clusterRoles}/system:basic-user`, { metadata: { annotations }, rules: [] });
     const revision = await server.revision(clusterRoles);
@@ -114,7 +114,7 @@ describe('the default roles', () => {
     expect(await server.revision(clusterRoles)).to.equal(revision);
   });
 
-  it('cannot take anything from masters, even without a role', async () => {
+  it('do not limit members of system:masters, who need no role', async () => {
     for (const path of [clusterBindings, clusterRoles]) await server.delete(path);
     expect((await server.get(clusterRoles)).body.items).to.deep.equal([]);
     const { body } = await server.post(rulesReviews, { spec: { namespace: 'default' } });

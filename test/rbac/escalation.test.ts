@@ -36,7 +36,7 @@ describe('a user who may write roles', () => {
   });
   afterEach(() => server.stop());
 
-  /** Grants rules to ann, in the whole cluster. */
+  /** Grants rules to ann in the whole cluster. */
   async function grant(...rules: readonly object[]): Promise<void> {
     const name = `given-${(names += 1)}`;
     await server.create(clusterRoles, { metadata: { name }, rules });
@@ -56,7 +56,7 @@ describe('a user who may write roles', () => {
       message: 'is attempting to grant RBAC permissions not currently held',
     });
 
-  it('grants what the user has, and gets 403 with what is missing otherwise', async () => {
+  it('may grant permissions that the user has, and otherwise gets 403 with the missing permissions', async () => {
     expect((await server.post(roles, role('events', rule(['get'], ['events'])), asAnn)).status).to.equal(201);
     const wanted = role('more', rule(['get', 'watch', 'list'], ['events', 'secrets']), {
       verbs: ['get'],
@@ -75,7 +75,7 @@ describe('a user who may write roles', () => {
     expect((await server.get(`${clusterRoles}/more`)).status).to.equal(404);
   });
 
-  it('extends no role, by update, patch, JSON patch or apply, also in a dry run', async () => {
+  it('cannot extend a role by update, patch, JSON patch or apply, also in a dry run', async () => {
     await server.create(roles, role('mine', readEvents));
     const path = `${roles}/mine`;
     expectEscalation(await server.put(path, role('mine', readEvents, readSecrets), asAnn));
@@ -92,7 +92,7 @@ describe('a user who may write roles', () => {
     expect((await server.patch(path, { rules: [rule(['list'], ['events'])] }, asAnn)).status).to.equal(200);
   });
 
-  it('changes nothing of a role with more rules, but deletes it', async () => {
+  it('cannot change a role with further permissions, but may delete it', async () => {
     await server.create(roles, { ...role('rich', readSecrets), metadata: { name: 'rich', finalizers: ['a.com/b'] } });
     expectEscalation(await server.patch(`${roles}/rich`, { metadata: { labels: { a: 'b' } } }, asAnn));
     expect((await server.delete(`${roles}/rich`, asAnn)).status).to.equal(200);
@@ -100,7 +100,7 @@ describe('a user who may write roles', () => {
     expect((await server.get(`${roles}/rich`)).status).to.equal(404);
   });
 
-  it('binds only roles whose rules the user has', async () => {
+  it('may bind only roles whose permissions the user has', async () => {
     expectEscalation(await server.post(clusterBindings, binding('a', 'ClusterRole', 'cluster-admin'), asAnn));
     expectEscalation(await server.post(bindings, binding('a', 'ClusterRole', 'edit'), asAnn));
     expectRefusal(await server.post(bindings, binding('a', 'Role', 'none'), asAnn), { reason: 'NotFound' });
@@ -113,7 +113,7 @@ describe('a user who may write roles', () => {
     expectEscalation(await server.post(clusterBindings, binding('b', 'ClusterRole', 'edit'), asAnn));
   });
 
-  it('may grant everything with the verbs escalate and bind, on the roles that they name', async () => {
+  it('may grant everything with the verbs escalate and bind, but only for the roles that the rule names', async () => {
     await server.create(clusterRoles, role('named'));
     await grant({ ...rule(['escalate', 'bind'], ['clusterroles'], group), resourceNames: ['named'] });
     expectEscalation(await server.post(clusterRoles, role('other', readSecrets), asAnn));
@@ -124,7 +124,7 @@ describe('a user who may write roles', () => {
     expect((await server.post(roles, role('other', readSecrets), asAnn)).status).to.equal(201);
   });
 
-  it('writes aggregated roles only with the rights of cluster-admin', async () => {
+  it('may write aggregated roles only with the permissions of cluster-admin', async () => {
     const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: 'b' } }] };
     const collecting = { metadata: { name: 'collecting' }, aggregationRule, rules: [] };
     const refusal = {
@@ -134,7 +134,7 @@ describe('a user who may write roles', () => {
     expectRefusal(await server.post(clusterRoles, collecting, asAnn), refusal);
     await server.create(clusterRoles, collecting);
     expectRefusal(await server.patch(`${clusterRoles}/collecting`, { aggregationRule: null }, asAnn), refusal);
-    // The user has all rules of this role, so the user may create it.
+    // The user has all permissions in this role, so the user may create it.
     const part = { metadata: { name: 'part', labels: { a: 'b' } }, rules: [readEvents] };
     expect((await server.post(clusterRoles, part, asAnn)).status).to.equal(201);
     expectEscalation(await server.patch(`${clusterRoles}/part`, { rules: [readSecrets] }, asAnn));

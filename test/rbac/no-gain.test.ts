@@ -18,7 +18,7 @@ type Permission = `${'get' | 'list'} ${'events' | 'secrets'}`;
 
 const permissions: readonly Permission[] = ['get events', 'list events', 'get secrets', 'list secrets'];
 
-/** A role of the namespace or of the cluster. */
+/** The scope and the name of a role. */
 interface RoleName {
   readonly scope: Scope;
   readonly name: string;
@@ -54,7 +54,7 @@ function ruleOf(permission: Permission): object {
   return { verbs: [verb], apiGroups: [''], resources: [resource] };
 }
 
-/** The expected results, from a simple model: sets of permissions instead of rules. */
+/** A simple model for the expected results. It has sets of permissions instead of rules. */
 class Model {
   readonly #held: Readonly<Record<Scope, ReadonlySet<Permission>>>;
   readonly #roles = new Map<string, readonly Permission[]>();
@@ -69,7 +69,7 @@ class Model {
     return this.#held[where].has(permission);
   }
 
-  /** Returns the status of the response to a step. */
+  /** Executes a step in the model, and returns the expected status of its response. */
   take(step: Step): number {
     if (step.do === 'bind') return this.#bind(step.scope, step.name, step.role);
     if (step.do === 'unbind') return this.#bindings.delete(`${step.scope}/${step.name}`) ? 200 : 404;
@@ -114,7 +114,7 @@ describe('a user who writes roles and bindings', () => {
       apiGroups: [group],
       resources: ['roles', 'clusterroles', 'rolebindings', 'clusterrolebindings'],
     };
-    // All verbs but escalate and bind.
+    // The user has all verbs except escalate and bind.
     const rules = [{ ...writing, verbs: ['get', 'create', 'update', 'patch', 'delete'] }];
     await server.create(rolePaths.cluster, { metadata: { name: 'writer' }, rules });
     const roleRef = { kind: 'ClusterRole', name: 'writer' };
@@ -161,7 +161,7 @@ describe('a user who writes roles and bindings', () => {
     [15, ''],
     [60, ' [slow]'],
   ] as const)
-    it(`never gains a permission, whatever the sequence of writes${tier}`, async function property() {
+    it(`never gains a permission by any sequence of writes${tier}`, async function property() {
       this.timeout(120_000);
       await fc.assert(
         fc.asyncProperty(granted, granted, steps, async (inCluster, inHome, sequence) => {

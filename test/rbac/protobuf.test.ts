@@ -11,7 +11,7 @@ interface Recorded {
   readonly fields: object;
 }
 
-/** Bodies that kubectl sends for its commands, recorded. */
+/** The recorded bodies of kubectl commands. */
 const recorded: Readonly<Record<string, Recorded>> = {
   'create clusterrole --resource-name': {
     path: 'clusterroles',
@@ -70,7 +70,7 @@ describe('roles and bindings in protobuf', () => {
   after(() => server.stop());
 
   for (const [command, { path, base64, fields }] of Object.entries(recorded)) {
-    it(`are understood as kubectl ${command} sends them`, async () => {
+    it(`are decoded as kubectl ${command} encodes them`, async () => {
       const headers = { accept: `${type},application/json` };
       const answer = await server.post(`/apis/${apiGroup}/v1/${path}`, Buffer.from(base64, 'base64'), {
         type,

@@ -7,7 +7,7 @@ const clusterBindings = `${rbac}/clusterrolebindings`;
 const as = (user: string): Record<string, string> => ({ 'impersonate-user': user });
 
 describeTwoServers('roles of two servers on one database', (servers) => {
-  it('decide at the other server from the next request on, when they are written and when they are withdrawn [slow]', async () => {
+  it('take effect on the other server from the next request on, when they are granted and when they are withdrawn [slow]', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const rules = [{ verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] }];
     await first.create(`${rbac}/clusterroles`, { metadata: { name: 'leases' }, rules });
@@ -25,7 +25,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     }
   });
 
-  it('guard writes at the other server: a permission that was withdrawn is granted to no user', async () => {
+  it('are checked on the other server: a withdrawn permission cannot be granted to a user', async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const roles = `${rbac}/clusterroles`;
     const read = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
@@ -43,7 +43,7 @@ describeTwoServers('roles of two servers on one database', (servers) => {
     expect(refused.body.message, refused.text).to.contain('is attempting to grant RBAC permissions not currently held');
   });
 
-  it('accept only one of two writes that remove the permission of each other [slow]', async () => {
+  it("allow only one of two concurrent writes that withdraw each other's permission [slow]", async () => {
     const [first, second] = servers as readonly [(typeof servers)[number], (typeof servers)[number]];
     const list = { verbs: ['list'], apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
     const secrets = { verbs: ['get'], apiGroups: [''], resources: ['secrets'] };
@@ -64,8 +64,8 @@ describeTwoServers('roles of two servers on one database', (servers) => {
       const name = `both-${round}`;
       const role = await first.create(roles, { metadata: { name }, rules: [list] });
       const binding = (await bind(name, name, 'bob')) as { readonly subjects: readonly object[] };
-      // Bob has `list` by the binding that eva deletes; eva lacks the permission that bob adds to the role of the
-      // binding.
+      // Bob has `list` by a binding, and eva deletes it. Bob adds a permission to the role of the binding, and eva does
+      // not have this permission.
       const moved = { ...binding, subjects: [{ kind: 'User', apiGroup: group, name: 'kim' }] };
       const grown = { ...role, rules: [list, secrets] };
       const answers = await Promise.all([
@@ -73,12 +73,12 @@ describeTwoServers('roles of two servers on one database', (servers) => {
         second.put(`${roles}/${name}`, grown, { headers: as('bob') }),
       ]);
       expect(answers.map(({ status }) => status).sort(), `round ${round}`).to.deep.equal([200, 403]);
-      // The next round must not find permissions of this one.
+      // The binding is deleted, so that the next round starts without permissions of this round.
       await first.delete(`${clusterBindings}/${name}`);
     }
   });
 
-  it('are made once, whichever server started first', async () => {
+  it('are created only once', async () => {
     for (const server of servers) {
       const { body } = await server.get(`${rbac}/clusterroles/view`);
       expect(body.metadata.labels).to.include({ 'kubernetes.io/bootstrapping': 'rbac-defaults' });

@@ -3,7 +3,7 @@ import type { Client, ControllerDefinition, Model } from 'homeostat';
 import { createFaultyClient, createTestKit, FakeClock, startTestServer } from 'homeostat/testing';
 import type { FaultyClient, TestKit } from 'homeostat/testing';
 
-/** Controllers at a server, their requests, and a clock that only the test moves. */
+/** Running controllers of a server, their requests, and a clock that only the test advances. */
 export interface Running {
   /** A client without faults, whose requests are not in the list of requests. */
   readonly client: Client;
@@ -24,18 +24,18 @@ export interface Running {
 export interface RunOptions {
   readonly models: readonly Model[];
   readonly controllers: readonly ControllerDefinition[];
-  /** The first time of the clock. Default that of a `FakeClock`. */
+  /** The start time of the clock. Default: that of a `FakeClock`. */
   readonly startTime?: string;
-  /** Called with the scenario's client before the controllers run. */
+  /** Called with the client before the controllers run. */
   readonly before?: (client: Client) => Promise<unknown>;
 }
 
-/** The two ways in which controllers reach a server. */
+/** The two ways in which controllers send requests to a server. */
 export const transports: readonly Transport[] = ['in process', 'over HTTP'];
 
 export type Transport = 'in process' | 'over HTTP';
 
-/** Starts a server with the models, and the controllers at it. */
+/** Starts a server with the models, and runs the controllers on it. */
 export async function runControllers(transport: Transport, options: RunOptions): Promise<Running> {
   const { models, controllers, before, startTime } = options;
   const clock = new FakeClock(startTime === undefined ? undefined : Date.parse(startTime));

@@ -8,7 +8,7 @@ type TeamRun = ReconcileContext<FromModel<typeof Team>>;
 
 for (const transport of transports) {
   describe(`children and related objects of a run, ${transport}`, () => {
-    it('contain the objects that the previous run created, and cost no request when nothing changes', async () => {
+    it('contain the objects that the previous run created, and send no request when nothing changes', async () => {
       const seen: string[][] = [];
       const teams = controller(Team, {
         owns: [Worker],
@@ -17,7 +17,7 @@ for (const transport of transports) {
           seen.push(names);
           for (let index = names.length; index < object.spec.size; index += 1) {
             await ensure(Worker, `${object.metadata.name}-${index}`, { spec: { task: 'dig' } });
-            // The cache may not have the new worker yet, but the run's own view has it.
+            // The cache may not have the new worker yet, but the children of the run include it.
             expect(children(Worker)).to.have.length(index + 1);
           }
         },
@@ -33,7 +33,7 @@ for (const transport of transports) {
       expect(at.requestsOfRuns()).to.equal(requests);
     });
 
-    it('contain no object of another owner of the same name, and none that another object controls', async () => {
+    it('do not contain objects of another owner with the same name, or objects that another object controls', async () => {
       const seen = new Map<string, number>();
       const teams = controller(Team, {
         owns: [Worker],
@@ -64,7 +64,7 @@ for (const transport of transports) {
       expect(Object.fromEntries(seen)).to.deep.equal({ red: 1, blue: 0 });
     });
 
-    it('finds objects by an index that their model declares, in the state that this controller wrote', async () => {
+    it('are found by an index of their model, in the state that this controller wrote', async () => {
       const seen: string[][] = [];
       const teams = controller(Team, {
         watches: [on(Worker, () => ['red'], { indexes: ['spec.task'] })],
@@ -93,7 +93,7 @@ for (const transport of transports) {
 }
 
 describe('children and related objects', () => {
-  /** Runs a team's controller once, and returns the error that the run throws. */
+  /** Runs a controller of teams once, and returns the error that the run throws. */
   const thrown = async (reconcile: (run: TeamRun) => void): Promise<unknown> => {
     let error: unknown;
     const teams = controller(Team, {
@@ -113,7 +113,7 @@ describe('children and related objects', () => {
     return error;
   };
 
-  it('are refused for kinds that the controller does not own or follow, and the error names the cure', async () => {
+  it('are refused for kinds that the controller does not own or follow, with advice in the error', async () => {
     expect(await thrown(({ children }) => void children(Note))).to.have.property(
       'message',
       'controller "team" does not own Note: add Note to its "owns"',
@@ -124,7 +124,7 @@ describe('children and related objects', () => {
     );
   });
 
-  it('are refused for an index that the model does not declare, and the error suggests one', async () => {
+  it('are refused for an index that the model does not declare, with a suggestion in the error', async () => {
     expect(await thrown(({ related }) => void related(Worker, 'spec.taks', 'dig'))).to.have.property(
       'message',
       'Worker declares no index "spec.taks": did you mean "spec.task"?',

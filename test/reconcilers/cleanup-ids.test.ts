@@ -9,14 +9,17 @@ const namespace = 'default';
 
 interface CleanedUp {
   readonly at: Running;
-  /** The ids that the status had in each cleanup. */
+  /** The id in the status at each cleanup. */
   readonly seen: (string | undefined)[];
-  /** Resolves when a cleanup has begun, which then waits for `open`. */
+  /** Resolves when a cleanup has begun. The cleanup then waits for a call of `open`. */
   readonly begun: Promise<void>;
   readonly open: () => void;
 }
 
-/** Runs a controller that stores `id` in the status, if there is one, and reads it in the cleanup. */
+/**
+ * Runs a controller that reads the id in the status during its cleanup. If `id` is given, its reconcile stores it in
+ * the status.
+ */
 async function runMachine(transport: Transport, id?: string): Promise<CleanedUp> {
   const seen: (string | undefined)[] = [];
   const [begun, opened] = [gate(), gate()];
@@ -47,13 +50,13 @@ function gate(): { readonly promise: Promise<void>; readonly open: () => void } 
 const isGone = async ({ client }: Running): Promise<boolean> =>
   client.get(Machine, 'a', { namespace }).then(() => false, isNotFound);
 
-/** Stores an id as a late write of a former leader does. */
+/** Stores an id in the status, like a late write of a former leader. */
 const storeId = ({ client }: Running, id: string): Promise<unknown> =>
   client.patch(Machine, 'a', { type: 'merge', patch: { status: { id } } }, { subresource: 'status', namespace });
 
 for (const transport of transports) {
   describe(`an id in the status, ${transport}`, () => {
-    it('is known to the cleanup when the object is deleted right after the id was stored', async () => {
+    it('is in the object of the cleanup when the object is deleted right after the id was stored', async () => {
       const { at, seen, open } = await runMachine(transport, 'vm-1');
       await at.settle();
       const letGo = at.faulty.holdEvents();
@@ -65,7 +68,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('is known to the cleanup of the next process', async () => {
+    it('is in the object of the cleanup in the next process', async () => {
       const { at, seen, open } = await runMachine(transport, 'vm-1');
       await at.settle();
       await at.pause();
@@ -77,7 +80,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('leads to another cleanup when it is stored while one is under way', async () => {
+    it('causes another cleanup when it is stored during a cleanup', async () => {
       const { at, seen, begun, open } = await runMachine(transport);
       await at.settle();
       await at.client.delete(Machine, 'a', { namespace });
@@ -89,7 +92,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('leads to another cleanup when the cache shows it only after the first one', async () => {
+    it('causes another cleanup when the cache has it only after the first cleanup', async () => {
       const { at, seen, begun, open } = await runMachine(transport);
       await at.settle();
       await at.client.delete(Machine, 'a', { namespace });

@@ -10,8 +10,8 @@ type TeamRun = ReconcileContext<FromModel<typeof Team>>;
 const plentyMs = 60_000;
 
 for (const transport of transports) {
-  describe(`conditions that a run states, ${transport}`, () => {
-    it('are written in one write at the end of the run, with the generation and the time of the clock', async () => {
+  describe(`conditions that a run sets, ${transport}`, () => {
+    it('are written together at the end of the run, with the generation and the time of the clock', async () => {
       const at = await runTeam(transport, ({ condition }) => {
         condition('Staffed', 'True', { reason: 'Enough' });
         condition('Paid', 'False', { reason: 'NoMoney', message: 'the account is empty' });
@@ -60,7 +60,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('record an event when their status changes, and none when it stays', async () => {
+    it('record an event only when their status changes', async () => {
       const at = await runTeam(transport, ({ object, condition, event }) => {
         condition('Staffed', object.spec.size > 2 ? 'True' : 'False', {
           reason: `Size${object.spec.size}`,
@@ -78,7 +78,7 @@ for (const transport of transports) {
 }
 
 describe('conditions', () => {
-  it('are refused with a reason that is not one word, in a kind without conditions, and for a transition of an unknown condition', async () => {
+  it('are refused when the reason is not one word, when the kind has no conditions, and for a transition of an unknown condition', async () => {
     expect(await messageOf(Team, ({ condition }) => condition('Ready', 'True', { reason: 'two words' }))).to.equal(
       'condition Ready: the reason must be one CamelCase word, not "two words"',
     );
@@ -91,7 +91,7 @@ describe('conditions', () => {
   });
 });
 
-/** Runs a controller of one team, of size 1, until it has nothing to do. */
+/** Creates a team of size 1, and runs a controller of teams until it has no work. */
 async function runTeam(transport: Transport, reconcile: (run: TeamRun) => void | Promise<void>): Promise<Running> {
   const at = await runControllers(transport, {
     models: [Team],
@@ -102,7 +102,7 @@ async function runTeam(transport: Transport, reconcile: (run: TeamRun) => void |
   return at;
 }
 
-/** Changes the team after a minute, and waits for its runs. */
+/** Changes the team a minute later, and waits for its runs. */
 async function change(at: Running, patch: object): Promise<void> {
   await at.clock.advance(plentyMs);
   await at.client.patch(Team, 'red', { type: 'merge', patch });

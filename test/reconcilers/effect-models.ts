@@ -1,6 +1,6 @@
 import { defineModel } from 'homeostat';
 
-/** Each machine has a thing at a provider. */
+/** A kind whose controller makes a thing at an external provider for each machine. */
 export const Machine = defineModel({
   gvk: 'work.example.com/v1/Machine',
   plural: 'machines',

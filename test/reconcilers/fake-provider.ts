@@ -2,18 +2,18 @@
 export interface Thing {
   readonly id: string;
   readonly key: string;
-  /** The uid of the object that it was made for. */
+  /** The uid of the object for which the thing was made. */
   readonly owner: string;
 }
 
-/** A provider outside of the server, which keeps its things when controllers crash. */
+/** An external provider. It keeps its things when controllers crash. */
 export class FakeProvider {
   readonly things = new Map<string, Thing>();
-  /** The calls of `create`, in order: their keys. */
+  /** The keys of the calls of `create`, in order. */
   readonly created: string[] = [];
-  /** The calls of `find`, in order: their keys. */
+  /** The keys of the calls of `find`, in order. */
   readonly sought: string[] = [];
-  /** Called after a creation, before its response; an error that it throws is the response. */
+  /** Called after a creation, before its response. An error that it throws becomes the response. */
   afterCreate: () => void = () => {};
 
   reset(): void {
@@ -22,7 +22,7 @@ export class FakeProvider {
     this.sought.length = 0;
   }
 
-  /** Makes a thing each time it is called. */
+  /** Makes a new thing at each call. */
   create(key: string, owner: string): Thing {
     this.created.push(key);
     const thing = { id: `t-${this.created.length}`, key, owner };

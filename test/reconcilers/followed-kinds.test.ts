@@ -31,7 +31,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('enqueue keys for updates that all predicates let pass, and for each addition and deletion', async () => {
+    it('enqueue keys for each addition and deletion, and for updates that all predicates accept', async () => {
       const mapped: string[] = [];
       const map = ({ spec, status }: WorkerObject): MappedKeys => {
         mapped.push(`${spec.task} ${String(status?.busy)}`);
@@ -52,7 +52,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('keep only metadata, or what a transform leaves, in the cache that mappings read', async () => {
+    it('have only metadata, or the result of a transform, in the cache that mappings read', async () => {
       const mapped: object[] = [];
       const map = (object: WorkerObject): MappedKeys => {
         mapped.push({ kind: object.kind, spec: object.spec as unknown, busy: object.status?.busy });
@@ -74,7 +74,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are named by their kind in the reason of a run, even where only metadata is followed', async () => {
+    it('are named by their kind in the reason of a run, also with metadataOnly', async () => {
       const reasons = new Set<string>();
       const at = await runTeam(transport, {
         watches: [on(Worker, () => ['red'], { metadataOnly: true })],
@@ -86,7 +86,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('leave out the updates that the controller itself wrote, if requested, and nothing else', async () => {
+    it("enqueue no keys for the controller's own updates, if requested, but for all other events", async () => {
       let runs = 0;
       const at = await runTeam(transport, {
         owns: [owned(Worker, { ignoreOwnWrites: true })],
@@ -185,7 +185,7 @@ describe('the kinds that a controller follows', () => {
     );
   });
 
-  it('give a run no children of a kind whose cache has only metadata', async () => {
+  it('cannot be children of a run when their cache has only metadata', async () => {
     let message: string | undefined;
     const at = await runTeam('in process', {
       owns: [owned(Worker, { metadataOnly: true })],
@@ -204,7 +204,7 @@ describe('the kinds that a controller follows', () => {
   });
 });
 
-/** Runs a controller of one team, of size 1, until it has nothing to do. */
+/** Creates a team of size 1, and runs a controller of teams until it has no work. */
 async function runTeam(transport: Transport, options: ControllerOptions<TeamObject>): Promise<Running> {
   const at = await runControllers(transport, {
     models: [Team, Worker],

@@ -18,8 +18,8 @@ interface ServedSchema {
 
 const kinds = [ConfigMap, Event, Lease, Namespace, Secret, ServiceAccount];
 
-describe('the kinds of Kubernetes that reconcilers name', () => {
-  it('are those that the server serves, by name, scope and fields', async () => {
+describe("the exported models of Kubernetes' kinds", () => {
+  it('match the kinds that the server serves in name, scope and fields', async () => {
     const server = await startTestServer();
     const read = async (path: string): Promise<unknown> => (await fetch(`${server.url}${path}`)).json();
     for (const { group, version, kind, plural, scope, shortNames, components } of kinds) {
@@ -42,7 +42,7 @@ describe('the kinds of Kubernetes that reconcilers name', () => {
   });
 
   for (const transport of transports) {
-    it(`can be owned, and cost no request when nothing changes, ${transport}`, async () => {
+    it(`can be owned, and cause no request when nothing changes, ${transport}`, async () => {
       const metadata = { name: 'red', namespace: 'default' };
       const definition = controller(Team, {
         owns: [ConfigMap, Secret, ServiceAccount],

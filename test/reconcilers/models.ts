@@ -2,7 +2,7 @@ import { conditionsSchema, defineModel } from 'homeostat';
 
 const [text, integer] = [{ type: 'string' }, { type: 'integer' }] as const;
 
-/** Workers of a team; each is made by the controller of the team. */
+/** A kind of dependents: the controller of a team creates its workers. */
 export const Team = defineModel({
   gvk: 'work.example.com/v1/Team',
   plural: 'teams',

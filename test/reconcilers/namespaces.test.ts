@@ -16,7 +16,7 @@ const Seat = defineModel({
   schema: { type: 'object', properties: { spec: { type: 'object', properties: { place: { type: 'string' } } } } },
 });
 
-/** The kind that every server has. */
+/** A model of the kind Namespace, which every server serves. */
 const Namespace = defineModel({
   gvk: 'v1/Namespace',
   plural: 'namespaces',
@@ -26,7 +26,7 @@ const Namespace = defineModel({
 for (const transport of transports) {
   describe(`the run of a Namespaced object, ${transport}`, () => {
     it('has a namespace, and owns dependents in this namespace', async () => {
-      // The compiler checks that the namespace is a string: it does not compile otherwise.
+      // The compiler checks the type of the namespace: this line compiles only for a string.
       const namespaces: string[] = [];
       const rooms = controller(Room, {
         owns: [Seat],

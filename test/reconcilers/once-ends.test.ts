@@ -32,7 +32,7 @@ const create = (provider: FakeProvider, run: MachineRun): Promise<unknown> =>
 
 for (const transport of transports) {
   describe(`external effects when a namespace is deleted, ${transport}`, () => {
-    it('are known to the cleanup of their objects, and their records are deleted last', async () => {
+    it('are returned to the cleanup of their objects, and their records are deleted last', async () => {
       const provider = new FakeProvider();
       const last: unknown[] = [];
       const ready = gate();
@@ -42,7 +42,7 @@ for (const transport of transports) {
           controller(Machine, {
             reconcile: async (run) => void (await create(provider, run)),
             cleanup: async ({ once }) => {
-              // By now the rest of the namespace could have been deleted.
+              // After this time, the other objects of the namespace may be deleted.
               await ready.opened;
               last.push(await once.last('create', { find: ({ key }) => provider.find(key) }));
             },
@@ -74,7 +74,7 @@ for (const transport of transports) {
 }
 
 describe('external effects of a former leader', () => {
-  it('get neither an intention nor a result recorded', async () => {
+  it('are not recorded, neither before the call nor with its result', async () => {
     const provider = new FakeProvider();
     const gates = { before: gate(), within: gate() };
     const begun = new Set<string>();
@@ -107,7 +107,7 @@ describe('external effects of a former leader', () => {
     await make(server.client, 'early');
     await make(server.client, 'late');
     await eventually(() => begun.size === 2 && provider.created.length === 1);
-    // Another process takes over; this one does not know yet.
+    // Another process takes over the Lease, and this process does not know it yet.
     const spec = { holderIdentity: 'b', leaseTransitions: 7 };
     await server.client.patch(Lease, 'machines', { type: 'merge', patch: { spec } }, { namespace: 'default' });
     gates.within.open();

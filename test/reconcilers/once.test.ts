@@ -48,7 +48,7 @@ async function runMachine(
   return at;
 }
 
-/** Starts a run of the machine. */
+/** Changes the machine, so that its controller runs. */
 async function touch(at: Running, size: string): Promise<void> {
   await at.client.patch(Machine, 'a', { type: 'merge', patch: { spec: { size } } }, { namespace });
   await at.settle();
@@ -75,7 +75,7 @@ for (const transport of transports) {
       });
     const reconcile = async (run: MachineRun): Promise<void> => void results.push(await createOnce(run));
 
-    it('happens once, and its result costs no request in the same process, and one in the next', async () => {
+    it('happens once; its result needs no request in the same process, and one request in the next process', async () => {
       const at = await runMachine(transport, { reconcile });
       const first = at.requestsOfRuns();
       await touch(at, 'large');
@@ -90,7 +90,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('has a record that the object owns, with the key and the result, and that is deleted with the object', async () => {
+    it('has a record with the key and the result, which the object owns, and which is deleted with the object', async () => {
       const at = await runMachine(transport, { reconcile });
       const machine = await at.client.get(Machine, 'a', { namespace });
       const [record] = await recordsOf(at.client);
@@ -110,7 +110,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('that throws stays pending: the next run asks find first, and then does it again with the same key', async () => {
+    it('that throws stays pending: the next run calls find first, and then repeats the effect with the same key', async () => {
       let failures = 1;
       const at = await runMachine(transport, {
         reconcile: async (run) => {
@@ -130,7 +130,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('whose response is lost is found again, and not done again', async () => {
+    it('whose response is lost is found by the next run, and not repeated', async () => {
       provider.afterCreate = () => {
         throw new Error('the response is lost');
       };
@@ -145,7 +145,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('may return nothing', async () => {
+    it('may have no result', async () => {
       let count = 0;
       const at = await runMachine(transport, {
         reconcile: async ({ once }) =>
@@ -157,7 +157,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('may happen again once its record has expired and is deleted, with another key', async () => {
+    it('may happen again with another key after its record has expired and is deleted', async () => {
       const at = await runMachine(transport, {
         reconcile: (run) =>
           run.once('create', ({ key }) => provider.create(key, 'a'), {
@@ -181,7 +181,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('that expired while no controller ran is deleted, and happens again, when a run asks for it', async () => {
+    it('whose record expired while no controller ran happens again in the next run', async () => {
       const at = await runMachine(transport, {
         reconcile: (run) =>
           run.once('create', ({ key }) => provider.create(key, 'a'), { find: () => undefined, expireAfter: '10s' }),
@@ -197,7 +197,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('is refused with a clear error when it is used wrongly', async () => {
+    it('is refused with an error that names the mistake when once is used incorrectly', async () => {
       const find = (): undefined => undefined;
       const errors: string[] = [];
       const attempt = async (call: () => Promise<unknown>): Promise<void> => {
@@ -235,7 +235,7 @@ for (const transport of transports) {
     });
 
     for (const propagationPolicy of ['Background', 'Foreground', 'Orphan'] as const) {
-      it(`is known to a cleanup after the process has crashed before the result, with ${propagationPolicy}`, async () => {
+      it(`is available to a cleanup after a crash before the record of its result, with ${propagationPolicy}`, async () => {
         let hasCrashed = false;
         const last: unknown[] = [];
         const at = await runMachine(transport, {
@@ -248,7 +248,7 @@ for (const transport of transports) {
             if (thing !== undefined) provider.remove(thing.id);
           },
         });
-        // The state after a crash between the effect and its result.
+        // Restores the state after a crash between the effect and the record of its result.
         const [record] = await recordsOf(at.client);
         await at.client.patch(
           externalEffectModel,
@@ -259,7 +259,7 @@ for (const transport of transports) {
         hasCrashed = true;
         await at.pause();
         const [thing] = provider.things.values();
-        // The garbage collector handles this dependent after the record, so its change shows that the record was
+        // The garbage collector handles this dependent after the record. Its deletion shows that the record was
         // handled.
         const { uid } = await at.client.get(Machine, 'a', { namespace }).then(({ metadata }) => metadata);
         const ownerReferences = [{ apiVersion: 'work.example.com/v1', kind: 'Machine', name: 'a', uid }];
@@ -311,7 +311,7 @@ describe('an external effect under faults [slow]', () => {
       }),
     ],
     beforeRun: () => provider.reset(),
-    // The provider numbers its things, so their ids differ after a fault.
+    // The provider numbers its things, so the ids in the status differ after a fault and are not compared.
     normalise: ({ metadata, ...rest }: ApiObject) => ({ ...rest, metadata, status: undefined }),
     scenario: async ({ client, settle }: { readonly client: Client; settle(this: void): Promise<void> }) => {
       await client.create(Machine, { metadata: { name: 'a', namespace }, spec: {} });
@@ -347,12 +347,12 @@ describe('an external effect under faults [slow]', () => {
     },
   );
 
-  it('happens once for each key, and leaves nothing behind at the provider', async () => {
+  it('happens once for each key, and no thing is left at the provider', async () => {
     const { runs, faults } = await checkConvergence(withOnce);
     expect([runs, faults].every((count) => count > 30)).to.equal(true);
   });
 
-  it('leaks when a reconciler causes it without `once` and stores its id in the status, and the check finds the leak', async () => {
+  it('leaves a thing at the provider without `once` and with its id in the status, which the check finds', async () => {
     const without = options(
       async ({ object, status }) => {
         if (object.status?.id !== undefined) return;

@@ -40,7 +40,7 @@ const Desk = defineModel({
 
 const models = [Team, Worker, Desk];
 
-/** A worker for each of the team's size, and a desk that comes after the first of them. */
+/** Returns as many workers as the size of the team, and a desk that comes after the first worker. */
 function wishesOf({ object, now }: TeamRun): readonly Wish[] {
   const { name } = object.metadata;
   const workers = Array.from({ length: object.spec.size }, (_, index) =>
@@ -62,7 +62,7 @@ function wishesOf({ object, now }: TeamRun): readonly Wish[] {
 
 for (const transport of transports) {
   describe(`the dependents that a run owns, ${transport}`, () => {
-    it('are created, changed, and deleted when they are no longer wished; others of the owner stay', async () => {
+    it('are created, changed, and deleted when they are no longer wished; other objects of the owner stay', async () => {
       const at = await runTeam(transport, async (run) => void (await run.own(wishesOf(run))));
       expect(await namesOf(at)).to.deep.equal(['red-0', 'red-1']);
       const { metadata } = await at.client.get(Team, 'red');
@@ -81,7 +81,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('cost no request when nothing changes: not in the same process, not in the next one, and not when a status changes', async () => {
+    it('cause no request when nothing changes, also in the next process and when a status changes', async () => {
       const results: OwnResult[] = [];
       const reconcile = async (run: TeamRun): Promise<void> => void results.push(await run.own(wishesOf(run)));
       const at = await runTeam(transport, reconcile);
@@ -103,7 +103,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('get back the fields that others changed, and keep the fields that only others set', async () => {
+    it('have wished fields restored that other clients changed, and keep fields that only other clients set', async () => {
       const at = await runTeam(transport, async (run) => void (await run.own(wishesOf(run))));
       await at.client.patch(Desk, 'red', { type: 'merge', patch: { spec: { colour: 'blue', height: 80 } } });
       await at.settle();
@@ -120,7 +120,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('lose a field that is no longer wished', async () => {
+    it('lose a field when it is no longer in the wish', async () => {
       const at = await runTeam(transport, async ({ object, own }) => {
         const colour = object.spec.size > 2 ? {} : { colour: 'red' };
         await own([wish(Desk, { metadata: { name: 'red' }, spec: { ...colour, height: 70 } })]);
@@ -131,7 +131,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('wait for the dependents before them in the order, and name these', async () => {
+    it('wait for the dependents before them in the order, with the names of these', async () => {
       let last: OwnResult | undefined;
       const at = await runTeam(transport, async ({ own }) => {
         const worker = wish(
@@ -166,12 +166,12 @@ for (const transport of transports) {
         await at.client.patch(Desk, 'red', { type: 'merge', patch }, { subresource: 'status' });
         await at.settle();
       }
-      // Each change of the desk leads to one run.
+      // Each change of the desk causes one run.
       expect(ready.slice(-3)).to.deep.equal([true, false, true]);
       await at.stop();
     });
 
-    it('are not ready because of a condition that observed an older generation', async () => {
+    it('are not ready while their condition has observed only an older generation', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const height = 70 + object.spec.size;
@@ -197,7 +197,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are not ready before they have the condition that the wish names', async () => {
+    it('are not ready until they have the condition that the wish names', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } }, { ready: 'Delivered' })])).ready);
@@ -216,7 +216,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are ready by default as kstatus says: when their status has observed their generation, and nothing says otherwise', async () => {
+    it('are ready by default by the rules of kstatus: their status has observed their generation, and no condition contradicts', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } })])).ready);
@@ -238,7 +238,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are deleted in the reverse order, each when those after it are gone, also by the next process', async () => {
+    it('are deleted in the reverse order, each after those that come after it, also by the next process', async () => {
       const results: OwnResult[] = [];
       const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
       const worker = (name: string, after: readonly string[]) =>
@@ -282,7 +282,7 @@ for (const transport of transports) {
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: held } } });
       await at.client.delete(Worker, 'late');
       await resize(at, 1);
-      // The worker is being deleted, so its annotation with the order cannot be changed any more.
+      // The worker is being deleted, so the annotation with its order no longer changes.
       expect(results.at(-1)?.leaving.map(({ kind }) => kind)).to.deep.equal(['Desk']);
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: [] } } });
       await at.settle();
@@ -317,7 +317,7 @@ for (const transport of transports) {
 }
 
 describe('the dependents that a run owns', () => {
-  it('are not taken over from others: the error names the controlling object, and how to take over one without a controller', async () => {
+  it('are not taken over from other owners; the error names the controlling object, or how to take over an object without one', async () => {
     const errors: string[] = [];
     const adopt = { value: false };
     const at = await runTeam(
@@ -345,7 +345,7 @@ describe('the dependents that a run owns', () => {
     await at.stop();
   });
 
-  it('are refused when the wishes contradict each other', async () => {
+  it('are refused when the wishes are contradictory', async () => {
     const messages: string[] = [];
     const worker = (name: string, options: object = {}): Wish =>
       wish(Worker, { metadata: { name }, spec: { task: '' } }, options);
@@ -380,7 +380,7 @@ describe('the dependents that a run owns', () => {
     expect(() => worker('a', { afer: [] })).to.throw('wish Worker/a: unknown key "afer". Did you mean "after"?');
   });
 
-  it('have the same result, whichever fault meets their requests [slow]', async () => {
+  it('have the same result after each fault of their requests [slow]', async () => {
     await checkConvergence({
       models,
       controllers: () => [teams(async (run) => void (await run.own(wishesOf(run))))],
@@ -402,7 +402,7 @@ function teams(reconcile: (run: TeamRun) => Promise<void>): ReturnType<typeof co
   return controller(Team, { owns: [Worker, Desk], reconcile });
 }
 
-/** Runs a controller of one team, of size 2, until it has nothing to do. */
+/** Creates a team of size 2, and runs a controller of teams until it has no work. */
 async function runTeam(
   transport: Transport,
   reconcile: (run: TeamRun) => Promise<void>,

@@ -18,7 +18,7 @@ const Backup = defineModel({
 });
 
 interface SlotsOfTeam extends Running {
-  /** Moves the clock minute by minute; returns the slots that ran meanwhile. */
+  /** Advances the clock minute by minute to a time, and returns the slots that ran until then. */
   slotsUntil(time: string): Promise<readonly string[]>;
 }
 
@@ -48,13 +48,13 @@ async function runTeam(schedule: ScheduleOptions, startTime: string): Promise<Sl
 describe('the slots of a schedule', () => {
   const timeZone = 'Europe/Berlin';
 
-  it('contain a time that occurs twice in autumn only once, when it occurs first [slow]', async () => {
+  it('contain a time that occurs twice in autumn only once, at its first occurrence [slow]', async () => {
     const at = await runTeam({ cron: '30 2 * * *', timeZone }, '2030-10-26T12:00:00Z');
     expect(await at.slotsUntil('2030-10-28T02:00:00Z')).to.deep.equal(['2030-10-27T00:30:00Z', '2030-10-28T01:30:00Z']);
     await at.stop();
   });
 
-  it('have each hour that passes, in autumn and in spring', async () => {
+  it('of an hourly schedule have each hour that passes, in autumn and in spring', async () => {
     const autumn = await runTeam({ cron: '0 * * * *', timeZone }, '2030-10-26T22:30:00Z');
     const hours = (await autumn.slotsUntil('2030-10-27T03:00:00Z')).map((slot) => slot.slice(11, 13));
     expect(hours).to.deep.equal(['23', '00', '01', '02', '03']);
@@ -65,7 +65,7 @@ describe('the slots of a schedule', () => {
     await spring.stop();
   });
 
-  it('are those of each object of a Namespaced kind', async () => {
+  it('run for each object of a Namespaced kind', async () => {
     const runs: string[] = [];
     const definition = controller(Backup, {
       schedule: '0 * * * *',
@@ -93,7 +93,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('run again, with the same time, when the annotation of their end is set back, as in a restored backup', async () => {
+  it('run again with the same time when the annotation of their end has an older value, as in a restored backup', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:00:00Z');
     expect(await at.slotsUntil('2030-01-01T02:00:00Z')).to.deep.equal(['2030-01-01T01:00:00Z', '2030-01-01T02:00:00Z']);
     const annotations = { 'slot-ended.work.example.com/team': '2030-01-01T00:00:00Z' };
@@ -102,10 +102,10 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('do not run again after a conflict at the write of their end', async () => {
+  it('do not run again after a conflict in the write of their end', async () => {
     const at = await runTeam({ cron: '0 * * * *', timeZone: 'UTC' }, '2030-01-01T00:30:00Z');
     let patches = 0;
-    // The second write of a slot is the one of its end.
+    // The second write of a slot records its end.
     at.faulty.inject({ kind: 'conflict' }, ({ verb }) => verb === 'patch' && (patches += 1) === 2);
     expect(await at.slotsUntil('2030-01-01T01:30:00Z')).to.deep.equal(['2030-01-01T01:00:00Z']);
     await at.restart();
@@ -116,7 +116,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('need a plugin’s permission to patch its own kind, which an error explains', async () => {
+  it('need the permission of the plugin to patch its kind; the error without it explains this', async () => {
     const errors: unknown[] = [];
     const logger = {
       debug() {},
@@ -143,7 +143,7 @@ describe('the slots of a schedule', () => {
   });
 });
 
-/** Writes a plugin whose controller of teams has a schedule. */
+/** Makes a plugin with a scheduled controller of teams. */
 async function scheduledPlugin(verbs: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'homeostat-schedule-'));
   const models = pathToFileURL(new URL('models.js', import.meta.url).pathname).href;

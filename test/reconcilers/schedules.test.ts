@@ -13,22 +13,25 @@ type Timing = Pick<ControllerOptions<TeamObject>, 'every' | 'schedule' | 'cleanu
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
-/** The first time of a fake clock. */
+/** The start time of a fake clock. */
 const midnight = '2030-01-01T00:00:00Z';
 
 interface Scheduled extends Running {
-  /** The runs since they were last read: the name, and the slot or `-`. */
+  /** Returns the runs since the last call, each as the name of the object, and the slot or `-`. */
   read(): readonly string[];
-  /** Moves the clock to a time, and waits for the runs. */
+  /** Advances the clock to a time, and waits for the runs. */
   to(time: string): Promise<void>;
 }
 
-/** Days of fake time over HTTP cost seconds, and the rules of slots are the same with either client. */
+/**
+ * Returns the tag of slow tests over HTTP: days of fake time take seconds there, and both clients have the same rules
+ * of slots.
+ */
 const tierOf = (transport: Transport): string => (transport === 'over HTTP' ? ' [slow]' : '');
 
 for (const transport of transports) {
   describe(`a schedule, ${transport}${tierOf(transport)}`, () => {
-    it('runs each object at its slots, with the slot and the reason, and once for each', async () => {
+    it('runs each object once at each of its slots, with the slot and the reason', async () => {
       const reasons: string[] = [];
       const at = await runTeams(transport, { schedule: '0 3 * * *' }, ({ scheduled, reasons: given }) => {
         if (scheduled !== undefined) reasons.push(...given.map(({ type, detail }) => `${type} ${detail}`));
@@ -44,7 +47,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('never runs a slot again that has ended: not at a change, and not after a restart between slots', async () => {
+    it('does not run a completed slot again after a change of the object, or after a restart between slots', async () => {
       const at = await runTeams(transport, { schedule: '0 * * * *' });
       await at.to('2030-01-01T01:00:00Z');
       expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);
@@ -72,7 +75,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('runs a slot again with the same time when the process ended within its run, whatever the policy for missed slots', async () => {
+    it('runs a slot again with the same time when the process ended during its run, with every policy for missed slots', async () => {
       const hold = { is: true };
       const at = await runTeams(
         transport,
@@ -116,7 +119,7 @@ for (const transport of transports) {
       }
     });
 
-    it('is the schedule that a function returns for the object; after a change, only later slots of the new schedule run', async () => {
+    it('may be the result of a function of the object; after a change, only later slots of the new schedule run', async () => {
       const schedule = ({ spec: { size } }: TeamObject): string | undefined =>
         size < 60 ? `${size} * * * *` : undefined;
       const at = await runTeams(transport, { schedule }, undefined, { teams: { red: 10, blue: 20 } });
@@ -152,7 +155,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('continues beside an interval and a time that a run requests', async () => {
+    it('continues together with an interval and with a time that a run requests', async () => {
       const at = await runTeams(transport, { every: '20m', schedule: '30 0 * * *' }, ({ scheduled, now }) =>
         scheduled === undefined && now === midnight ? { after: '5m' } : undefined,
       );
@@ -170,7 +173,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('stores nothing for an interval, which may depend on the object', async () => {
+    it('stores no annotation for an interval, which may depend on the object', async () => {
       const every = ({ spec: { size } }: TeamObject): string | undefined => (size > 0 ? `${size}m` : undefined);
       const at = await runTeams(transport, { every }, undefined, { teams: { red: 10, blue: 0 } });
       expect(at.read()).to.have.members(['red -', 'blue -']);
@@ -181,7 +184,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('keeps the other runs of an object whose schedule is wrong', async () => {
+    it('does not stop the other runs of an object with an invalid schedule', async () => {
       const schedule = ({ spec: { size } }: TeamObject): string => `${size} 0 * * *`;
       const at = await runTeams(transport, { schedule }, undefined, { teams: { red: 61, blue: 30 } });
       expect(at.read()).to.have.members(['red -', 'blue -']);
@@ -207,7 +210,7 @@ describe('a schedule', () => {
     await at.stop();
   });
 
-  it('runs one slot late, after a run that took longer than the interval', async () => {
+  it('runs only one slot late after a run that took longer than the interval', async () => {
     let release: (() => void) | undefined;
     const at = await runTeams('in process', { schedule: '* * * * *' }, async ({ scheduled }) => {
       if (scheduled === '2030-01-01T00:01:00Z') await new Promise<void>((resolve) => (release = resolve));
@@ -222,7 +225,7 @@ describe('a schedule', () => {
     await at.stop();
   });
 
-  it('counts a slot as done when its run throws a terminal error, and the next slot runs', async () => {
+  it('counts a slot as completed when its run throws a terminal error, and runs the next slot', async () => {
     const at = await runTeams('in process', { schedule: '0 * * * *' }, ({ scheduled }) => {
       if (scheduled === '2030-01-01T01:00:00Z') throw terminal('this slot has no work');
     });
@@ -233,7 +236,7 @@ describe('a schedule', () => {
     await at.stop();
   });
 
-  it('does not run for an object that is declared deleted', async () => {
+  it('does not run for an object that is being deleted', async () => {
     const at = await runTeams('in process', { schedule: '0 * * * *', cleanup: () => ({ after: '30m' }) });
     at.read();
     await at.client.delete(Team, 'red');
@@ -243,7 +246,7 @@ describe('a schedule', () => {
     await at.stop();
   });
 
-  it('is taken over by the next leader: the interrupted slot runs again, the finished one does not [slow]', async () => {
+  it('is taken over by the next leader: an interrupted slot runs again, a completed slot does not [slow]', async () => {
     const clock = new FakeClock();
     const server = await startTestServer({ clock, models: [Team] });
     await server.client.create(Team, { metadata: { name: 'red' }, spec: { size: 1 } });
@@ -289,14 +292,14 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('causes no run by the annotations that it stores, whatever the predicates are', async () => {
+  it('causes no run by its own annotations, with any predicates', async () => {
     const at = await runTeams('in process', { schedule: '0 * * * *', predicates: [() => true] });
     await at.to('2030-01-01T01:00:00Z');
     expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);
     await at.stop();
   });
 
-  it('of a wrong value is refused at the declaration, by the option and the value', () => {
+  it('is refused at the declaration when it is invalid, with the option and the value in the error', () => {
     const refusals: readonly (readonly [Timing, string])[] = [
       [{ every: 'soon' }, 'controller "team": every: "soon" is not a duration'],
       [{ every: 0 }, 'controller "team": every: must be above 0, not 0'],
@@ -332,7 +335,7 @@ describe('a schedule', () => {
     }
   });
 
-  it('has the same result, whichever fault meets its requests [slow]', async () => {
+  it('has the same result after each fault of its requests [slow]', async () => {
     await checkConvergence({
       models: [Team, Worker],
       controllers: () => [
@@ -360,7 +363,7 @@ describe('a schedule', () => {
 
 interface ScheduledTeams extends Scheduled {
   readonly runs: readonly string[];
-  /** Stops the controllers, and starts them again when the work is done. */
+  /** Stops the controllers, does the work, and starts the controllers again. */
   whileDown(work: () => Promise<void>): Promise<void>;
 }
 
@@ -370,7 +373,7 @@ interface TeamOptions {
   readonly startTime?: string;
 }
 
-/** Runs a controller of teams until it has nothing to do. */
+/** Runs a controller of teams until it has no work. */
 async function runTeams(
   transport: Transport,
   timing: Timing,

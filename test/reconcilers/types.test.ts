@@ -23,14 +23,14 @@ export const Desk = defineModel({
   },
 });
 
-/** Never called: an editor shows the types of its variables. */
+/** A function that is never called. The test reads the types of its variables as an editor shows them. */
 export async function shown(client: Client): Promise<unknown> {
   const team = await client.get(Team, 'red');
   const desk = await client.get(Desk, 'red', { namespace: 'default' });
   return [team, desk];
 }
 
-/** Returns what an editor shows of a variable of this file. */
+/** Returns the text that an editor shows for a variable of this file. */
 function hoverOf(name: string): string {
   const file = fileURLToPath(new URL('../../reconcilers/types.test.ts', import.meta.url));
   const host: ts.LanguageServiceHost = {
@@ -75,7 +75,7 @@ describe('the types of reconcilers', () => {
     }
   });
 
-  it('give the objects of a model a name', () => {
+  it('allow a name for the objects of a model', () => {
     expect(isExactly<FromModel<typeof Desk>['spec'], { readonly height: number }>(true)).to.equal(true);
     expect(isExactly<FromModel<typeof Desk>['metadata']['namespace'], string>(true)).to.equal(true);
     expect(isExactly<FromModel<typeof Team>['metadata']['namespace'], string | undefined>(true)).to.equal(true);

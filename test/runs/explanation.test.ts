@@ -55,7 +55,7 @@ describe('the explanation of an object', () => {
     return (await get(`${path(name)}/explanation`, headers)) as Explanation;
   }
 
-  /** Moves the clock until the explanation has a state: reports are written by its timers. */
+  /** Advances the clock until the explanation has the given state, because timers write the reports. */
   async function explained(name: string, state: Explanation['state']): Promise<Explanation> {
     let found: Explanation | undefined;
     await eventually(async () => {
@@ -71,7 +71,7 @@ describe('the explanation of an object', () => {
     await server.client.create(Person, { metadata: { name }, spec: { mood } });
   }
 
-  it('says that an object is ready, or why not', async () => {
+  it('reports that an object is ready, or the reason why it is not', async () => {
     await create('ada', 'good');
     await create('bea', 'odd');
     expect((await explained('ada', 'Ready')).summary).to.equal('Person ada is ready.');
@@ -83,7 +83,7 @@ describe('the explanation of an object', () => {
     expect(observedGeneration).to.equal(1);
   });
 
-  it('names the controller that fails, its error and attempts, and that it gave up', async () => {
+  it('names the controller that fails or has given up, with its error and attempts', async () => {
     await create('bob', 'bad');
     const { summary } = await explained('bob', 'Failing');
     expect(summary).to.match(
@@ -91,7 +91,7 @@ describe('the explanation of an object', () => {
     );
   });
 
-  it('names the finalizer that keeps a deleted object, the plugin that has to remove it, and why it is not removed', async () => {
+  it('names the finalizer that blocks a deletion, the plugin that should remove it, and the reason why it has not', async () => {
     await create('eve', 'clinging');
     await explained('eve', 'NotReady');
     await server.client.delete(Person, 'eve');
@@ -105,7 +105,7 @@ describe('the explanation of an object', () => {
     expect(held.finalizers[0]).to.include({ name: 'people.example.com/person', controller: 'test/person' });
   });
 
-  it('says that an object is paused', async () => {
+  it('reports that an object is paused', async () => {
     await create('fay', 'good');
     await explained('fay', 'Ready');
     const annotations = { [pausedAnnotation]: 'person' };
@@ -114,7 +114,7 @@ describe('the explanation of an object', () => {
     expect(summary).to.equal('Person fay is paused: test/person does not reconcile it.');
   });
 
-  it('leaves out what its user may not read', async () => {
+  it('leaves out information that the user may not read', async () => {
     const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name: 'reader' } };
     const rules = [{ apiGroups: ['people.example.com'], resources: ['persons'], verbs: ['get'] }];
     const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'reader' };
@@ -139,7 +139,7 @@ describe('the explanation of an object', () => {
     expect(finalizers[0]).not.to.have.property('controller');
   });
 
-  it('has an overview of objects that are stuck, the oldest problem first', async () => {
+  it('has an overview of stuck objects, the oldest problem first', async () => {
     await clock.advance(61_000);
     const { items } = (await get('/debug/stuck')) as {
       readonly items: readonly {

@@ -48,7 +48,7 @@ describe('the history of an object', () => {
     return body.items as readonly Entry[];
   }
 
-  it('has each change with its revision, writer and fields, the newest first, and outlasts the object', async () => {
+  it('has each change with its revision, writer and fields, the newest first, also after the deletion of the object', async () => {
     const created = await create(maps, 'ada', { data: { a: '1', b: '2' } });
     const changed = await patch(`${maps}/ada`, { data: { a: '3', b: null } });
     const [last, first, ...none] = await historyOf(`${maps}/ada`);
@@ -65,7 +65,7 @@ describe('the history of an object', () => {
     expect((await server.get(`${maps}/never/history`)).status).to.equal(404);
   });
 
-  it('comes in pages', async () => {
+  it('is returned in pages', async () => {
     await create(maps, 'bob', { data: { n: '0' } });
     for (const n of ['1', '2', '3', '4']) await patch(`${maps}/bob`, { data: { n } });
     const seen: string[] = [];
@@ -80,7 +80,7 @@ describe('the history of an object', () => {
     expect(pages).to.be.within(3, 4);
   });
 
-  it('returns the object as of a revision, which a write can restore', async () => {
+  it('returns the object at a revision, so that a write can restore it', async () => {
     const first = await create(maps, 'cleo', { data: { n: '1' } });
     const between = await create(maps, 'other', {});
     const second = await patch(`${maps}/cleo`, { data: { n: '2' } });
@@ -103,7 +103,7 @@ describe('the history of an object', () => {
     expect(restored.body.data).to.deep.equal({ n: '1' });
   });
 
-  it('shows which fields of a Secret changed, and none of their values', async () => {
+  it('shows the changed fields of a Secret without their values', async () => {
     const first = await create(secrets, 'key', { stringData: { password: 'hunter2' } });
     await patch(`${secrets}/key`, { stringData: { password: 'hunter3' } });
     const items = await historyOf(`${secrets}/key`);

@@ -82,7 +82,7 @@ describe('the records of runs', () => {
     return server.httpClient.patch(Person, name, { type: 'merge', patch }, { fieldManager: 'operator' });
   }
 
-  it('show what started a run, who wrote that, and what the run changed', async () => {
+  it('show the trigger of a run, the writer of the trigger, and the changes of the run', async () => {
     await server.httpClient.create(
       Person,
       { metadata: { name: 'ada' }, spec: { name: 'Ada' } },
@@ -118,7 +118,7 @@ describe('the records of runs', () => {
     expect(second.durationMs).to.be.above(0);
   });
 
-  it('show the error, the author’s frames only, and the next attempt; the state of the controller shows the same', async () => {
+  it('show the error with only the frames of the plugin, and the next attempt, as does the state of the controller', async () => {
     await server.client.create(Person, { metadata: { name: 'bad' }, spec: { name: 'bad' } });
     const run = await firstRun('bad', ({ attempt }) => attempt === 3);
     expect(run.result).to.equal('error');
@@ -141,7 +141,7 @@ describe('the records of runs', () => {
     expect(JSON.stringify(run)).not.to.match(/hunter2|aHVudGVyMg/);
   });
 
-  it('show a pause, which no change of the object ends, and what was requested by hand', async () => {
+  it('show a pause, which a change of the object does not end, and manual requests', async () => {
     await server.client.create(Person, { metadata: { name: 'dora' }, spec: { name: 'Dora' } });
     await firstRun('dora', ({ result }) => result === 'success');
     await annotate('dora', { [pausedAnnotation]: 'true' });
@@ -160,7 +160,7 @@ describe('the records of runs', () => {
     await eventually(async () => (await stateOf()).queue.paused === 0);
   });
 
-  it('outlast the plugin: its controller is then shown as not running', async () => {
+  it('stay after the plugin is disabled; its controller is then shown as not running', async () => {
     await server.client.patch(
       defineModel({
         gvk: 'plugin.homeostat.internal/v1alpha1/Plugin',

@@ -21,7 +21,7 @@ describeOnShared('records of runs with two replicas', (create) => {
   const ran: string[] = [];
   let database: SharedDatabase;
 
-  /** A replica whose reconciler notes where it ran. */
+  /** Starts a replica whose reconciler records the name of the replica. */
   async function start(name: string): Promise<TestServer> {
     const persons = controller(Person, {
       async reconcile() {
@@ -45,7 +45,7 @@ describeOnShared('records of runs with two replicas', (create) => {
   const runsAt = async (server: TestServer | undefined, name: string): Promise<readonly Run[]> =>
     (await server?.httpClient.list(runModel, { fieldSelector: `object.name=${name}` }))?.items ?? [];
 
-  it('are the same at both replicas, though only one of them reconciles', async () => {
+  it('are equal on both replicas, although only one of them reconciles', async () => {
     const [first, second] = servers;
     await second?.client.create(Person, { metadata: { name: 'ada' }, spec: {} });
     await eventually(async () => (await runsAt(first, 'ada')).length > 0);
@@ -61,7 +61,7 @@ describeOnShared('records of runs with two replicas', (create) => {
     expect(states[1]?.status?.leader).to.deep.equal(states[0]?.status?.leader);
   });
 
-  it('continue at the other replica when the leader has stopped [slow]', async () => {
+  it('continue on the other replica when the leader has stopped [slow]', async () => {
     const isFirst = ran.includes('first');
     const [leader, other] = isFirst ? servers : servers.toReversed();
     await leader?.stop();

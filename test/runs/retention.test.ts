@@ -8,7 +8,7 @@ import { eventually, startTestServer } from 'homeostat/testing';
 import type { TestServer } from 'homeostat/testing';
 
 const hourMs = 3_600_000;
-/** A time that is longer than the interval at which the server looks for old records. */
+/** A time longer than the interval at which the server deletes old records. */
 const lookMs = 31_000;
 
 describe('old records of runs', () => {
@@ -29,7 +29,7 @@ describe('old records of runs', () => {
     await rm(folder, { recursive: true });
   });
 
-  /** Records runs of a controller; run number n began n milliseconds after a moment. */
+  /** Records runs of a controller. Run number n began n milliseconds after `fromMs`. */
   async function record(controller: string, count: number, fromMs: number): Promise<void> {
     const object = { apiVersion: 'people.example.com/v1', kind: 'Person', name: 'ada' };
     const rest = { controller, object, triggers: [], attempt: 1, waitMs: 0, durationMs: 1, result: 'success' } as const;
@@ -50,14 +50,14 @@ describe('old records of runs', () => {
     return (await server.client.list(runModel, query)).items.map(({ metadata }) => metadata.name);
   }
 
-  /** Lets time pass, and then another interval, so that the server looks for old records again. */
+  /** Advances the clock by a time and by another interval, so that the server deletes old records again. */
   async function pass(ms: number): Promise<void> {
     await clock.advance(ms);
     await server.settle();
     await clock.advance(lookMs);
   }
 
-  it('are deleted beyond the newest 1,000 of each controller', async () => {
+  it('are deleted, except the newest 1,000 of each controller', async () => {
     await record('test/busy', 1010, clock.now());
     await record('test/calm', 3, clock.now() - hourMs);
     await pass(0);

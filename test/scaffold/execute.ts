@@ -3,7 +3,7 @@ import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
 export interface ExecuteOptions {
   readonly cwd: string;
-  /** Variables that are added to this process's own. */
+  /** Variables that are added to the environment of this process. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 

@@ -23,8 +23,8 @@ interface Version {
 }
 
 /**
- * A registry of npm on the loopback address, which needs no network: it has the packed packages, and all packages
- * installed in this repository.
+ * An npm registry on the loopback address, so that tests need no network. It has the packed packages, and all packages
+ * that are installed in this repository.
  */
 export class LocalRegistry {
   readonly #versions = new Map<string, Map<string, Version>>();
@@ -70,7 +70,7 @@ export class LocalRegistry {
     }
   }
 
-  /** Adds a package, unless there is already one of the same name and version. */
+  /** Adds a package, unless the registry already has its name and version. */
   #add(manifest: Manifest, write: Version['write']): void {
     const versions = this.#versions.get(manifest.name) ?? new Map<string, Version>();
     if (!versions.has(manifest.version)) versions.set(manifest.version, { manifest, write });
@@ -95,10 +95,10 @@ export class LocalRegistry {
   }
 }
 
-/** The folders of all packages of a node_modules; none if it does not exist. */
+/** Returns the folders of all packages in a node_modules; an empty list if it does not exist. */
 async function packagesIn(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  // Links are this repository's own packages.
+  // Links are left out, because they are this repository's own packages.
   const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
   const lists = await Promise.all(
     folders.map(async ({ name }) => (name.startsWith('@') ? packagesIn(join(folder, name)) : [join(folder, name)])),
@@ -110,10 +110,13 @@ async function readManifest(folder: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
 }
 
-/** Writes the package as installed, with the output of its scripts. npm ignores the name of the outermost folder. */
+/**
+ * Writes a package as it is installed, with the output of its install scripts. npm ignores the name of the outermost
+ * folder.
+ */
 async function writeTarball(folder: string, response: ServerResponse): Promise<void> {
   const name = basename(folder);
-  // node-gyp leaves its output twice, as links to one file, and npm accepts no links.
+  // node-gyp leaves two hard links to its output. One is left out, because npm does not accept links.
   const needless = [`--exclude=${name}/node_modules`, '--exclude=obj.target'];
   const args = ['-C', dirname(folder), '-cf', '-', ...needless, name];
   const tar = spawn('tar', args, { stdio: ['ignore', 'pipe', 'inherit'] });

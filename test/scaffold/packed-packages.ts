@@ -4,16 +4,16 @@ import { execute } from './execute.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** One package, as it would be published. */
+/** A package as npm would publish it. */
 export interface PackedPackage {
   readonly name: string;
   readonly version: string;
   readonly files: readonly { readonly path: string }[];
-  /** Path of the tarball. */
+  /** The path of the tarball. */
   readonly tarball: string;
 }
 
-/** Packs the published packages, from their build, into a folder. */
+/** Packs the packages that are published, with their built files, into a folder. */
 export async function packPackages(folder: string): Promise<readonly PackedPackage[]> {
   const workspaces = ['controller-runtime', 'apiserver', 'plugins/create-homeostat', 'plugins/console', 'plugins/host'];
   const flags = workspaces.flatMap((path) => ['-w', path]);

@@ -14,7 +14,7 @@ export class RunningCommand {
       stream?.on('data', (chunk) => (this.#output += String(chunk)));
   }
 
-  /** Resolves when the output matches. */
+  /** Resolves when the output matches a pattern. */
   async said(pattern: RegExp): Promise<RegExpExecArray> {
     const describe = (): string => `${String(pattern)} in\n${this.#output}`;
     return eventually(() => pattern.exec(this.#output), { timeoutMs: 60_000, describe });
@@ -26,7 +26,7 @@ export class RunningCommand {
     return (JSON.parse(line) as { readonly url: string }).url;
   }
 
-  /** Ends it like Ctrl+C does. Resolves with its exit code, null if a signal ended it. */
+  /** Ends the command as Ctrl+C does. Resolves with its exit code, or null if a signal ended it. */
   async stop(): Promise<number | null> {
     const { exitCode } = this.#child;
     if (exitCode !== null) return exitCode;

@@ -22,10 +22,10 @@ const entries = [
   '@homeostat/controller-runtime/testing',
 ];
 
-/** TypeScript 5.9, which is installed for this test; a new plugin has TypeScript 7. */
+/** The compiler of TypeScript 5.9, which is installed for this test. A new plugin has TypeScript 7. */
 const olderCompiler = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
-/** The time for installing, compiling and testing several times, while other tests run. */
+/** The time limit for installing, compiling and testing several times, while other tests run. */
 const timeoutMs = 240_000;
 
 interface SourceMap {
@@ -44,7 +44,7 @@ describe('npm create homeostat [slow]', function () {
 
   before(async function () {
     await execute('tar', ['--version'], { cwd: '.' }).catch((error: unknown) =>
-      this.skipBecause('there is no tar, which packs what the registry of the test serves', error),
+      this.skipBecause('there is no tar, with which the registry of the test packs its packages', error),
     );
     folder = await mkdtemp(join(tmpdir(), 'homeostat-scaffold-'));
     plugin = join(folder, 'my-plugin');
@@ -72,7 +72,7 @@ describe('npm create homeostat [slow]', function () {
     return execute('npm', args, { cwd, environment });
   };
 
-  /** The types of all entries compile in a plugin that checks the declarations of its packages, too. */
+  /** Compiles imports of all entries in a plugin that also checks the declarations of its packages. */
   async function compileEntries(): Promise<void> {
     const file = join(plugin, 'entries.ts');
     await writeFile(file, entries.map((entry) => `export type {} from '${entry}';\nimport '${entry}';\n`).join(''));
@@ -88,7 +88,7 @@ describe('npm create homeostat [slow]', function () {
     await rm(file);
   }
 
-  it('packs what is public: no tests, with README, LICENSE, types, and maps that contain their sources [spec experience-packages]', async () => {
+  it('packs no tests, but README, LICENSE, types, and source maps that contain their sources [spec experience-packages]', async () => {
     for (const { name, files, tarball } of packed) {
       const paths = files.map(({ path }) => path);
       expect(paths, name).to.include.members([
@@ -112,7 +112,7 @@ describe('npm create homeostat [slow]', function () {
     }
   });
 
-  it('makes a plugin that passes lint, types and tests, is added to, and runs [spec experience-walk]', async () => {
+  it('makes a plugin that passes lint, compiler and tests, is extended, and runs [spec experience-walk]', async () => {
     const beginMs = performance.now();
     await npm(
       folder,
@@ -202,7 +202,7 @@ describe('npm create homeostat [slow]', function () {
     expect(await serve.stop()).to.equal(0);
   });
 
-  /** The command line that the plugin has installed. */
+  /** Returns the path of the command line that is installed in the plugin. */
   function homeostat(): string {
     return join(plugin, 'node_modules', '.bin', 'homeostat');
   }

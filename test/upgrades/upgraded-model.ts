@@ -1,6 +1,6 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 
-/** The kind in the databases of former versions; it must not change. */
+/** The kind of the objects in the databases of former versions. It must not change. */
 export const machine = defineModel({
   gvk: 'upgrades.example.com/v1/Machine',
   plural: 'machines',
@@ -18,7 +18,7 @@ export const machine = defineModel({
 
 export const machinesPath = '/apis/upgrades.example.com/v1/machines';
 
-/** All objects of these paths are compared before and after an upgrade. */
+/** The paths of the objects that are compared before and after an upgrade. */
 export const comparedPaths: readonly string[] = [
   machinesPath,
   '/api/v1/configmaps',

@@ -1,5 +1,5 @@
-// Writes a database of this version, and what clients read from it, for test/upgrades.test.ts:
-// node test/dist/upgrades/write-fixture.js test/upgrades/schema-<version>
+// A program that writes a database of this version, and the responses of its reads, for test/upgrades.test.ts: node
+// test/dist/upgrades/write-fixture.js test/upgrades/schema-<version>
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,13 +18,13 @@ const configMap = defineModel({
 
 /** The data that a former version wrote, and the last states that its clients read. */
 export interface Recorded {
-  /** A watch from here on sees `events`, in this order. */
+  /** A watch from this revision receives `events` in this order. */
   readonly since: string;
   readonly events: readonly (readonly [type: string, name: string])[];
   readonly lists: Readonly<Record<string, readonly object[]>>;
 }
 
-/** Creates, updates and deletes objects, and creates one again under a deleted name. */
+/** Creates, updates and deletes objects, and creates an object again with the name of a deleted one. */
 async function write({ client }: ApiServer): Promise<Pick<Recorded, 'since' | 'events'>> {
   const create = (at: number, size: number): Promise<unknown> =>
     client.create(machine, {

@@ -80,8 +80,8 @@ export type ListIdentity = 'position' | 'value' | readonly string[];
 export abstract class CelList extends CelObject {
   abstract readonly length: number;
   /**
-   * How items of two lists are matched. If not by position, lists are equal in any order, and concatenated without
-   * duplicates.
+   * How items of two lists are matched. If they are not matched by position, two lists are equal in any order of their
+   * items, and are concatenated without duplicates.
    */
   abstract readonly identity: ListIdentity;
 

@@ -4,7 +4,7 @@ import type { RouteMethod, RouteOptions } from './router.ts';
 
 /** The options of a mapping decorator. */
 export interface MappingOptions extends RouteOptions {
-  /** The path below the path of the controller. Default: none. */
+  /** The path, relative to the path of the controller. Default: none. */
   readonly path?: string;
   /** The media types that the method returns. A client that accepts none of them receives a 406. Default: any. */
   readonly accept?: string | readonly string[];

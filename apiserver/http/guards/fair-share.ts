@@ -18,7 +18,7 @@ export interface Connections {
   know(socket: Socket): void;
 }
 
-/** The numbers of objects of kinds. */
+/** The source of the number of objects that each kind has. */
 interface KindSizes {
   /** Returns the number of objects of a kind; undefined for a kind that is not served. */
   sizeOf(group: string, version: string, plural: string): number | undefined;

@@ -81,7 +81,7 @@ describe('/docs in a browser [slow]', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('runs the creation of an object that refers to its own kind, with the body that it proposes', async () => {
+    it('runs the creation of an object that refers to its own kind, with the body that the page proposes', async () => {
       await page.goto(`${server.url}/docs`);
       await openOperation(persons, 'Create a Person');
       await page.getByRole('button', { name: 'Try it out' }).click();

@@ -22,7 +22,7 @@ export function methodNotAllowed(context: Context, model: ModelDescriptor): ApiE
   );
 }
 
-/** Throws a 405 for any other path. */
+/** Throws a 405 for a path that does not belong to a kind. */
 export function refuseMethod(context: Context, allowed: readonly string[]): never {
   throw notAllowed(context, { on: clip(context.path), allowed });
 }

@@ -34,7 +34,7 @@ describe('a file of tokens', () => {
     expect(tokens.ofToken(new BearerToken('correct-horse-battery'))).to.equal(undefined);
   });
 
-  it('accepts only tokens of the current list, and no longer a token that was removed from it', () => {
+  it('accepts only tokens of the current list, and refuses a token that was removed from it', () => {
     const text = `tokens:\n- user: ci\n  groups: [deployers]\n  sha256: ${digest}\n`;
     const tokens = new ListedTokens(parse(text));
     const token = new BearerToken('correct-horse-battery');

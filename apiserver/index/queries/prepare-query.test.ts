@@ -72,7 +72,7 @@ describe('prepareQuery', () => {
       await Promise.all([prepareQuery(cache, query), prepareQuery(cache, query)]);
       isPrepared = true;
       // The 6,000 objects are visited, sorted and loaded in at least this many steps, and the writes in the meantime
-      // need more.
+      // take further steps.
       expect(turns).to.be.at.least(30);
       expect(prepareQuery(cache, query), 'is prepared').to.equal(undefined);
       expectSame(cache, options);

@@ -23,7 +23,7 @@ const checksPerStep = 16_384;
  */
 const checksAtOnce = 4 * checksPerStep;
 
-/** The number of checks that take as long as to sort one entry by several keys. */
+/** The number of checks that take as long as sorting one entry by several keys. */
 const checksPerSort = 16;
 
 /**

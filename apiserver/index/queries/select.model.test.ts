@@ -155,7 +155,7 @@ function expectSame(cache: KindCache, persons: Iterable<Person>, options: QueryO
   }
 }
 
-describe('select, against filtering and sorting all objects [spec 1-own-indexes]', () => {
+describe('select, compared with filtering and sorting all objects [spec 1-own-indexes]', () => {
   it('returns the same objects after any puts and removes', () => {
     const name = fc.integer({ min: 0, max: 11 }).map((n) => `p${n}`);
     const step = fc.oneof(

@@ -23,7 +23,7 @@ export interface MemoryParts {
 
 /** Applies the next change of the store to memory, unless memory has it already. */
 export function applyChange({ table, log, hidden, revisions, logger }: MemoryParts, change: Change): void {
-  // A commit of this process may have completed while the change was on its way.
+  // A commit of this process may already have applied the change before it arrived here.
   if (change.revision <= revisions.current) return;
   const resource = table()?.ofNumber(change.kind);
   if (change.kind === hidden.kindNumber) hidden.apply(change);

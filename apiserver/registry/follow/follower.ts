@@ -17,7 +17,7 @@ const changesPerPage = 1000;
 /** The bytes of changes that are applied in one turn of the event loop, which takes 5 to 10 ms. */
 const bytesPerTurn = 256 * 1024;
 
-/** The cost of applying a change, in addition to its bytes: as much as this many bytes. */
+/** The fixed cost of applying a change, expressed as a number of bytes that is added to the bytes of the change. */
 const leastBytes = 2048;
 
 /** The pause after a failed read. */
@@ -46,7 +46,7 @@ export interface FollowerParts {
    * the commit says which changes came before the commit, and {@link Follower.reach} is called for them.
    */
   readonly isCommitting: () => boolean;
-  /** The database's revision. */
+  /** Returns the database's revision. */
   readonly latest: () => Promise<number>;
   /** Called after each read of changes, with the error if the read failed. */
   readonly onRead: (error: unknown) => void;
@@ -100,7 +100,7 @@ export class Follower {
     this.#timer ??= this.#parts.clock.setTimeout(() => this.resume(), ownCommitMs);
   }
 
-  /** Reads the reported changes; called when no commit is running any more. */
+  /** Reads the reported changes. It is called when no commit is running any more. */
   resume(): void {
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -123,7 +123,7 @@ export class Follower {
   }
 
   async #ask(): Promise<void> {
-    // A failure is handled in `latest`; the next heartbeat asks again.
+    // A failure is handled in `latest`. The next heartbeat tries again.
     const revision = await this.#parts.latest().catch(() => undefined);
     if (revision === undefined) return;
     // When memory has all changes, this counts as a successful read.
@@ -164,7 +164,10 @@ export class Follower {
       if (!(error instanceof CompactedError)) throw error;
       const { compactRevision } = error;
       const { revisions, logger } = this.#parts;
-      logger.warn({ revision: revisions.current, compactRevision }, 'too far behind; reading everything again');
+      logger.warn(
+        { revision: revisions.current, compactRevision },
+        'memory is too far behind the database; reading all objects again',
+      );
       await reread({ ...this.#parts, isStopped: () => this.#isStopped });
     }
   }

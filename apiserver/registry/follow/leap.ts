@@ -15,7 +15,7 @@ export interface LaterState {
 
 /** A later state of a kind that is ready to be applied. */
 export interface Leap {
-  /** False when the kind has changed since the leap was made, so that a new leap must be made. */
+  /** False when the kind has changed since this leap was prepared, so that a new leap must be prepared. */
   isCurrent(): boolean;
   /**
    * Applies the state to the kind in the current turn of the event loop. Watchers lose their position. Resolves when

@@ -4,13 +4,13 @@ import type { Store } from '../../store/store.ts';
 
 /** The history to keep: at least this time and this many changes, but never more than this many bytes. */
 export interface Retention {
-  /** Default 5 min. */
+  /** The minimum time for which a change is kept. Default 5 min. */
   readonly minAgeMs: number;
-  /** Default 10,000. */
+  /** The minimum number of changes that are kept. Default 10,000. */
   readonly minChanges: number;
   /**
-   * Bytes of changed objects, in memory and in the log; default 256 MiB. Beyond this limit, the oldest changes are
-   * dropped, however recent they are.
+   * The maximum number of bytes of changed objects, in memory and in the log. Default 256 MiB. Above this limit, the
+   * oldest changes are dropped, however recent they are.
    */
   readonly maxBytes: number;
 }

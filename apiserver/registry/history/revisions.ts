@@ -96,7 +96,10 @@ export class Revisions {
   }
 }
 
-/** Returns 0 for the empty string. 400 for text that is not a decimal number below 2^53. */
+/**
+ * Parses a resourceVersion. Returns 0 for the empty string. @throws ApiError BadRequest for a text that is not a
+ * decimal number below 2^53
+ */
 export function parseRevision(text: string): number {
   if (text === '') return 0;
   const revision = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;

@@ -57,7 +57,7 @@ export class PartPacker {
     return this.size >= this.#maxEntries || this.#bytes >= maxPartBytes;
   }
 
-  /** Revisions must ascend. */
+  /** Adds an entry. Its revision must be greater than those of all earlier entries. */
   add({ revision, bytes, record }: Pick<StoredEntry, 'revision' | 'bytes' | 'record'>): void {
     this.#revisions.push(revision);
     this.#checks.push(crc32(bytes));
@@ -86,7 +86,7 @@ export class KeptPart {
   /** The position of the entry that was found last. */
   #at = 0;
 
-  /** @throws UnreadablePart */
+  /** Checks the format and the checksum of a packed part. @throws UnreadablePart */
   constructor(data: Uint8Array) {
     // The bytes are copied, because typed arrays need alignment and a row may begin anywhere in a buffer.
     const bytes = new Uint8Array(data);

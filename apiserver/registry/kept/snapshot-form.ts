@@ -55,7 +55,7 @@ export function pieceOf(bytes: Uint8Array): Piece {
   return { bytes: bytes.byteLength, check: crc32(bytes) };
 }
 
-/** @throws UnusableSnapshot */
+/** Checks the checksum of a piece. @throws UnusableSnapshot */
 export function checkPiece(bytes: Uint8Array, { check }: Piece): void {
   if (crc32(bytes) !== check) throw new UnusableSnapshot('a checksum is wrong');
 }

@@ -16,7 +16,7 @@ const readAtOnce = 16 * 1024 * 1024;
 /** The number of calls that run at the same time. Meanwhile the main thread computes checksums. */
 const lanes = 2;
 
-/** @throws UnusableSnapshot */
+/** Reads and checks the footer of a snapshot. @throws UnusableSnapshot */
 export async function readFooter(file: FileHandle): Promise<SnapshotFooter> {
   const { size } = await file.stat();
   const end = Buffer.alloc(endBytes);
@@ -109,7 +109,7 @@ async function readParts(file: FileHandle, parts: readonly Part[], onRows: OnRow
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-/** Fills memory from a position of the file on. */
+/** Fills the given memory from the file, which is read from `position` on. */
 async function fill(file: FileHandle, targets: readonly Uint8Array[], position: number): Promise<void> {
   let at = position;
   let left = targets.filter(({ byteLength }) => byteLength > 0);

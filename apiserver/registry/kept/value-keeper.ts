@@ -59,7 +59,7 @@ interface State {
   readonly kind: NumberedKind;
   readonly fingerprint: string;
   readonly reader: KeptReader;
-  /** Undefined until all objects of the kind have been read. */
+  /** The kept records of the kind in the store; undefined until all objects of the kind have been read. */
   saved: SnapshotFacts['kept'];
 }
 
@@ -104,7 +104,7 @@ export class ValueKeeper {
   }
 
   /**
-   * Returns the fingerprint of everything that the records of a kind depend on; undefined when an index is a function.
+   * Returns the fingerprint of everything on which the records of a kind depend; undefined when an index is a function.
    */
   fingerprintOf(cache: KindCache): string | undefined {
     return keptFingerprint(cache, this.#parts.program);

@@ -11,7 +11,7 @@ import { isEmpty } from '../rules/write-rules.ts';
 /** A conversion as a model declares it; undefined when only apiVersion changes. */
 export type Convert = ((object: ApiObject) => unknown) | undefined;
 
-/** Fields that a conversion must not change if it returns them. */
+/** The fields that a conversion must not change. It may leave them out. */
 const fixedFields = ['name', 'namespace', 'uid'] as const;
 
 /**
@@ -57,8 +57,8 @@ function readAnswer(answer: unknown): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns the metadata of a converted object: labels and annotations from the conversion, if it returns metadata, and
- * everything else unchanged.
+ * Returns the metadata of a converted object. Labels and annotations come from the conversion, if it returns metadata;
+ * all other fields stay unchanged.
  */
 function metadataOf(before: ObjectMeta, answered: unknown): ObjectMeta {
   if (answered === undefined) return structuredClone(before);

@@ -170,7 +170,7 @@ class Served {
     await this.#store.compact(this.#revision, 1000);
   }
 
-  /** Returns false when the process was killed meanwhile. */
+  /** Returns false when the process was killed during the call. */
   async save(calls = Infinity): Promise<boolean> {
     this.#calls.left = calls;
     await this.#keeper.save(1);

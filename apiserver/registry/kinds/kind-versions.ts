@@ -2,12 +2,12 @@ import { apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { compareVersions } from './version-priority.ts';
 
-/** All versions of a kind: the given storage version, and the others. */
+/** Returns all versions of a kind: the given storage version, and the others. */
 export function versionsOfKind(storage: ModelDescriptor): readonly ModelDescriptor[] {
   return [storage, ...(storage.versions ?? []).map(({ model }) => model)];
 }
 
-/** The versions that clients may request. */
+/** Returns the versions that clients may request. */
 function servedVersionsOf(storage: ModelDescriptor): readonly ModelDescriptor[] {
   return versionsOfKind(storage).filter(({ served }) => served !== false);
 }

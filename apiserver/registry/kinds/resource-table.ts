@@ -51,10 +51,10 @@ export type ResourceTableOptions = Omit<
 export class ResourceTable extends EventEmitter<TableEvents> {
   readonly #options: ResourceTableOptions;
   readonly #slots = new Map<string, Slot>();
-  /** The result of the last search; undefined once the slots have changed. */
+  /** The result of the last search for a slot; undefined once the slots have changed. */
   #last: FoundSlot | undefined;
   readonly #served = new Map<number, Resource>();
-  /** Unregistered kinds that still have running work, by group and plural. */
+  /** The unregistered kinds that still have running work, by group and plural. */
   readonly #leaving = new Map<string, Promise<void>>();
 
   constructor(options: ResourceTableOptions) {

@@ -107,7 +107,7 @@ export class Resource {
   /** The rules for writes. Only {@link replaceRules} changes them, together with `model` and `takesLong`. */
   rules: Rules;
   model: ModelDescriptor;
-  /** True when checking an object may take long, however small it is. */
+  /** True when the check of an object may take long even if the object is small. */
   takesLong: boolean;
   #convertStored: ConvertStored;
   #commits = 0;
@@ -272,7 +272,7 @@ export class Resource {
     return this.storage.#isClosed;
   }
 
-  /** Refuses further commits; resolves when the running ones have ended. */
+  /** Refuses further commits. Resolves when the running commits have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.quiet();

@@ -121,7 +121,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.have.length(1);
   });
 
-  it('keeps plural and singular distinct from those of other kinds of the same group', () => {
+  it('refuses a plural or singular that another kind of the same group has', () => {
     manager.register(Person, undefined, plugin);
     const taken = [
       { kind: 'Human', plural: 'persons', singular: 'human' },
@@ -140,7 +140,7 @@ describe('SchemeManager', () => {
     expect(manager.list()).to.have.length(3);
   });
 
-  it('registers the versions of a kind only together', () => {
+  it('registers all versions of a kind together, and refuses a single one', () => {
     manager.register(Person, undefined, plugin);
     expect(() => manager.register(model({ version: 'v1', singular: 'person' }), undefined, plugin)).to.throw(
       ModelError,
@@ -266,7 +266,7 @@ describe('SchemeManager', () => {
     });
 
     const refusals: readonly (readonly [what: string, next: ModelDescriptor, owner: string, rule: string])[] = [
-      ['what is not registered', model({ version: 'v2' }), 'people', 'is not registered'],
+      ['a model that is not registered', model({ version: 'v2' }), 'people', 'is not registered'],
       ['the kind of another owner', model({}), 'other', '"people"'],
       ['another plural', model({ plural: 'people' }), 'people', 'plural: must stay "persons"'],
       ['another scope', { ...model({}), scope: 'Namespaced' }, 'people', 'scope: must stay "Cluster"'],

@@ -6,11 +6,11 @@ import { vaultKind } from '../../vault/vault-kind.ts';
 import { expressionJudge } from '../rules/expression-judge.ts';
 import { versionsOfKind } from './kind-versions.ts';
 
-/** One registered kind. Frozen. */
+/** A registered version of a kind. The object is frozen. */
 export interface Registration<T extends ApiObject = ApiObject> {
-  /** The model with its own indexes and those of the registration's callback. */
+  /** The model, with its own indexes and those that the callback of the registration added. */
   readonly descriptor: ModelDescriptor<T>;
-  /** Name of the plugin, or `service`. */
+  /** The name of the plugin, or `service`. */
   readonly owner: string;
   /** The author of the schema. */
   readonly origin: SchemaOrigin;
@@ -42,7 +42,7 @@ export const serviceOwner = 'service';
 export class SchemeManager {
   /** The domain of the service's own groups, in and below which no plugin may register a kind (spec 2.1). */
   readonly serviceDomain: string;
-  /** The kinds, each with the model of its storage version: this model was registered. */
+  /** The kinds, each with the model that was registered, which is the model of its storage version. */
   readonly #kinds = new Map<string, Registration>();
   /** All registered versions of all kinds. */
   readonly #registrations = new Map<string, Registration>();
@@ -150,7 +150,7 @@ export class SchemeManager {
   }
 
   /**
-   * Calls the listener for every later registration; returns a function that unsubscribes. If a listener of
+   * Calls the listener at every later event of this type. Returns a function that unsubscribes it. If a listener of
    * `registered` throws, the registration is undone, and `unregistered` is called for all listeners, including those
    * that were not yet called.
    */
@@ -224,7 +224,7 @@ export class OwnedScheme {
     this.#options = options;
   }
 
-  /** Registers a model; `callback` declares its indexes. @throws as {@link SchemeManager.register}. */
+  /** Registers a model. `callback` declares further indexes. @throws as {@link SchemeManager.register}. */
   register<T extends ApiObject>(model: Model<T>, callback?: IndexCallback<T>): Registration<T> {
     return this.#manager.register(model, callback, this.#options);
   }

@@ -10,7 +10,7 @@ export interface KindLog {
   readonly changes: readonly Change[];
 }
 
-/** The revision at which the opening of a kind started. */
+/** The revision of the database when the opening of the kind started. */
 export interface OpeningPlace {
   readonly revision: number;
   /**

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { compareVersions } from './version-priority.ts';
 
 describe('compareVersions', () => {
-  it('prefers stable versions, then newer ones', () => {
+  it('prefers stable versions; among equally stable ones, it prefers the newer one', () => {
     const preferred = [
       'v10',
       'v2',

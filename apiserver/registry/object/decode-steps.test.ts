@@ -35,7 +35,7 @@ function expectSame(text: string, most: number): void {
 describe('JSON that is parsed in steps', () => {
   const most = integer({ min: 1, max: 30 });
 
-  it('has the values that JSON.parse gives', () => {
+  it('has the same value as with JSON.parse', () => {
     assert(property(json(), most, expectSame));
     assert(
       property(jsonValue({ maxDepth: 5 }), most, (value, each) => expectSame(JSON.stringify(value, null, 1), each)),
@@ -93,7 +93,7 @@ describe('JSON that is parsed in steps', () => {
     expect(count).to.be.within(text.length / (17 * 1024), text.length / (12 * 1024) + 10);
   });
 
-  it('searches 64 KB in a step for the end of a member', () => {
+  it('searches 64 KB in each step for the end of a member', () => {
     const text = Buffer.from(JSON.stringify([Array.from({ length: 300_000 }, () => 1), 1]));
     expect(stepsOf(text, { most: 500_000 })).to.be.within(2 * (text.length / (65 * 1024)), 25);
   });

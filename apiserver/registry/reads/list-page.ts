@@ -6,12 +6,12 @@ import type { Resource } from '../kinds/resource.ts';
 export interface ListPageParts {
   readonly resource: Resource;
   readonly entries: readonly Entry[];
-  /** All matches. */
+  /** The number of all matches. */
   readonly total: number;
   readonly revision: number;
-  /** The number of the page, from 1; default 1. */
+  /** The number of the page. The first page is 1, which is the default. */
   readonly page?: number;
-  /** Default 0: not paged. */
+  /** The size of the page. Default 0: the list is not divided into pages. */
   readonly size?: number;
   /** The continue token, when there are more matches. */
   readonly token?: string;

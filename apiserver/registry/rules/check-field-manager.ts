@@ -16,7 +16,7 @@ export function checkFieldManager(manager: string, options: OptionsKind): void {
   }
 }
 
-/** An apply requires a field manager; throws ApiError Invalid when it is missing. */
+/** Returns the field manager of an apply. Throws ApiError Invalid when it is missing. */
 export function requireFieldManager(manager: string | undefined): string {
   if (manager !== undefined && manager !== '') return manager;
   const message = 'Required value: is required for apply patch';

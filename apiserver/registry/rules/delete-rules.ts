@@ -30,7 +30,10 @@ export function decideDelete(rules: Rules, { object: stored, policy, request }: 
   return { op: 'update', object: rules.strategy?.declareDeleted(declared) ?? declared };
 }
 
-/** Returns the stored object itself when its finalizers already match the policy. */
+/**
+ * Returns the object with the finalizers that the policy requires; the stored object itself when its finalizers already
+ * match the policy.
+ */
 function withPolicy(stored: ApiObject, asked: PropagationPolicy | undefined): ApiObject {
   const before = stored.metadata.finalizers ?? [];
   const policy = asked ?? policyOf(before);

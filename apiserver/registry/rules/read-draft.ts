@@ -69,7 +69,7 @@ function checkPath(draft: Draft, request: WriteRequest): void {
   }
 }
 
-/** Requires a name in an updated, patched or applied object, as kube-apiserver does (400). */
+/** Checks that an updated, patched or applied object has a name. As in kube-apiserver, the error is a 400. */
 export function requireName(draft: { readonly metadata: { readonly name?: unknown } }, request: WriteRequest): void {
   if (draft.metadata.name === undefined || draft.metadata.name === '')
     throw badRequest(`the name of the object (${request.name} based on URL) was undeterminable: name must be provided`);

@@ -325,7 +325,7 @@ function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
   if (request.subresource === 'finalize') return { ...(strategy?.finalize(stored, draft) ?? stored) };
   const object = request.subresource === 'status' ? withStatus(stored, draft.status) : withStored(rules, stored, next);
   if (strategy === undefined) return object;
-  // The name and the mark for deletion stay as stored, whatever a client sends.
+  // The name and the mark for deletion keep their stored values, even if a client sends others.
   const { name, deletionTimestamp } = stored.metadata;
   const { deletionTimestamp: _sent, ...metadata } = object.metadata;
   const server = { name, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) };

@@ -185,7 +185,7 @@ export class StoreVault implements Vault {
     this.#tell(this.#names.get(change.key) ?? before);
   }
 
-  /** Replaces all values by the values of a later revision, when the changes in between are lost. */
+  /** Replaces all values by the values of a later revision. This is necessary when the changes in between are lost. */
   replace(rows: ReadonlyMap<string, Row>): void {
     const changed = new Set<string | undefined>();
     for (const [key, name] of this.#names) {

@@ -17,7 +17,7 @@ export type Refusal = 'exists' | 'revision' | 'notFound' | 'generation' | 'requi
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Makes planned writes durable and then visible. */
+/** Stores planned writes, and then makes them visible in memory. */
 export class Committer {
   readonly #options: RegistryOptions;
 

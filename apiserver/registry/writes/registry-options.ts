@@ -26,7 +26,7 @@ export interface RegistryOptions {
   /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
-  /** Default none. */
+  /** The rules of creations that depend on another object. Default none. */
   readonly creationRules?: readonly CreationRule[];
   /** The guards of writes. Default none: every user may write everything. */
   readonly guards?: readonly WriteGuard[];
@@ -42,7 +42,7 @@ export interface RegistryOptions {
   readonly reserve?: (resource: Resource, object: ApiObject) => Promise<Reservation> | undefined;
   /** The hooks of all kinds. Default none. */
   readonly hooks?: Hooks;
-  /** Lets webhooks review writes. Default: none. */
+  /** Lets webhooks review writes. Default: no webhooks. */
   readonly review?: WriteReview;
 }
 
@@ -76,7 +76,7 @@ export interface WriteReview {
   check(object: ApiObject | undefined, write: ReviewedWrite): Promise<void>;
 }
 
-/** The hooks of plugins. */
+/** The admission hooks of plugins. */
 interface Hooks {
   /** True while no kind has hooks, as in most servers. */
   readonly isEmpty: boolean;

@@ -6,7 +6,7 @@ const maxWaitMs = 1000;
 
 export interface Waiting {
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 to below 1, with a uniform distribution. */
   readonly random: () => number;
 }
 

@@ -54,7 +54,10 @@ export interface ApplyOptions extends WriteOptions {
   readonly fieldManager: string;
   /** True: the apply takes fields from other owners. Otherwise a field with another owner causes a 409. */
   readonly force?: boolean | undefined;
-  /** If given, fields with other owners keep their values instead of causing a 409. Called with all such fields. */
+  /**
+   * When this function is given, fields with other owners keep their values, and cause no 409. It is called with all
+   * such fields.
+   */
   readonly onContested?: ((contested: readonly FieldCause[]) => void) | undefined;
   /**
    * Called before an apply creates an object. Throws for a user who may patch, but not create. Default: every user may

@@ -306,7 +306,7 @@ export class WritePlanner {
 
 type Next = NextState | undefined;
 
-/** The rules of one kind that depend on other objects. They stay the same as long as the kind is served. */
+/** The rules of one kind that depend on other objects. They do not change while the kind is served. */
 export interface KindRules {
   readonly guards: readonly WriteGuard[];
   readonly ofCreation: readonly CreationRule[];
@@ -320,7 +320,7 @@ interface Place {
 /** A proposal, and the data that hooks need to check it. */
 interface Asked {
   readonly resource: Resource;
-  /** Default {@link resource}. */
+  /** The resource in the version of the request. Default {@link resource}. */
   readonly requested?: Resource | undefined;
   readonly proposal: Proposal;
   /** The entry that is changed; undefined for a creation, and for an object that cannot be read. */

@@ -3,10 +3,7 @@ import type { RequiredClaim } from '../../store/store.ts';
 import { KeyedMutex } from './keyed-mutex.ts';
 import { waitForTurn } from './wait-for-turn.ts';
 
-/**
- * Stores, for all processes of a database, which process may commit writes that depend on other objects. This process
- * is the holder.
- */
+/** Stores the id of the holder: the one process of a database that may commit writes which depend on other objects. */
 interface TurnHolder {
   /**
    * Makes this process the holder, unless it already is. Resolves with a claim that exists until another process
@@ -18,10 +15,10 @@ interface TurnHolder {
 }
 
 export interface WriteTurnsParts {
-  /** Undefined when no other process writes to the database. */
+  /** The stored holder; undefined when no other process writes to the database. */
   readonly holder: TurnHolder | undefined;
   readonly clock: Clock;
-  /** Uniform in [0, 1). */
+  /** Returns a random number from 0 to below 1, with a uniform distribution. */
   readonly random: () => number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The maximum work of one check, in units. To apply one schema to one value is one unit, and takes 20 to 40 ns. Other
- * work counts as many units as its time corresponds to. So a check takes at most 20 to 40 ms.
+ * work counts as the number of units that take the same time. So a check takes at most 20 to 40 ms.
  */
 export const maxWork = 1_000_000;
 

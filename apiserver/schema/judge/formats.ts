@@ -1,6 +1,6 @@
 import { fastFormats, fullFormats } from 'ajv-formats/dist/formats.js';
 
-/** Returns true when a text has a format. Takes time linear in the text. */
+/** Returns true when a text has the format. The time is linear in the length of the text. */
 export type Format = (text: string) => boolean;
 
 const isDate = formatOf(fullFormats.date);

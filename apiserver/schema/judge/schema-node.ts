@@ -81,13 +81,13 @@ export class SchemaNode {
   readonly isNullable: boolean;
   readonly values: ValueSet | undefined;
   readonly constant: ValueSet | undefined;
-  /** False when every string is valid. */
+  /** False when the schema accepts every string. */
   readonly judgesText: boolean;
   readonly format: Format | undefined;
-  /** False when all numbers that a double holds exactly are valid. */
+  /** False when the schema accepts every number that a double represents exactly. */
   readonly judgesNumbers: boolean;
   readonly required: readonly string[];
-  /** False when an object may have any other fields in addition to the required ones. */
+  /** False when an object may have any fields in addition to the required ones. */
   readonly judgesFields: boolean;
   readonly minProperties: number;
   readonly maxProperties: number;

@@ -46,8 +46,9 @@ export function typesOf(schema: JsonSchema): readonly string[] {
 }
 
 /**
- * Translates one schema of the OpenAPI v3 dialect to JSON Schema 2020-12, for ajv with the keywords `distinct` and `embedded`.
- * References become `#/$defs/<name>`; keywords that check nothing (default, example, description) are left out.
+ * Translates one schema of the OpenAPI v3 dialect to JSON Schema 2020-12, for ajv with the keywords `distinct` and
+ * `embedded`. References become `#/$defs/<name>`. Keywords that check nothing (default, example, description) are left
+ * out.
  */
 export function translateSchema(schema: JsonSchema): Draft2020 {
   const types = typesOf(schema);

@@ -168,7 +168,7 @@ describe('a validator', () => {
     });
   }
 
-  it('refuses a value when its validation below not was stopped', () => {
+  it('refuses a value when its validation was stopped inside a not', () => {
     const list: JsonSchema = { type: 'array', items: { anyOf: times(100, (at) => ({ const: at })) } };
     const validator = validatorOf({ not: list });
     expect(validator.violations(times(50_000, () => 99))).to.have.length(1);

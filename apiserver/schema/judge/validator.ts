@@ -127,7 +127,7 @@ export class Validator {
     if (causes === undefined) return tooComplex;
     // The gate and the explainer never disagree (a test with random schemas checks this). If they did, a refused value
     // must not be accepted.
-    if (causes.length === 0) throw new Error('a value was refused by its schema without a cause');
+    if (causes.length === 0) throw new Error('a schema has refused a value, but no violation was found');
     return causes;
   }
 }

@@ -25,7 +25,7 @@ const ports = {
 };
 
 export interface EtcdClusterOptions {
-  /** Default 3. */
+  /** The number of members. Default 3. */
   readonly size?: number;
   /** True: members connect to each other through proxies. Default false. */
   readonly proxied?: boolean;
@@ -33,13 +33,13 @@ export interface EtcdClusterOptions {
   readonly args?: readonly string[];
   /** `https` with certificates in {@link args}. Default `http`. */
   readonly scheme?: 'http' | 'https';
-  /** Arguments of every etcdctl. */
+  /** The arguments of every call of etcdctl. */
   readonly ctlArgs?: readonly string[];
 }
 
 export interface EtcdMember {
   readonly name: string;
-  /** `host:port` for clients. */
+  /** The address for clients, as `host:port`. */
   readonly endpoint: string;
   readonly peerPort: number;
   readonly proxy: PeerProxy | undefined;
@@ -128,7 +128,7 @@ export class EtcdCluster {
     }
   }
 
-  /** Runs etcdctl; resolves with its output. */
+  /** Runs etcdctl. Resolves with its output. */
   async ctl(args: readonly string[], members: readonly EtcdMember[] = this.#members): Promise<string> {
     const { scheme = 'http', ctlArgs = [] } = this.#options;
     const endpoints = members.map(({ endpoint }) => `${scheme}://${endpoint}`).join(',');
@@ -155,7 +155,7 @@ export class EtcdCluster {
     });
   }
 
-  /** Isolates members from the others until {@link heal}. Clients can still connect to them. */
+  /** Isolates members from the others until {@link heal} is called. Clients can still connect to them. */
   async isolate(...isolated: readonly EtcdMember[]): Promise<void> {
     const ids = await this.#ids();
     for (const member of this.#members) {

@@ -5,7 +5,7 @@ import { StoreError, type StoreErrorCode } from '../store-error.ts';
 /** A failed call. */
 export class EtcdError extends Error {
   override readonly name = 'EtcdError';
-  /** gRPC's status. */
+  /** The status code of gRPC. */
   readonly status: status;
 
   constructor(code: status, message: string) {

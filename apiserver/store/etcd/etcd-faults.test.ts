@@ -100,7 +100,7 @@ describe('etcd store, with faults between it and a member', () => {
     });
   }
 
-  it('writes a large value again when the transaction that needs it was lost', async () => {
+  it('writes the parts of a large value again when the transaction that refers to them was lost', async () => {
     const large = { ...create('large', ''), data: new Uint8Array(2e6).fill(1) };
     proxy.breakAt('"op":"create"', 'cut');
     expect(await written(store, large)).to.deep.equal([2]);

@@ -126,7 +126,7 @@ export class EtcdLayout {
 
 export interface KeyRange {
   readonly key: Buffer;
-  /** The first key after the range. */
+  /** The end of the range: the first key that is not in it. */
   readonly range_end: Buffer;
 }
 

@@ -47,7 +47,7 @@ export class EtcdLink {
     return this.#link.open();
   }
 
-  /** Connects without waiting. */
+  /** Starts to connect, and returns immediately. */
   start(): void {
     // If the first attempt fails, the link keeps trying, so the rejection is ignored here.
     this.#link.get().catch(() => undefined);

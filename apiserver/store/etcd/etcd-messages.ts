@@ -61,7 +61,7 @@ interface Header {
   readonly revision: Integer;
 }
 
-/** An integer of 64 bits as the codec decodes it. */
+/** An integer of 64 bits, in the form in which the codec returns it. */
 export type Integer = number | { toString(): string; toNumber(): number };
 
 export interface KeyValue {
@@ -102,7 +102,7 @@ export interface ResponseOp {
   readonly response_txn?: TxnResponse | null;
 }
 
-/** `result`: 0 equal, 1 greater, 2 less, 3 not equal. `target`: 0 version, 3 value. */
+/** The condition of a transaction. `result`: 0 equal, 1 greater, 2 less, 3 not equal. `target`: 0 version, 3 value. */
 export interface Compare {
   readonly result: 0 | 1;
   readonly target: 0 | 3;

@@ -65,7 +65,7 @@ export class EtcdTurns {
     this.#contendedUntilMs = this.#parts.clock.monotonicMs() + contendedMs;
   }
 
-  /** Called with the time that a write took. */
+  /** Records the time that a write took. */
   wrote(durationMs: number): void {
     this.#patienceMs = Math.max(leastPatienceMs, writesOfPatience * durationMs);
   }

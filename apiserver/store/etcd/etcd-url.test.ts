@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { nameOf, parseEtcdUrl } from './etcd-url.ts';
 
 describe('etcd URLs', () => {
-  it('name the members and a prefix', () => {
+  it('contain the members and a prefix', () => {
     expect(parseEtcdUrl('etcd://a.example.com:2379,10.0.0.2,[::1]:80/home/stat-1/', {})).to.deep.equal({
       endpoints: ['a.example.com:2379', '10.0.0.2:2379', '[::1]:80'],
       prefix: '/home/stat-1',

@@ -1,6 +1,6 @@
 /** A database in an etcd cluster: the addresses of the members, the prefix of the keys, and the credentials. */
 export interface EtcdDatabase {
-  /** `host:port` of each member, at least one. */
+  /** The address of each member as `host:port`; there is at least one. */
   readonly endpoints: readonly string[];
   /** The prefix of the keys. It starts with a slash and does not end with one, such as `/homeostat`. */
   readonly prefix: string;

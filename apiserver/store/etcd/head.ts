@@ -14,13 +14,13 @@ export interface HeadFields {
   /** The id of the cluster that assigned the revisions. etcd gives a restored cluster another id. */
   readonly cluster: string;
   /**
-   * The difference between the index of the cluster's last raft entry and its revision, at least, when the epoch began.
-   * The difference only grows. In a restored snapshot, it is smaller: the revision continues, but the index starts from
-   * the beginning.
+   * The minimum difference between the index of the cluster's last raft entry and its revision when the epoch began.
+   * Within a cluster, the difference only grows. In a restored snapshot, it is smaller: the revision continues, but the
+   * index starts from the beginning.
    */
   readonly ahead: number;
   readonly epoch: string;
-  /** The last revision. */
+  /** The last revision of the database. */
   readonly revision: number;
   readonly compactRevision: number;
   /** The id of the last transaction. No two transactions have the same id, so equal heads mean equal histories. */

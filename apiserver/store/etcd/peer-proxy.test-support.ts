@@ -12,7 +12,7 @@ interface Link {
  * member has connected.
  */
 export class PeerProxy {
-  /** Returns true for a member, by its id, whose data are dropped. */
+  /** Returns true when the data of the member with this id are dropped. */
   isCut: (from: string | undefined) => boolean = () => false;
   /** The delay of each piece of data, in each direction. */
   delayMs: () => number = () => 0;

@@ -2,7 +2,7 @@ import type { ResultRow } from './mysql-connection.ts';
 import type { FoundHistory } from '../server/known-history.ts';
 
 export interface MysqlHistory extends FoundHistory {
-  /** Schema version. */
+  /** The schema version of the database. */
   readonly schema: number;
 }
 

@@ -121,7 +121,7 @@ export class MysqlConnection {
 
   /** Closes the connection immediately. Pending requests reject. */
   destroy(): void {
-    this.#onLost(new LostConnectionError('the connection was given up'));
+    this.#onLost(new LostConnectionError('the store has closed the connection'));
     this.#driver.destroy();
     // The driver would only close its own side, and then wait for the server, which may be gone.
     (this.#driver as unknown as { readonly stream: { destroy(): void } }).stream.destroy();

@@ -34,10 +34,11 @@ const farewells: ReadonlySet<unknown> = new Set([1053, 1927, 3169, 4031]);
  * https://mariadb.com/kb/en/mariadb-error-codes
  */
 const codes: Readonly<Record<number, StoreErrorCode>> = {
-  // Out of disk space; the table is full.
+  // The disk is full; the table is full.
   1021: 'full',
   1114: 'full',
-  // --read-only, super_read_only; a read-only transaction; read-only mode; InnoDB is read-only.
+  // The errors of the options --read-only and super_read_only, of a read-only transaction, of the read-only mode, and
+  // of an InnoDB that is read-only.
   1290: 'readOnly',
   1792: 'readOnly',
   1836: 'readOnly',
@@ -46,7 +47,7 @@ const codes: Readonly<Record<number, StoreErrorCode>> = {
   // Another session has the lock of the counter, or took part in the deadlock.
   [lockWaitTimeout]: 'locked',
   [deadlock]: 'locked',
-  // Crashed table, corrupt index, corrupt page.
+  // The table has crashed; an index is corrupt; a page is corrupt.
   1194: 'corrupt',
   1195: 'corrupt',
   1712: 'corrupt',

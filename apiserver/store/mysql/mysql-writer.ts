@@ -54,7 +54,7 @@ const lockPatienceMs = 12_000;
 const outcomePatienceMs = 30_000;
 const outcomePauseMs = 250;
 
-/** The end of a transaction that writes a batch. */
+/** The last part of a transaction that writes a batch. */
 export interface BatchEnd {
   readonly statements: readonly string[];
   /** The new value of the counter: the revision of the batch's last operation. */

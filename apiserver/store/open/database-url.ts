@@ -14,8 +14,8 @@ import type { Store } from '../store.ts';
  */
 export type DatabaseLocation =
   /**
-   * `owner` is the stream to the process that has the file open: the path of a socket, or `fd:<number>` for an
-   * inherited one. It is absent when no process has the file open.
+   * A SQLite file. `owner` is the stream to the process that has the file open: the path of a socket, or `fd:<number>`
+   * for an inherited one. It is absent when no process has the file open.
    */
   | { readonly engine: 'sqlite'; readonly path: string; readonly owner?: string }
   | { readonly engine: 'memory' }

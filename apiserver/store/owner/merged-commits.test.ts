@@ -4,7 +4,7 @@ import { StoreError } from '../store-error.ts';
 import type { Committed, Operation, RequiredClaim } from '../store.ts';
 import { MergedCommits } from './merged-commits.ts';
 
-/** A store whose commits the test ends. */
+/** A store whose commits stay pending until the test ends them. */
 class SlowStore {
   readonly batches: (readonly Operation[])[] = [];
   #revision = 0;

@@ -17,7 +17,7 @@ export interface WrittenCommit {
   readonly operations: readonly Operation[];
   /** The outcomes of the operations, in their order. */
   readonly outcomes: readonly Outcome[];
-  /** The last revision. */
+  /** The last revision of the commit. */
   readonly revision: number;
 }
 

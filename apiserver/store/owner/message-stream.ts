@@ -44,7 +44,7 @@ export class MessageStream {
     this.#stream = stream;
     this.#parts = parts;
     stream.on('data', (chunk: Buffer) => this.#receive(chunk));
-    // The other process has ended, or has closed its side.
+    // The other process has ended, or has closed its side of the stream.
     stream.on('end', () => stream.destroy());
     stream.on('error', (error) => (this.#error ??= error));
     this.#closed = new Promise((resolve) => {

@@ -46,14 +46,14 @@ export interface OwnerRequest<Type extends keyof OwnerCalls = keyof OwnerCalls> 
   readonly request: OwnerCalls[Type]['request'];
 }
 
-/** A message from the owner: a response, or changes that were just committed. */
+/** A message from the owner of the database: a response, or changes that were just committed. */
 export type OwnerReply =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly failure: { readonly code: StoreErrorCode; readonly message: string } }
   | { readonly id: number; readonly compacted: number }
   | { readonly committed: CommittedChanges };
 
-/** All changes with a revision after `after`, up to `upTo`. */
+/** All changes with a revision greater than `after`, up to and including `upTo`. */
 export interface CommittedChanges {
   readonly after: number;
   readonly upTo: number;

@@ -210,7 +210,7 @@ describe('the owner of a database', () => {
   });
 });
 
-describe('a backup by a store of an owner', () => {
+describe('the backup of a store whose database has an owner', () => {
   const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
   after(() => rmSync(folder, { recursive: true }));
 
@@ -225,7 +225,7 @@ describe('a backup by a store of an owner', () => {
     await owner.close();
   });
 
-  it('is not offered by a database in memory', async () => {
+  it('does not exist for a database in memory', async () => {
     const owner = await TestOwner.start();
     const store = await owner.open();
     expect(store.backUp).to.equal(undefined);

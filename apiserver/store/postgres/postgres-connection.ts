@@ -38,7 +38,7 @@ const sessionSettings = `SET lock_timeout = '2s'; SET statement_timeout = '30s';
 
 const findAttributes = `SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS readonly`;
 
-/** SQLSTATE. */
+/** The SQLSTATE code of a general warning. */
 const unspecificWarning = '01000';
 
 /**

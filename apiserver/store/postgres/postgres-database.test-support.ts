@@ -37,7 +37,7 @@ export class PostgresTestServer {
     return server;
   }
 
-  /** A fresh database's URL. */
+  /** Creates a database, and returns its URL. */
   async createDatabase(): Promise<string> {
     const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await this.query(`CREATE DATABASE ${name}`);

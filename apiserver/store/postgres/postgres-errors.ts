@@ -1,6 +1,9 @@
 import { StoreError, type StoreErrorCode } from '../store-error.ts';
 
-/** The fields of a server's error, https://www.postgresql.org/docs/current/protocol-error-fields.html */
+/**
+ * The fields of an error that the server has sent, see
+ * https://www.postgresql.org/docs/current/protocol-error-fields.html.
+ */
 interface ServerError extends Error {
   /** The SQLSTATE code of the error. */
   readonly code: string;
@@ -20,7 +23,8 @@ const codes: readonly (readonly [prefix: string, code: StoreErrorCode])[] = [
   ['25006', 'readOnly'],
   ['53100', 'full'],
   ['55P03', 'locked'],
-  // Too many connections, no memory, cancelled by statement_timeout, shutting down, failing hardware.
+  // The errors for too many connections, too little memory, an expired statement_timeout, a server that is stopping,
+  // and failing hardware.
   ['53', 'io'],
   ['57', 'io'],
   ['58', 'io'],

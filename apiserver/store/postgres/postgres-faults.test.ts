@@ -143,7 +143,10 @@ describe('PostgresStore when connections fail', () => {
   const setBack: readonly [string, string][] = [
     ['another epoch', `UPDATE homeostat_meta SET value = gen_random_uuid()::text WHERE name = 'epoch'`],
     ['a lower revision than the store has read', 'UPDATE homeostat_counter SET revision = revision - 1'],
-    ['another change at the revision that the store has written', 'UPDATE homeostat_log SET commit = gen_random_uuid()'],
+    [
+      'another change at the revision that the store has written',
+      'UPDATE homeostat_log SET commit = gen_random_uuid()',
+    ],
     ['no change at the revision that the store has written', 'DELETE FROM homeostat_log WHERE revision = 1'],
   ];
   for (const [what, change] of setBack) {

@@ -19,7 +19,7 @@ function errorResponse(fields: string): Buffer {
   return message;
 }
 
-/** AuthenticationOk and ReadyForQuery. */
+/** The messages AuthenticationOk and ReadyForQuery. */
 const letIn = Buffer.from('R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I', 'latin1');
 
 /** Two addresses on which no server listens, because the ports are reserved. */

@@ -78,7 +78,7 @@ export class PostgresWriter {
     });
   }
 
-  /** Closes after all earlier requests. */
+  /** Closes the session after all earlier requests have ended. */
   async close(): Promise<void> {
     await this.#queue.drained();
     await this.#link.close();

@@ -11,7 +11,7 @@ export const pageLimits: PageLimits = { maxRows: 1_000, maxBytes: 1024 * 1024 };
 
 export interface RowPage<Item> {
   readonly items: readonly Item[];
-  /** True when no page follows. */
+  /** True when there is no page after this one. */
   readonly isLast: boolean;
 }
 

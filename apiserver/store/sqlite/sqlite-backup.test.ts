@@ -115,7 +115,7 @@ describe('a backup of SQLite', () => {
     await store.open();
   });
 
-  it('is made in one step when the backup of Node fails', async () => {
+  it('is made in one step when the backup function of Node fails', async () => {
     const source = await openDatabase(join(directory, 'source.db'));
     const copyPath = join(directory, 'copy.db');
     try {
@@ -132,7 +132,7 @@ describe('a backup of SQLite', () => {
     expect(statSync(copyPath).mode & 0o777).to.equal(0o600);
   });
 
-  it('is not offered for a database in memory', () => {
+  it('does not exist for a database in memory', () => {
     expect(createSqliteStore({ memory: true }).backUp).to.equal(undefined);
   });
 });

@@ -20,7 +20,7 @@ interface PackedOperation {
   readonly expect: number;
   readonly data: Uint8Array | null;
   readonly unique: Operation['unique'];
-  /** -1: not checked. */
+  /** The generation that the kind must have; -1 when it is not checked. */
   readonly generation: number;
 }
 

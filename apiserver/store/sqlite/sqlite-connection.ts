@@ -10,7 +10,7 @@ import { StoreError } from '../store-error.ts';
 /** The settings of a connection on which durability and exclusiveness depend, as SQLite reports them. */
 export interface SqlitePragmas {
   readonly journalMode: string;
-  /** The number of the mode; 2 is FULL. */
+  /** The number that SQLite reports for `PRAGMA synchronous`; 2 is FULL. */
   readonly synchronous: number;
   readonly lockingMode: string;
   readonly pageBytes: number;
@@ -82,7 +82,7 @@ function createFile(path: string): void {
 
 /** Removes the access of other users to a database that they could write to. */
 function tighten(path: string): void {
-  // Windows does not have these modes.
+  // Windows does not have these file modes.
   if (process.platform === 'win32') return;
   for (const file of [path, `${path}-wal`]) {
     const mode = modeOf(file);

@@ -44,7 +44,7 @@ export async function create(): Promise<readonly Row[]> {
   const args = ['node_modules/mocha/bin/mocha.js', '--no-config', '--exit', '--require', './.ci/skip-because.js'];
   const output = await outputOf([...args, '--grep', title, scaffoldTest]);
   const [, seconds] = /to the first reconciled object: ([\d.]+) s/.exec(output) ?? [];
-  if (seconds === undefined) throw new Error(`${scaffoldTest} has not come to the first reconciled object:\n${output}`);
+  if (seconds === undefined) throw new Error(`${scaffoldTest} did not reach the first reconciled object:\n${output}`);
   const ours = figuresOf(Number(seconds) * 1000);
   return [{ name: 'npm create homeostat, until the first object', ours, target: p50AtMost(mostCreateMs, ours) }];
 }

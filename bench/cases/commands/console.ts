@@ -52,7 +52,7 @@ export async function consolePages({ settings }: CaseContext): Promise<readonly 
       {
         name: 'console, memory of the page',
         target: { text: `<= 150 MB: ${megabytes(bytes)} MB`, isMet: bytes <= mostBytes },
-        note: 'resident memory of the process of the page that is not shared, after the changes below',
+        note: 'private resident memory of the process of the page, after the changes below',
       },
       {
         name: 'console, an hour of 100 changes/s',
@@ -60,7 +60,7 @@ export async function consolePages({ settings }: CaseContext): Promise<readonly 
           text: `grows <= ${megabytes(mostGrowthBytes)} MB: ${(hour.growth / 1024 / 1024).toFixed(1)} MB`,
           isMet: hour.growth <= mostGrowthBytes,
         },
-        note: `heap of scripts ${megabytes(hour.bytes)} MB after ${hour.changes.toLocaleString('en-US')} changes in ${hour.seconds.toFixed(0)} s, compared with that after the first tenth`,
+        note: `the heap of the scripts has ${megabytes(hour.bytes)} MB after ${hour.changes.toLocaleString('en-US')} changes in ${hour.seconds.toFixed(0)} s; the growth is counted from the first tenth of the changes on`,
       },
     ];
   } finally {

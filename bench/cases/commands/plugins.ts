@@ -35,7 +35,7 @@ export async function pluginStart({ settings, folder }: CaseContext): Promise<re
       ours,
       limit,
       target: { text: `<= ${mostMs} ms`, isMet: ours.p50Ms <= mostMs },
-      note: 'p50 is the time from the start of the process to ready, with a new database',
+      note: 'p50 is the time from the start of the process until the server is ready, with a new database',
     },
     await memoryRow('open', settings.rounds, folder),
     await memoryRow('required', settings.rounds, folder),

@@ -31,7 +31,7 @@ interface Contest {
   readonly bare: Child;
   /** The replicas. The first one is also measured alone. */
   readonly replicas: readonly Child[];
-  /** Called with the average number of operations in a transaction of one replica. */
+  /** Called after each measurement with the average number of operations in a transaction of one replica. */
   readonly onSize: (operations: number) => void;
 }
 

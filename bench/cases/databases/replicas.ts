@@ -11,7 +11,7 @@ import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 import { Watchers, watchFromNow } from '../../load/watchers.ts';
 
-/** A rate so low that writes do not overlap. */
+/** The rate of writes, so low that they do not overlap. */
 const writesPerSecond = 20;
 
 /**

@@ -10,8 +10,8 @@ import { alternate } from '../../measure/rounds.ts';
 const mostMs = 2_500;
 
 /**
- * Measures the time from the registration of a model at a running server until its objects are served. The database has
- * many of them.
+ * Measures the time from the registration of a model at a running server until the kind is served. The database has
+ * many objects of this kind.
  */
 export async function registration({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   const { rounds, objects } = settings;

@@ -111,7 +111,7 @@ function leastRow({ alone, least }: Found): Row {
 }
 
 function arrivalRow({ arrivals }: Found): Row {
-  const note = 'from the attempt to connect to the response of /livez; while the flood connects, and afterwards';
+  const note = 'the time from the attempt to connect until the response of /livez, during the whole flood';
   return { name: 'new connections beside a flood of 2,000', ours: medianFigures(arrivals), note };
 }
 

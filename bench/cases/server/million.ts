@@ -128,7 +128,7 @@ async function fillRows(child: Child, file: string, count: number): Promise<read
     {
       name: 'memory of an object',
       target: atMost(resident, mostBytesEach, 'bytes resident'),
-      note: `${heap.toFixed(0)} bytes of heap after a collection, ${(after.resident / count).toFixed(0)} bytes resident then; the whole process; the bytes of an object alone: ${bytes.toString()}`,
+      note: `of the whole process; after a garbage collection, ${heap.toFixed(0)} bytes of heap and ${(after.resident / count).toFixed(0)} bytes resident; the object itself has ${bytes.toString()} bytes`,
     },
   ];
 }
@@ -155,8 +155,8 @@ async function pageRows(many: Filled, { rounds, seconds }: Settings): Promise<re
       costs.few.push(await pageCost(few, query, seconds));
     }
     const [own, other] = [median(costs.many.slice(1)), median(costs.few.slice(1))];
-    const note = `${own.toFixed(0)} us of processor time; of ${objects.toLocaleString('en-US')}: ${other.toFixed(0)} us`;
-    rows.push({ name, target: atMost(own / other, mostPageRatio, 'of the time of few objects'), note });
+    const note = `${own.toFixed(0)} us of processor time; with ${objects.toLocaleString('en-US')} objects: ${other.toFixed(0)} us`;
+    rows.push({ name, target: atMost(own / other, mostPageRatio, 'times the time with few objects'), note });
   }
   return rows;
 }

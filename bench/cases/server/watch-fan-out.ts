@@ -74,8 +74,8 @@ async function besideOthers(fanOut: FanOut, settings: Settings, folder: string):
 }
 
 /**
- * Measures the maximum number of watchers that a server allows. There is no second server as a limit, because the
- * process that reads does not have enough file descriptors for the watchers of two servers.
+ * Measures deliveries to as many watchers as a server allows. There is no second server as a limit, because the process
+ * that reads does not have enough file descriptors for the watchers of two servers.
  */
 async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promise<readonly Row[]> {
   const { count, perSecond, mostP99Ms } = fanOut;

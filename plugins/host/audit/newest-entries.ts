@@ -10,7 +10,7 @@ export interface NewestSearch extends AuditSearch {
 }
 
 export interface NewestEntries {
-  /** Newest first. */
+  /** The found entries, the newest first. */
   readonly entries: readonly AuditEntry[];
   /** False when the log may have older entries that match. */
   readonly isComplete: boolean;

@@ -78,7 +78,10 @@ function report(error: unknown): number {
   return error instanceof CommandError ? error.exitCode : 1;
 }
 
-/** Returns a line for each field that the server refused, if the message does not name it. */
+/**
+ * Returns the lines to print after a refusal: the cure for a wrong credential or a conflict, or else each refused field
+ * that the message does not name.
+ */
 function cureOf({ code, status, message }: ServerRefusal): string | undefined {
   if (code === 401)
     return "give the server's token: --token, or better HOMEOSTAT_TOKEN, or name its kubeconfig in HOMEOSTAT_KUBECONFIG";

@@ -66,4 +66,4 @@ bash: add to ~/.bashrc:                   source <(homeostat completion bash)
 zsh:  add to ~/.zshrc, after compinit:    source <(homeostat completion zsh)
 fish: homeostat completion fish > ~/.config/fish/completions/homeostat.fish
 
-Kinds and names come from the server that the commands ask, within a second.`;
+Kinds and names come from the server that the commands use, if it responds within a second.`;

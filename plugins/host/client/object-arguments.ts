@@ -86,7 +86,7 @@ export function filesOf({ flags }: Pick<ClientCommand, 'flags'>): readonly strin
   return Array.isArray(filename) ? filename.map(String) : [];
 }
 
-/** Returns the object of an item of a list, in the item's own namespace. */
+/** Returns the target for an item of a list, in the namespace of the item. */
 export function targetOfItem(command: ClientCommand, resource: ServedResource, item: JsonObject): ObjectTarget {
   const namespace = textAt(item, 'metadata', 'namespace');
   const place = namespace === '' ? command : { ...command, namespace };

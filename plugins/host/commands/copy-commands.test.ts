@@ -181,7 +181,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('report the reason of a refusal', async () => {
+  it('report the reason when the server refuses a request', async () => {
     const token = 'correct-horse-battery-staple';
     const { url } = await serve({ token });
     for (const args of [[], ['--token', 'a-wrong-token-for-this']]) {

@@ -74,12 +74,12 @@ describe('the names of a new plugin', () => {
   }
 
   for (const value of ['shop', '2fa', 'Shop', 'a.b', '-a', 'a-', 'service', 'x'.repeat(254), 'a_b'])
-    it(`are accepted or refused as by the host: ${value.slice(0, 20)}`, () => {
+    it(`are accepted or refused as by the host, for the name ${value.slice(0, 20)}`, () => {
       expect(checkPluginName(value)).to.equal(judged('name', value));
     });
 
   for (const value of ['shop.example.com', 'shop', 'a..b', 'A.b', 'x.y-', `${'x'.repeat(253)}.y`])
-    it(`come with groups that are accepted or refused as by the host: ${value.slice(0, 20)}`, () => {
+    it(`are accepted or refused as by the host, for the group ${value.slice(0, 20)}`, () => {
       expect(checkPluginGroup(value)).to.equal(judged('group', value));
     });
 });

@@ -27,7 +27,7 @@ const verbs: readonly VerbHelp[] = [
     operand: name,
     description: 'Stop a plugin and those that depend on it, and wait until it is Stopped.',
   },
-  { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its present files.' },
+  { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its current files.' },
   {
     verb: 'install',
     operand: ['source', 'folder, .tgz file, or package of the registry that npm is set up for'],

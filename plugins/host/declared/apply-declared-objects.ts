@@ -9,7 +9,7 @@ import { fieldManagerOf } from './declared-mark.ts';
 
 export interface ApplyDeclaredParts extends CheckDeclaredParts {
   readonly client: PluginClient;
-  /** Key of the annotation of objects that a plugin has created; its value is the plugin's name. */
+  /** The key of the annotation of objects that a plugin has created; the value is the plugin's name. */
   readonly createdBy: string;
   readonly plugin: string;
 }

@@ -30,8 +30,8 @@ export interface CheckedObjects {
 }
 
 /**
- * Tries every object in a dry run. Finds objects that the server would refuse, and unique values that two of them
- * share.
+ * Tries every object in a dry run. Finds objects that the server would refuse, and objects with the same value under a
+ * unique index.
  */
 export async function checkDeclaredObjects(
   objects: readonly DeclaredObject[],
@@ -121,8 +121,8 @@ function duplicateNames(objects: readonly DeclaredObject[]): DeclarationMistake[
 }
 
 /**
- * Finds unique values that two of the objects share. The server cannot find them, because it does not have these
- * objects yet.
+ * Finds objects with the same value under a unique index. The server cannot find such pairs, because it does not have
+ * these objects yet.
  */
 function duplicateValues(
   { declared, model }: DeclaredOfKind,

@@ -18,7 +18,7 @@ interface Field {
   readonly required: boolean;
 }
 
-/** The depth to which fields are compared. */
+/** The maximum depth to which fields are compared. */
 const maxDepth = 32;
 
 /** Keywords that lead to other fields, or do not restrict a value. */

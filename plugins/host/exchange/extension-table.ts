@@ -78,7 +78,9 @@ export class ExtensionTable {
     const { name, schema } = point;
     const owner = parseSharedName('an extension point', name).plugin;
     if (owner !== party.manifest.name)
-      throw new Error(`the extension point "${name}" is the plugin "${owner}"'s, and not "${party.manifest.name}"'s`);
+      throw new Error(
+        `the extension point "${name}" belongs to the plugin "${owner}", and not to "${party.manifest.name}"`,
+      );
     if (this.#points.has(name)) throw new Error(`the extension point "${name}" is declared already`);
     const compiled = compile(name, schema);
     const contributions = new PointContributions(party.logger);

@@ -194,7 +194,7 @@ describe('the extension points of plugins', () => {
         [
           'a declaration with the name of another plugin',
           ({ extensions }) => extensions.declare(items),
-          'the extension point "menu/items" is the plugin "menu"\'s, and not "shop"\'s',
+          'the extension point "menu/items" belongs to the plugin "menu", and not to "shop"',
         ],
         [
           'a second declaration',

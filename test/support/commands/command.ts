@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
 import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 
-/** The runner of the plugin host's own tests, by its address: a package has no entry for it. */
+/** The URL of the runner that the tests of the plugin host use. The package does not export it. */
 const runner = new URL('../../../../plugins/host/dist/commands/run-command.fixture.js', import.meta.url).href;
 
 interface Runner {
@@ -20,9 +20,9 @@ export interface Finished {
 }
 
 /**
- * Runs `homeostat` to its end, with only PATH, the given environment, and a stdin with the given text. It runs in this
- * process, since a separate one takes a second of CPU time to load the server. One command at a time: the streams are
- * those of the process.
+ * Runs `homeostat` to its end, with only PATH, the given environment, and the given text as stdin. It runs in this
+ * process, because a separate process takes a second of CPU time to load the server. Only one command can run at a
+ * time, because it uses the streams of the process.
  */
 export async function command(
   args: readonly string[],
@@ -38,7 +38,9 @@ export interface FinishOptions {
   readonly input?: string | undefined;
 }
 
-/** Runs a program to its end, for at most 30 s. Never rejects: a missing program ends with 127, as in a shell. */
+/**
+ * Runs a program to its end, for at most 30 s. Never rejects: a missing program has the exit code 127, as in a shell.
+ */
 export function finish(
   file: string,
   args: readonly string[],
@@ -49,7 +51,7 @@ export function finish(
     const child = execFile(file, args, options, (error, stdout, stderr) => {
       resolve({ code: exitCodeOf(error), stdout, stderr });
     });
-    // A program that does not read its input closes it.
+    // A program that does not read its input closes the stream, which causes an error here.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });

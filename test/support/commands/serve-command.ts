@@ -12,18 +12,20 @@ export interface Served {
   readonly log: readonly string[];
 }
 
-/** `homeostat serve --auth open` on a free port, in the root of the repository. Resolves when it is ready. */
+/**
+ * Runs `homeostat serve --auth open` on a free port, in the root of the repository. Resolves when the server is ready.
+ */
 export function serve(...args: readonly string[]): Promise<Served> {
   return serveWith({}, ...args);
 }
 
-/** Runs {@link serve} with variables besides those of this process. */
+/** Runs {@link serve} with additional environment variables. */
 export async function serveWith(
   environment: Readonly<Record<string, string>>,
   ...args: readonly string[]
 ): Promise<Served> {
   const command = ['plugins/host/bin/homeostat.js', 'serve', '--auth', 'open', '--port', '0', ...args];
-  // The child process gets the options of V8 that this process has.
+  // The child process gets the same V8 options as this process.
   const child = spawn(process.execPath, [...process.execArgv, ...command], {
     cwd: root,
     env: { ...process.env, ...environment },
@@ -40,7 +42,7 @@ export async function serveWith(
   return { url: await ready, child, log };
 }
 
-/** Sends the signal, and returns the exit code. */
+/** Sends a signal to the process, and returns its exit code. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   const exited = once(child, 'exit') as Promise<[number | null]>;
   child.kill(signal);

@@ -13,11 +13,11 @@ const run = promisify(execFile);
 interface ServerOptions {
   readonly folder: string;
   readonly port: number;
-  /** The standby that a commit waits for. */
+  /** The name of the standby for which a commit waits. */
   readonly waitsFor?: string;
 }
 
-/** One server; its process is the tests' child. */
+/** A PostgreSQL server, as a child process of the tests. */
 export class ClusterServer {
   /** `host:port`. */
   readonly host: string;
@@ -42,14 +42,14 @@ export class ClusterServer {
     await this.#run('initdb', ...options, '-D', this.#options.folder);
   }
 
-  /** Becomes the standby of the other, once started. */
+  /** Copies the data of another server, so that this server is its standby after the start. */
   async copy(primary: ClusterServer): Promise<void> {
     const source = `postgres://postgres@${primary.host}/postgres`;
     const options = ['--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
     await this.#run('pg_basebackup', ...options, '-d', source, '-D', this.#options.folder);
   }
 
-  /** Resolves when it responds to queries. */
+  /** Starts the server, and resolves when it responds to queries. */
   async start(): Promise<void> {
     const { folder, port, waitsFor = '' } = this.#options;
     const settings = {
@@ -61,7 +61,7 @@ export class ClusterServer {
       listen_addresses: '127.0.0.1',
       unix_socket_directories: '',
       wal_retrieve_retry_interval: '100ms',
-      // In the folder instead of /dev/shm, where it would outlive a kill.
+      // Shared memory is in the folder. In /dev/shm, it would stay after a kill.
       dynamic_shared_memory_type: 'mmap',
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
@@ -76,7 +76,7 @@ export class ClusterServer {
     await eventually(answers, { timeoutMs: 20_000, describe: () => `PostgreSQL to start: ${this.log}` });
   }
 
-  /** Returns the number of rows. */
+  /** Runs a query, and returns the number of rows. */
   async query(text: string): Promise<number> {
     const client = new Client({
       connectionString: `postgres://postgres@${this.host}/postgres`,
@@ -96,13 +96,15 @@ export class ClusterServer {
     await this.#run('pg_ctl', 'promote', '--wait', `--timeout=${testPatienceMs(20)}`, '-D', this.#options.folder);
   }
 
-  /** `pg_ctl stop -m immediate`: it cleans nothing up, and has to recover at its next start. */
+  /**
+   * Stops the server as `pg_ctl stop -m immediate` does: without cleanup, so that it must recover at its next start.
+   */
   async stopImmediately(): Promise<void> {
     this.thaw();
     await this.#end((child) => child.kill('SIGQUIT'));
   }
 
-  /** SIGKILL to all of its processes at once. */
+  /** Kills all processes of the server with SIGKILL. */
   async kill(): Promise<void> {
     await this.#end(() => this.abandon());
   }
@@ -116,7 +118,7 @@ export class ClusterServer {
     this.#signal('SIGCONT');
   }
 
-  /** Kills it without waiting. */
+  /** Kills the server without waiting for its end. */
   abandon(): void {
     if (!this.#isRunning) return;
     this.#signal('SIGKILL');
@@ -139,22 +141,22 @@ export class ClusterServer {
   async #end(signal: (child: ChildProcess) => void): Promise<void> {
     const child = this.#child;
     if (!child || !this.#isRunning) return;
-    // The processes share its stderr, which closes with the last of them.
+    // All its processes share its stderr, which closes when the last one has ended.
     const closed = once(child, 'close');
     signal(child);
     await closed;
   }
 
   /**
-   * The small shared memory segment by which PostgreSQL notices a second server in its folder; a killed server leaves
-   * it.
+   * Removes the shared memory segment by which PostgreSQL notices a second server in its folder. A killed server does
+   * not remove it.
    */
   #freeSharedMemory(): void {
     try {
       const id = readFileSync(join(this.#options.folder, 'postmaster.pid'), 'utf8').split('\n')[6]?.split(/\s+/).at(-1);
       execFileSync('ipcrm', ['-m', id ?? ''], { stdio: 'ignore' });
     } catch {
-      // The server did not get that far, or the system has no such segment.
+      // The server ended before it made the segment, or the system has no such segment.
     }
   }
 

@@ -4,18 +4,18 @@ export interface EtcdMember {
   readonly process: ChildProcess | undefined;
 }
 
-/** A cluster of the system's etcd. */
+/** A cluster of the etcd that is installed on this system. */
 export interface EtcdCluster {
   readonly members: readonly EtcdMember[];
-  /** The URL of a database. */
+  /** Returns the URL of the database with the given prefix. */
   url(prefix: string): string;
   leader(): Promise<EtcdMember>;
   kill(member: EtcdMember): Promise<void>;
-  /** `args`: further arguments, which replace those of all members. */
+  /** Starts a member. `args` replace the further arguments of all members. */
   start(member: EtcdMember, args?: readonly string[]): void;
   /** Resolves when the members serve requests. */
   ready(members: readonly EtcdMember[]): Promise<void>;
-  /** Cuts a member off from the others, until `heal`. */
+  /** Disconnects a member from the others until `heal`. */
   isolate(member: EtcdMember): Promise<void>;
   slowDown(delayMs: () => number): void;
   heal(): void;
@@ -31,13 +31,13 @@ export interface EtcdCluster {
 interface EtcdClusterOptions {
   /** Default 3. */
   readonly size?: number;
-  /** True: members reach each other through proxies. Default false. */
+  /** True to connect the members through proxies. Default false. */
   readonly proxied?: boolean;
   /** Further arguments of each member. */
   readonly args?: readonly string[];
 }
 
-/** The test code of the API server, for which it has no public entry. */
+/** The test code of the API server, which its package does not export. */
 interface ClusterModule {
   readonly EtcdCluster: {
     start(options: EtcdClusterOptions): Promise<EtcdCluster>;
@@ -47,13 +47,16 @@ interface ClusterModule {
   readonly missingEtcd: string;
 }
 
-/** Starts a cluster; skips the tests without etcd. */
+/** Starts a cluster; skips the tests if etcd is not installed. */
 export async function startEtcd(context: Mocha.Context, options: EtcdClusterOptions): Promise<EtcdCluster> {
   const { EtcdCluster: Cluster } = await clusterModule(context);
   return Cluster.start(options);
 }
 
-/** The cluster of the whole run; skips the tests without etcd. Each of its databases has a prefix of its own. */
+/**
+ * Returns the cluster that all tests share; skips the tests if etcd is not installed. Each database in it has its own
+ * prefix.
+ */
 export async function sharedEtcd(context: Mocha.Context): Promise<EtcdCluster> {
   const { EtcdCluster: Cluster } = await clusterModule(context);
   return Cluster.shared();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sharedEtcd } from './etcd-cluster.ts';
 import type { EtcdCluster } from './etcd-cluster.ts';
 
-/** A new database for a test, on the cluster of the whole run. */
+/** A new database for a test, in the cluster that all tests share. */
 export class EtcdTestDatabase {
   readonly #cluster: EtcdCluster;
   readonly #prefix = `/test/${randomUUID()}`;
@@ -19,7 +19,10 @@ export class EtcdTestDatabase {
     return this.#cluster.url(this.#prefix);
   }
 
-  /** Does what a newer program does at its start: gives the head the next schema version, and replaces its other fields. */
+  /**
+   * Changes the database as a newer program does at its start: the key `head` gets the next schema version, and other
+   * fields if given.
+   */
   async upgrade(fields?: string): Promise<void> {
     const head = `${this.#prefix}/head`;
     const stored = await this.#cluster.ctl(['get', head, '--print-value-only']);

@@ -19,7 +19,7 @@ export class MysqlTestDatabase {
     this.#name = name;
   }
 
-  /** Creates a database. Without a server it skips the tests, or rejects if the environment names a server. */
+  /** Creates a database. When no server is available, skips the tests; rejects if the environment names a server. */
   static async create(context: Mocha.Context): Promise<MysqlTestDatabase> {
     let admin: Connection;
     try {
@@ -33,7 +33,7 @@ export class MysqlTestDatabase {
     return new MysqlTestDatabase(admin, name);
   }
 
-  /** Ends sessions of the database: all, or those of these client ports. */
+  /** Ends all sessions of the database, or only those with the given client ports. */
   async endSessions(clientPorts?: readonly number[]): Promise<void> {
     const [rows] = await this.#admin.query<(RowDataPacket & { id: number; host: string })[]>(
       'SELECT id AS id, host AS host FROM information_schema.processlist WHERE db = ?',
@@ -42,12 +42,15 @@ export class MysqlTestDatabase {
     for (const { id, host } of rows) {
       const port = Number(host.split(':').at(-1));
       if (clientPorts !== undefined && !clientPorts.includes(port)) continue;
-      // The session may have ended by itself.
+      // The session may have ended already.
       await this.#admin.query(`KILL ${id}`).catch(() => undefined);
     }
   }
 
-  /** Does what a newer program does at its start: gives the tables the next schema version, and makes the given changes. */
+  /**
+   * Changes the database as a newer program does at its start: sets the next schema version, and executes the given
+   * statements.
+   */
   async upgrade(...changes: readonly string[]): Promise<void> {
     const connection = await createConnection({ uri: this.url });
     try {

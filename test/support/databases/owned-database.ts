@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { openDatabaseOwner } from '@homeostat/apiserver';
 import type { DatabaseOwner } from '@homeostat/apiserver';
 
-/** A new SQLite database, which this process has open for servers in this process and in others. */
+/**
+ * A new SQLite database that this process has open. Servers in this process and in other processes use it through this
+ * process.
+ */
 export class OwnedDatabase {
   readonly url: string;
   readonly #folder: string;

@@ -10,15 +10,17 @@ import { findInstallation } from './postgres-installation.ts';
 const endingSignals = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /**
- * A primary and a standby that has every write before it is acknowledged, on ports and in a folder of their own. A
- * killed process leaves data in the kernel's cache, so this tests transactions but not a power cut. Therefore `fsync`
- * may be off, which makes recovery ten times as fast.
+ * A primary and a synchronous standby, with their own ports and folder. The standby has every write before it is
+ * acknowledged. A killed process leaves its data in the kernel's cache, so the tests cover transactions but not a power
+ * failure. So `fsync` may be off, which makes recovery ten times faster.
  */
 export class PostgresCluster {
   readonly primary: ClusterServer;
   readonly standby: ClusterServer;
   readonly #folder: string;
-  /** Ends the process at a signal. An interrupted run calls no hooks of mocha, so the servers are killed at `exit`. */
+  /**
+   * Ends the process at a signal. An interrupted run does not call mocha's hooks, but the servers are killed at `exit`.
+   */
   // oxlint-disable-next-line unicorn/no-process-exit -- as the signal would have done, once the servers have ended
   readonly #exit = (): void => process.exit(1);
   readonly #abandon = (): void => {
@@ -45,7 +47,7 @@ export class PostgresCluster {
     if (installation.user) await chown(folder, installation.user.uid, installation.user.gid);
     const cluster = new PostgresCluster(
       folder,
-      // The primary waits for the standby of this name from its first write on.
+      // From its first write on, the primary waits for the standby with this name.
       new ClusterServer(installation, { folder: join(folder, 'a'), port: await freePort(), waitsFor: 'b' }),
       new ClusterServer(installation, { folder: join(folder, 'b'), port: await freePort() }),
     );
@@ -66,7 +68,7 @@ export class PostgresCluster {
     await this.whenSynchronous();
   }
 
-  /** Waits until the primary has its standby. */
+  /** Waits until the standby follows the primary. */
   async whenSynchronous(): Promise<void> {
     const query = `SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND state = 'streaming'`;
     await eventually(async () => (await this.primary.query(query)) > 0, {
@@ -76,8 +78,8 @@ export class PostgresCluster {
   }
 
   /**
-   * Leaves a commit in between: the primary has it and has sent it, the standby has not read it, and no client has a response.
-   * From here on nothing can be written.
+   * Stops the cluster in the middle of a commit: the primary has written and sent it, the standby has not read it, and
+   * no client has a response. After this, no write succeeds.
    */
   async haltInCommit(): Promise<void> {
     this.standby.freeze();

@@ -6,20 +6,22 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** The place where Debian has a folder for each version. */
+/** The folder in which Debian has a folder for each version. */
 const debianFolder = '/usr/lib/postgresql';
 
-/** The servers refuse to run as root, so then they run as this user, who owns their folder. */
+/**
+ * The user that runs the servers, and owns their folder, when the tests run as root. PostgreSQL refuses to run as root.
+ */
 const ownUser = 'postgres';
 
 /** PostgreSQL's programs. */
 export interface Installation {
   readonly bin: string;
-  /** Absent: the user who runs the tests. */
+  /** The user that runs the servers. When absent, it is the user who runs the tests. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined;
 }
 
-/** Returns undefined when there is none, or no user to run it. */
+/** Returns the installation of PostgreSQL; undefined when it is missing, or when there is no user to run it. */
 export async function findInstallation(): Promise<Installation | undefined> {
   const configured = await run('pg_config', ['--bindir']).then(
     ({ stdout }) => [stdout.trim()],

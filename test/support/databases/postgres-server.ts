@@ -36,7 +36,7 @@ export class TestDatabase {
     return new TestDatabase(admin, name);
   }
 
-  /** Ends sessions of the database, as its server does when it stops: all, or those of these client ports. */
+  /** Ends all sessions of the database, or only those with the given client ports, as its server does when it stops. */
   async endSessions(clientPorts?: readonly number[]): Promise<void> {
     await this.#admin.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -45,7 +45,9 @@ export class TestDatabase {
     );
   }
 
-  /** Does what a newer program does at its start: gives the tables the next schema version, and makes the given changes. */
+  /**
+   * Does what a newer program does at its start: gives the tables the next schema version, and makes the given changes.
+   */
   async upgrade(...changes: readonly string[]): Promise<void> {
     const client = new Client({ connectionString: this.url });
     await client.connect();

@@ -7,10 +7,13 @@ export interface SharedDatabase {
   drop(): Promise<void>;
 }
 
-/** Makes a new database; skips the tests if there is no server. */
+/** Creates a new database; skips the tests if no server is available. */
 export type CreateDatabase = (context: Mocha.Context) => Promise<SharedDatabase>;
 
-/** MySQL differs from PostgreSQL only below the store, whose own suites run on it. */
+/**
+ * The engines with a database server. MySQL is missing: it differs from PostgreSQL only in the store, whose tests run
+ * on it.
+ */
 const databaseServers: Readonly<Record<string, CreateDatabase>> = {
   PostgreSQL: (context) => TestDatabase.create(context),
   etcd: (context) => EtcdTestDatabase.create(context),
@@ -21,18 +24,18 @@ const engines: Readonly<Record<string, CreateDatabase>> = {
   'SQLite with workers': () => OwnedDatabase.create(),
 };
 
-/** Describes a suite once for each engine whose databases are reached over the network. */
+/** Describes a suite once for each engine with a database server. */
 export function describeOnDatabaseServers(title: string, suite: (create: CreateDatabase) => void): void {
   for (const [engine, create] of Object.entries(databaseServers))
     describe(`${title}, on ${engine}`, () => suite(create));
 }
 
-/** Describes a suite once for each engine whose databases several servers share. */
+/** Describes a suite once for each engine whose databases several servers can share. */
 export function describeOnShared(title: string, suite: (create: CreateDatabase) => void): void {
   for (const [engine, create] of Object.entries(engines)) describe(`${title}, on ${engine}`, () => suite(create));
 }
 
-/** A test, once for each of these engines, with the URL of a new database. */
+/** Defines a test once for each of these engines. The test gets the URL of a new database. */
 export function itOnShared(title: string, test: (url: string) => Promise<void>): void {
   for (const [engine, create] of Object.entries(engines)) {
     it(`${title}, on ${engine}`, async function run() {

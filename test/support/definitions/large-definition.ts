@@ -7,13 +7,13 @@ interface SchemaNode {
   items?: SchemaNode;
 }
 
-/** Fields of one object of the schema, and levels of objects. */
+/** The number of fields of each object in the schema. */
 const fieldsPerObject = 12;
 
 /**
- * The schema of an object with about `nodes` schemas in it, as generated definitions have them: objects in objects and
- * in lists, with scalars between them, and a description everywhere unless its length is 0. `spec.f0` to `spec.f2` are
- * objects, `f3` and `f4` lists of objects, and the others are scalars.
+ * Returns the schema of an object with about `nodes` nested schemas, like those of generated definitions: objects in
+ * objects and in lists, with scalars between them. Each has a description, unless its length is 0. `spec.f0` to
+ * `spec.f2` are objects, `f3` and `f4` lists of objects, and the other fields are scalars.
  */
 function largeSchema(nodes: number, descriptionLength = 60): object {
   const described = descriptionLength === 0 ? {} : { description: 'd'.repeat(descriptionLength) };
@@ -40,7 +40,7 @@ function scalarAt(at: number): string {
   return at % 3 === 0 ? 'integer' : at % 3 === 1 ? 'boolean' : 'string';
 }
 
-/** A definition of Widget with a schema of this many nodes. */
+/** Returns a definition of Widget with a schema of the given number of nodes. */
 export function largeDefinition(nodes: number, descriptionLength?: number): object {
   const openAPIV3Schema = largeSchema(nodes, descriptionLength);
   return widgetDefinition({ versions: [widgetVersion({ schema: { openAPIV3Schema }, selectableFields: [] })] });

@@ -9,8 +9,8 @@ import { definitions, established } from './widget-definition.ts';
 export type Json = any;
 
 /**
- * A request, and the response of the real server; null: the response was not kept, but the request is a part of the
- * history.
+ * A request, and the response of Kubernetes. The response is null when it was not recorded; the request is still needed
+ * for the state of later ones.
  */
 export interface RecordedRequest {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface RecordedRequest {
   readonly response: {
     readonly status: number;
     readonly body?: Json;
-    /** The events of a watch; null for events that were not recorded. A refused watch has its refusal here. */
+    /** The events of a watch; null for events that were not recorded. For a refused watch, the refusal. */
     readonly events?: readonly Json[];
   } | null;
 }
@@ -36,9 +36,9 @@ export interface WireAnswer {
 }
 
 interface SendOptions {
-  /** Runs once a watch is open. */
+  /** Called when a watch is open. */
   readonly meanwhile?: (() => Promise<unknown>) | undefined;
-  /** True when nothing must be stored, as in the recording. */
+  /** True when the request must store nothing, as in the recording. */
   readonly isDry?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function readVector(name: string): string {
   return readFileSync(new URL(`../../../vectors/${name}`, import.meta.url), 'utf8');
 }
 
-/** Bodies that the recording describes. */
+/** The bodies that the recording only describes, by their description. */
 const describedBodies: Readonly<Record<string, string>> = {
   '<10001 × {"op":"test","path":"/kind","value":"Person"}>': JSON.stringify(
     Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/kind', value: 'Person' })),
@@ -54,18 +54,18 @@ const describedBodies: Readonly<Record<string, string>> = {
   '<body over 3 MiB>': JSON.stringify({ padding: 'x'.repeat(3 * 1024 * 1024) }),
 };
 
-/** A revision of the recording. */
+/** Matches a revision in the recording. */
 const unknownRevision = /"(?:resourceVersion":|path":"\/metadata\/resourceVersion","value":)"(\d{2,})"/;
 const uidText = /"uid":"[^"]+"/;
 
 /**
- * Sends a recorded history to a server that has the recorded kind, and translates uids, revisions and tokens, which
- * differ from the recording.
+ * Sends recorded requests to a server that serves the recorded kind. Translates uids, revisions and tokens, which
+ * differ from those in the recording.
  */
 export class WireReplay {
   readonly server: TestServer;
   readonly clock: FakeClock;
-  /** The values here, by the recorded values. */
+  /** The values of this server, by the recorded values. */
   readonly #here = new Map<string, string>();
 
   private constructor(server: TestServer, clock: FakeClock) {
@@ -106,13 +106,14 @@ export class WireReplay {
     if (body === undefined) return { type: '' };
     if (typeof body === 'string') return { body: describedBodies[body] ?? body, type: contentType ?? '' };
     const type = contentType ?? (method === 'PATCH' ? '' : 'application/json');
-    // Managed fields have the times of the recording, so sending them back in a PUT would edit them.
+    // managedFields in recorded bodies have the times of the recording, so a PUT with them would change the stored
+    // ones.
     const omit = (key: string, value: unknown): unknown =>
       method === 'PUT' && key === 'managedFields' ? undefined : value;
     const text = this.#translated(JSON.stringify(body, omit));
     const [, revision] = unknownRevision.exec(text) ?? [];
     if (revision === undefined) return { body: text, type };
-    // Reads in between were not recorded.
+    // The reads between these requests were not recorded.
     const { metadata } = (await this.server.get(path.replace(/\/status|\/scale|\?.*/g, ''))).body;
     const current = text.replace(revision, metadata.resourceVersion as string);
     return { body: path.endsWith('/scale') ? current.replace(uidText, `"uid":"${metadata.uid}"`) : current, type };
@@ -129,7 +130,10 @@ export class WireReplay {
     return { status: watch.status, events: watch.events };
   }
 
-  /** Lets time pass until the promise settles: for watches that end by their timeout, and waits for revisions to come. */
+  /**
+   * Advances the clock until the promise is settled, for watches that end by their timeout, and for requests that wait
+   * for a revision.
+   */
   async #passingTime<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false;
     const settle = (): void => void (isSettled = true);
@@ -147,7 +151,7 @@ export class WireReplay {
     for (const [there, here] of pairs) if (there && here) this.#here.set(there as string, here as string);
   }
 
-  /** Maps a recorded value to its value here. */
+  /** Remembers the value of this server for a recorded value. */
   learn(recorded: string, here: string): void {
     this.#here.set(recorded, here);
   }
@@ -157,7 +161,9 @@ export class WireReplay {
   }
 }
 
-/** The compared part of a response: without uids, revisions and times, and without fields that were not recorded. */
+/**
+ * Returns the part of a response that is compared: without uids, revisions, times, and fields that were not recorded.
+ */
 export function summaryOf(answer: WireAnswer, { request, response }: RecordedRequest): object {
   const { status: code, body, events } = answer;
   if (events !== undefined && code < 400 && response?.events?.includes(null) !== true)
@@ -176,7 +182,7 @@ function contentOf(body: Json, { path }: RecordedRequest['request'], recorded: J
   if (kind === 'Status') {
     const { name = '', group, kind: about } = details ?? {};
     const causes = (details?.causes ?? []).map((cause: Json) => `${cause.field ?? ''} ${cause.reason ?? ''}`);
-    // Details are compared only where the recording has them, because this server says more about a wrong body.
+    // Details are compared only if the recording has them, because this server gives more details about a wrong body.
     return {
       kind,
       reason,

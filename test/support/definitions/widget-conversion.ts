@@ -6,14 +6,14 @@ const text = { type: 'string' } as const;
 const v1Spec = { type: 'object', properties: { first: text, last: text } } as const;
 const betaSpec = { type: 'object', properties: { name: text } } as const;
 
-/** A Widget of either version. */
+/** A Widget in one of its two versions. */
 export interface ConvertedWidget {
   readonly apiVersion: string;
   readonly metadata: { readonly labels?: object; readonly name: string };
   readonly spec: { readonly name?: string; readonly first?: string; readonly last?: string };
 }
 
-/** `spec.name` of v1beta1 is `spec.first` and `spec.last` of v1. */
+/** Converts Widgets: `spec.name` in v1beta1 is `spec.first` and `spec.last` in v1. */
 export function convertWidget(apiVersion: string, object: ConvertedWidget): object {
   const { name = '', first = '', last = '' } = object.spec;
   const [before = '', after = ''] = name.split(' ');
@@ -21,7 +21,7 @@ export function convertWidget(apiVersion: string, object: ConvertedWidget): obje
   return { ...object, apiVersion, spec };
 }
 
-/** The webhook that converts Widgets. */
+/** The webhook that converts Widgets: returns the response to a conversion review. */
 export function convertWidgets(request: {
   readonly objects: readonly ConvertedWidget[];
   readonly desiredAPIVersion: string;
@@ -31,12 +31,12 @@ export function convertWidgets(request: {
 }
 
 interface ConvertingParts {
-  /** The version that objects are stored in. */
+  /** The storage version. */
   readonly storage: 'v1' | 'v1beta1';
   readonly clientConfig: object;
 }
 
-/** The definition of Widget in two versions, which a webhook converts. */
+/** Returns a definition of Widget in two versions, between which a webhook converts. */
 export function convertedDefinition({ storage, clientConfig }: ConvertingParts): { readonly spec: object } {
   const version = (name: string, spec: object): object =>
     widgetVersion({

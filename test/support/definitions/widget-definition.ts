@@ -24,7 +24,7 @@ const status = {
   properties: { phase: { type: 'string' }, replicas: { type: 'integer' }, selector: { type: 'string' } },
 };
 
-/** The one version of the definition; `changes` replace fields of it. */
+/** Returns the only version of the definition; `changes` replace its fields. */
 export function widgetVersion(changes: object = {}): object {
   return {
     name: 'v1',
@@ -38,7 +38,7 @@ export function widgetVersion(changes: object = {}): object {
   };
 }
 
-/** A definition of Widget; `changes` replace fields of its spec. */
+/** Returns a definition of Widget; `changes` replace fields of its spec. */
 export function widgetDefinition(changes: object = {}): object {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -70,7 +70,7 @@ interface Condition {
   readonly message: string;
 }
 
-/** A condition of a definition; undefined as long as it is not set. */
+/** Returns a condition of a definition; undefined when it is not set yet. */
 export async function conditionOf(server: TestServer, name: string, type: string): Promise<Condition | undefined> {
   const { body } = await server.get(`${definitions}/${name}`);
   const conditions = (body.status?.conditions ?? []) as readonly Condition[];

@@ -6,12 +6,15 @@ export function times<T>(count: number, make: (at: number) => T): T[] {
   return Array.from({ length: count }, (_, at) => make(at));
 }
 
-/** An object with this many properties, `p0` and so on. */
+/** Returns the schema of an object with the given number of properties, `p0` and so on. */
 export function withProperties(count: number, make: (at: number) => Schema): Schema {
   return { type: 'object', properties: Object.fromEntries(times(count, (at) => [`p${at}`, make(at)])) };
 }
 
-/** An object with a default at each of this many levels, which adds two objects of the level below. */
+/**
+ * Returns the schema of an object with defaults at the given number of levels. The default at each level adds two
+ * objects of the level below.
+ */
 export function unfoldingDefaults(levels: number): Schema {
   let schema: Schema = { type: 'object', properties: {} };
   for (let level = 0; level < levels; level += 1)
@@ -19,7 +22,7 @@ export function unfoldingDefaults(levels: number): Schema {
   return schema;
 }
 
-/** The definition of Widget with a schema of its spec. */
+/** Returns a definition of Widget with the given schema of its spec. */
 export function definitionOf(spec: Schema): object {
   const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
   return widgetDefinition({ versions: [widgetVersion({ schema, selectableFields: [] })] });

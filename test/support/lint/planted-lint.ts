@@ -23,8 +23,8 @@ export async function plant(folder: string, planted: Readonly<Record<string, str
 }
 
 /**
- * Lints planted files in a folder that has the linter's configuration. Returns the message of a rule for each file,
- * by path; of several messages, the last.
+ * Lints planted files in a folder that has the linter's configuration. Returns the messages of a rule by path, the last
+ * one for each file.
  */
 export async function lintPlanted(
   rule: string,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startApiServer } from '@homeostat/apiserver';
 import type { IssuerCertificate } from './token-issuer.ts';
 
-/** A certificate for a test's issuers, signed by the authority that a server creates in the folder. */
+/** Returns a certificate for a test's issuers. It is signed by the CA that a server creates in the folder. */
 export async function issuerCertificate(folder: string): Promise<IssuerCertificate> {
   const directory = join(folder, 'tls');
   await (await startApiServer({ database: 'memory:', port: 0, tls: { directory } })).stop();
@@ -13,12 +13,12 @@ export async function issuerCertificate(folder: string): Promise<IssuerCertifica
   return { pem: pem ?? '', ca: ca ?? '' };
 }
 
-/** The file of `--authentication-config` with entries of `jwt`, in YAML. */
+/** Returns the text of a file for `--authentication-config` with entries of `jwt`, in YAML. */
 export function authenticationConfiguration(...entries: readonly string[]): string {
   return `apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\njwt:${entries.join('')}`;
 }
 
-/** A text in PEM, as far to the right as an entry needs it. */
+/** Returns a PEM text with the indentation that an entry needs. */
 export function indented(text: string): string {
   return text.trim().replaceAll(/^/gm, '      ');
 }

@@ -1,4 +1,5 @@
-// The process of a TokenIssuer: an issuer of OpenID Connect, at an HTTPS address of its own. It takes orders by IPC.
+// The process of a TokenIssuer: an OpenID Connect issuer with its own HTTPS address. The parent process controls it by
+// IPC.
 import { createHash, randomUUID } from 'node:crypto';
 import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -29,7 +30,7 @@ let keys: readonly Key[] = [];
 /** Further entries that are published with the keys. */
 let more: readonly unknown[] = [];
 let fault: IssuerFault | undefined;
-/** The person who logs in. */
+/** The claims of the person who logs in. */
 let person: object = {};
 let client = { id: 'homeostat', secret: '' };
 
@@ -77,7 +78,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(JSON.stringify(document ?? {}));
 }
 
-/** The person has agreed already: the browser goes back at once. */
+/** Redirects the browser back at once, as if the person had agreed already. */
 function authorize(query: URLSearchParams, response: ServerResponse): void {
   const redirectUri = query.get('redirect_uri') ?? '';
   const back = new URL(redirectUri);
@@ -132,7 +133,7 @@ function unsigned(claims: object): string {
   return new UnsecuredJWT(payloadOf(claims)).encode();
 }
 
-/** A token by the latest key. A claim that is undefined is left out. */
+/** Signs a token with the latest key. A claim that is undefined is left out. */
 async function sign(claims: object, header: object): Promise<string> {
   const key = keys.at(-1);
   const alg = key?.publicJwk.alg;
@@ -167,6 +168,6 @@ process.on('message', (order: IssuerOrder) => {
     (error: unknown) => tell({ id: order.id, error: String(error) }),
   );
 });
-// The parent process is gone.
+// The parent process has ended.
 process.on('disconnect', () => process.exit(0));
 server.listen(0, '127.0.0.1', () => tell({ id: 0, value: url() }));

@@ -26,7 +26,7 @@ export class LoginBrowser {
     this.#headers = headers;
   }
 
-  /** Asks the server for a path, or for the path of a URL; a replica may take the place of the server. */
+  /** Sends a GET for a path, or for the path of a URL, to the server or to another replica. */
   async get(target: string, server = this.#url): Promise<PageAnswer> {
     const { pathname, search } = new URL(target, server);
     const answer = await this.#send(`${server}${pathname}${search}`);
@@ -34,26 +34,26 @@ export class LoginBrowser {
     return answer;
   }
 
-  /** Asks the server to log in with a provider, and returns where it leads. */
+  /** Starts a login with a provider, and returns the URL to which the server redirects. */
   async begin(provider: string, next = '/docs'): Promise<string> {
     const { status, headers, text } = await this.get(`/login/oidc/${provider}?next=${encodeURIComponent(next)}`);
     if (status !== 303) throw new Error(`${status}, not 303: ${text}`);
     return headers.location ?? '';
   }
 
-  /** Opens the issuer's page, which leads back at once; returns the URL of the callback. */
+  /** Opens the issuer's page, which redirects back at once, and returns the URL of the callback. */
   async atIssuer(location: string): Promise<URL> {
     const { headers } = await this.#send(location);
     return new URL(headers.location ?? '');
   }
 
-  /** Does all steps of a login. */
+  /** Executes all steps of a login. */
   async logIn(provider: string, next?: string): Promise<PageAnswer> {
     const callback = await this.atIssuer(await this.begin(provider, next));
     return this.get(callback.href);
   }
 
-  /** Another browser with the same cookies. */
+  /** Returns another browser with the same cookies. */
   copy(): LoginBrowser {
     const other = new LoginBrowser(this.#url, this.#ca, this.#headers);
     for (const [name, value] of this.cookies) other.cookies.set(name, value);

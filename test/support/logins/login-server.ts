@@ -9,7 +9,7 @@ import { LoginBrowser } from './login-browser.ts';
 import { TestServer } from '../servers/test-server.ts';
 import { TokenIssuer } from './token-issuer.ts';
 
-/** The entry of an issuer in the file: its name in paths, and more lines of `browserLogin`. */
+/** The entry of an issuer in the configuration: its name in paths, and further lines of `browserLogin`. */
 export interface LoginEntry {
   readonly name: string;
   readonly more?: string;
@@ -30,7 +30,7 @@ export class LoginServer {
     this.issuers = issuers;
   }
 
-  /** Starts the issuers, which outlive the servers of the tests. */
+  /** Starts the issuers, which run longer than the servers of the tests. */
   static async create(count: number): Promise<LoginServer> {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const certificate = await issuerCertificate(folder);
@@ -57,7 +57,7 @@ export class LoginServer {
     return { token: 'correct-horse-battery-staple', authenticationConfig: this.file, clock: this.clock, logger };
   }
 
-  /** Writes the file with an entry for each issuer. */
+  /** Writes the configuration with an entry for each issuer. */
   async configure(...entries: readonly LoginEntry[]): Promise<void> {
     const texts = entries.map((entry, index) => entryOf(this.issuers[index]?.url ?? '', this.issuer.ca, entry));
     await writeFile(this.file, authenticationConfiguration(...texts), { mode: 0o600 });

@@ -3,13 +3,13 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { JWTHeaderParameters } from 'jose';
 
-/** Key and certificate in one text of PEM, and the authority of the certificate. */
+/** The key and the certificate of an issuer in one PEM text, and the CA of the certificate. */
 export interface IssuerCertificate {
   readonly pem: string;
   readonly ca: string;
 }
 
-/** The faults of an issuer: what it sends instead of its documents. */
+/** The faults of an issuer, which decide what it sends in place of its documents. */
 export type IssuerFault =
   'silent' | 'of another issuer' | 'no JSON' | 'null' | 'keys in the clear' | 'a redirect' | 'an error' | 'without end';
 
@@ -36,7 +36,7 @@ export interface IssuerReply {
   readonly error?: string;
 }
 
-/** An issuer of tokens by OpenID Connect, in its own process. */
+/** An OpenID Connect issuer of tokens, in its own process. */
 export class TokenIssuer {
   readonly ca: string;
   readonly url: string;
@@ -59,7 +59,7 @@ export class TokenIssuer {
     return issuer;
   }
 
-  /** SIGKILL: its connections break. */
+  /** Kills the process with SIGKILL, so that its connections break. */
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');
@@ -68,41 +68,41 @@ export class TokenIssuer {
   }
 
   /**
-   * Signs with another key from now on; the keys before stay published. A key of ES256 takes 0.1 ms to generate, one of
-   * RS256 takes 100 ms.
+   * Generates a key with which later tokens are signed; earlier keys stay published. An ES256 key takes 0.1 ms to
+   * generate, an RS256 key 100 ms.
    */
   async rotate(kid: string, alg = 'ES256'): Promise<void> {
     await this.#order({ do: 'rotate', kid, alg });
   }
 
-  /** A token by the latest key. A claim that is undefined is left out. */
+  /** Signs a token with the latest key. A claim that is undefined is left out. */
   async sign(claims: object, header: Partial<JWTHeaderParameters> = {}): Promise<string> {
     return String(await this.#order({ do: 'sign', claims, header }));
   }
 
-  /** Takes back the keys before `from`, and those from `to` on. */
+  /** Publishes only the keys from `from` to `to`, without `to`. */
   async keepKeys(from: number, to?: number): Promise<void> {
     await this.#order({ do: 'keep keys', from, to });
   }
 
-  /** Adds these entries to the published set of keys. */
+  /** Adds entries to the published set of keys. */
   async publish(more: readonly unknown[]): Promise<void> {
     await this.#order({ do: 'publish', more });
   }
 
-  /** Sets how the issuer fails from now on. With undefined, it works again. */
+  /** Sets the fault of the issuer. With undefined, the issuer works again. */
   async fail(fault: IssuerFault | undefined): Promise<void> {
     await this.#order({ do: 'fail', fault });
   }
 
-  /** The paths that were asked for. */
+  /** Returns the paths of the requests so far. */
   async asked(): Promise<readonly string[]> {
     return (await this.#order({ do: 'asked' })) as readonly string[];
   }
 
   /**
-   * From now on each browser belongs to this person, whose ID token has these claims. With `alg` among the claims, the
-   * token is not signed.
+   * Sets the person who logs in by later logins: the ID token has the given claims. If the claims have `alg`, the token
+   * is not signed.
    */
   async expect(person: object, client = { id: 'homeostat', secret: '' }): Promise<void> {
     await this.#order({ do: 'expect', person, client });

@@ -9,7 +9,7 @@ const condition: JsonSchema = {
   properties: { type: text, status: text, reason: text, message: text },
 };
 
-/** The kind of Kubernetes' recorded responses, as far as apply needs it. */
+/** The kind in the recorded responses of Kubernetes, with the fields that apply needs. */
 export const demoPerson: ModelDescriptor = defineModel({
   gvk: 'demo.example.com/v1alpha1/Person',
   plural: 'persons',

@@ -1,6 +1,6 @@
 import { AbstractExtension, GVK, Schema } from 'homeostat';
 
-/** A model of revision 2.9: its fields are on the class itself. */
+/** A model of revision 2.9: its fields are at the top level, as fields of the class. */
 @GVK({ group: 'contacts.example.com', version: 'v1', kind: 'Contact', plural: 'contacts', singular: 'contact' })
 export class Contact extends AbstractExtension {
   @Schema({ requireMode: 'REQUIRED', type: 'string', maxLength: 100 }) name!: string;

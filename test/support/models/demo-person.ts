@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** A kind with everything that clients show: columns, short names, categories, status, descriptions. */
+/** A kind with all features that clients show: columns, short names, categories, status, descriptions. */
 export const demoPerson: ModelDescriptor = defineModel({
   gvk: 'demo.example.com/v1alpha1/Person',
   plural: 'persons',
@@ -52,7 +52,7 @@ export const demoPerson: ModelDescriptor = defineModel({
 
 export const demoPersons: string = '/apis/demo.example.com/v1alpha1/persons';
 
-/** A demo person as a client sends it. */
+/** Returns a demo person as a client sends it. */
 export function newDemoPerson(name: string, spec: object = {}, metadata: object = {}): Record<string, unknown> {
   return {
     apiVersion: 'demo.example.com/v1alpha1',

@@ -3,7 +3,7 @@ import type { ControllerDefinition } from 'homeostat';
 import { createExternalSystem } from 'homeostat/testing';
 import { Badge, Person } from './staff.ts';
 
-/** A system of doors. `open` issues a card unless the person has one, `issue` always does. */
+/** Returns an external system of doors. `open` issues a card if the person has none; `issue` always issues a card. */
 export const createDoors = () =>
   createExternalSystem({
     name: 'doors',
@@ -25,7 +25,7 @@ export const createDoors = () =>
 
 type DoorSystem = ReturnType<typeof createDoors>;
 
-/** Opens the doors by a name that stays the same, so that a repeated call changes nothing. */
+/** A controller that opens the doors for the name of a person, so that a repeated call changes nothing. */
 export const opensByName = (doors: DoorSystem): ControllerDefinition =>
   controller(Person, {
     owns: [Badge],
@@ -39,7 +39,7 @@ export const opensByName = (doors: DoorSystem): ControllerDefinition =>
     },
   });
 
-/** Issues a card; when the response is lost, it issues another one. */
+/** A controller that issues a card. When the response is lost, it issues another card. */
 export const issuesAgain = (doors: DoorSystem): ControllerDefinition =>
   controller(Person, {
     owns: [Badge],
@@ -51,7 +51,7 @@ export const issuesAgain = (doors: DoorSystem): ControllerDefinition =>
     },
   });
 
-/** Treats a failed call as if the door were already closed. */
+/** A controller that ignores a failed call as if the door were already closed. */
 export const swallowsErrors = (doors: DoorSystem): ControllerDefinition =>
   controller(Person, {
     owns: [Badge],

@@ -5,7 +5,7 @@ const text = { type: 'string' } as const;
 
 const group = 'shop.example.com';
 
-/** Sizes are numbers here, with a unit beside them. */
+/** The version v2, in which a size is a number, and its unit is another field. */
 export const gadgetV2 = defineModel({
   gvk: `${group}/v2/Gadget`,
   plural: 'gadgets',
@@ -31,7 +31,7 @@ export const gadgetV2 = defineModel({
   indexes: [{ path: 'spec.size' }, { path: 'spec.code', unique: true }],
 });
 
-/** Sizes are text here, such as `3 cm`, and the phase is a state. */
+/** The version v1, in which a size is a text such as `3 cm`, and the phase has the name `state`. */
 export const gadgetV1 = defineModel({
   gvk: `${group}/v1/Gadget`,
   plural: 'gadgets',
@@ -52,18 +52,19 @@ export const gadgetV1 = defineModel({
   } as const,
 });
 
-/** The colour of a v1 has no field in v2. */
+/** The annotation that keeps the colour of a v1 object, because v2 has no field for it. */
 const colourKey = 'shop.example.com/colour';
 
 /**
- * Stored as v2. An object whose code is `odd` cannot be shown as v1, and an extent without a number cannot be stored.
+ * A kind with two versions, which is stored as v2. An object with the code `odd` cannot be converted to v1, and an
+ * extent without a number cannot be converted to v2.
  */
 export const gadget: ModelDescriptor = defineVersions(gadgetV2, [
   {
     model: gadgetV1,
     toStorage({ metadata, spec, status }) {
       const [size = '', unit = 'mm'] = (spec?.extent ?? '').split(' ');
-      if (!/^\d+$/.test(size)) throw new Error(`"${size}" is no size`);
+      if (!/^\d+$/.test(size)) throw new Error(`"${size}" is not a size`);
       return {
         metadata: { ...metadata, annotations: { ...metadata.annotations, [colourKey]: spec?.colour ?? '' } },
         spec: { size: Number(size), unit, ...some('code', spec?.code), ...some('replicas', spec?.count) },

@@ -9,7 +9,10 @@ import {
 } from '@homeostat/controller-runtime/api';
 import type { IndexSpecs, ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** The spec's example (2.7), with a default and a slug; Cluster-scoped, one document with its status. */
+/**
+ * The example in section 2.7 of the specification, with a default and a slug. It is cluster-scoped, and has no status
+ * subresource.
+ */
 @GVK({ group: 'people.example.com', version: 'v1alpha1', kind: 'Person', plural: 'persons', singular: 'person' })
 export class Person extends AbstractExtension {
   @Schema({ requireMode: 'REQUIRED', type: () => PersonSpec }) spec!: PersonSpec;
@@ -32,7 +35,7 @@ export class PersonStatus {
   @Schema({ type: 'string' }) greeting?: string;
 }
 
-/** The errors of a plugin's index function, which the object's name selects. */
+/** The errors of an index function, by the name of the object that causes them. */
 function trap({ spec }: Person): string | undefined {
   if (spec.name === 'index throws') throw new Error('the index function broke');
   return spec.name === 'index returns a number' ? (7 as unknown as string) : undefined;
@@ -55,7 +58,7 @@ function slugOf({ spec }: Person): string | undefined {
   return spec.slug;
 }
 
-/** A Namespaced kind with indexes by path. */
+/** A Namespaced kind with indexes that are declared by path. */
 export const letter: ModelDescriptor = defineModel({
   gvk: 'people.example.com/v1alpha1/Letter',
   plural: 'letters',
@@ -96,7 +99,7 @@ export const machines: string = `${version}/machines`;
 export const letters: string = `${version}/letters`;
 export const apiVersion: string = 'people.example.com/v1alpha1';
 
-/** A Person as a client sends it. */
+/** Returns a Person as a client sends it. */
 export function person(name: string, spec: object = {}, metadata: object = {}): Record<string, unknown> {
   return { apiVersion, kind: 'Person', metadata: { name, ...metadata }, spec: { name: 'Ann Lee', ...spec } };
 }

@@ -25,14 +25,13 @@ export function undefinedIfAbsent(error: unknown): undefined {
 }
 
 /**
- * Starts a write without awaiting it. Its rejection is handled, because in a test an unhandled rejection would end the
- * run.
+ * Starts a write without awaiting it. Handles its rejection, because an unhandled rejection would fail the test run.
  */
 function forget(write: Promise<unknown>): void {
   write.catch(() => undefined);
 }
 
-/** Makes a card for each guest, and greets. */
+/** A controller that makes a card for each guest, and greets the guest. */
 export const host = controller(Guest, {
   owns: [Card],
   async reconcile({ object, ensure, status: writeStatus }) {
@@ -42,7 +41,7 @@ export const host = controller(Guest, {
   },
 });
 
-/** One controller for each mistake. */
+/** A controller for each mistake. */
 export const bugs = {
   'a missing await at the last write': controller(Guest, {
     owns: [Card],

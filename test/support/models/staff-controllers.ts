@@ -2,7 +2,7 @@ import { controller, isNotFound } from 'homeostat';
 import type { ApiObject, Client, Model } from 'homeostat';
 import { Badge, Person } from './staff.ts';
 
-/** The object, or undefined when there is none. */
+/** Returns the object, or undefined when it does not exist. */
 async function find<T extends ApiObject>(client: Client, model: Model<T>, name: string): Promise<T | undefined> {
   try {
     return await client.get(model, name);
@@ -12,7 +12,10 @@ async function find<T extends ApiObject>(client: Client, model: Model<T>, name: 
   }
 }
 
-/** Takes any existing badge for a finished one: after a crash between its two writes, the badge is never finished. */
+/**
+ * A controller with a mistake: it assumes that an existing badge is complete. After a crash between its two writes, the
+ * badge is never completed.
+ */
 export const halfDone = controller(Person, {
   async reconcile({ object, client }) {
     const { name } = object.metadata;
@@ -22,14 +25,16 @@ export const halfDone = controller(Person, {
   },
 });
 
-/** Compares the actual with the desired state in each run. */
+/** A correct controller, which compares the actual with the desired state in each run. */
 export const wholeOrAgain = controller(Person, {
   async reconcile({ object, client }) {
     await client.ensure(Badge, object.metadata.name, { spec: { text: object.spec.name } });
   },
 });
 
-/** Deletes a badge because its owner is away, according to a cache that may be stale. */
+/**
+ * A controller with a mistake: it deletes a badge because its owner is away according to the cache, which may be stale.
+ */
 export const trustsItsCache = controller(Person, {
   async reconcile({ object, client }) {
     const { name } = object.metadata;
@@ -38,7 +43,10 @@ export const trustsItsCache = controller(Person, {
   },
 });
 
-/** Reads from the server, which never returns old states, before it deletes something. */
+/**
+ * A correct controller, which reads from the server before it deletes a badge, because the server never returns old
+ * states.
+ */
 export const asksFirst = controller(Person, {
   async reconcile({ object, client }) {
     const { name } = object.metadata;
@@ -48,7 +56,10 @@ export const asksFirst = controller(Person, {
   },
 });
 
-/** Cleans up at the event that a person left, and misses events while it is down. */
+/**
+ * A controller with a mistake: it cleans up at the event of a deleted person, and misses events while its process does
+ * not run.
+ */
 export const waitsToBeTold = controller(Person, {
   reconcile: {
     async reconcile({ name, client }) {
@@ -59,7 +70,9 @@ export const waitsToBeTold = controller(Person, {
   },
 });
 
-/** Writes the badge's owner reference, so that any replica deletes it with its owner. */
+/**
+ * A correct controller, which sets an owner reference, so that the garbage collection deletes the badge with its owner.
+ */
 export const saysWhose = controller(Person, {
   owns: [Badge],
   async reconcile({ object, ensure }) {

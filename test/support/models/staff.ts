@@ -8,14 +8,14 @@ const person = {
 } as const;
 const badge = { type: 'object', properties: { text, engraving: text } } as const;
 
-/** A person wears a badge, and hands it in while away. */
+/** A kind of persons. A person has a badge, except while away. */
 export const Person = defineModel({
   gvk: 'staff.example.com/v1/Person',
   plural: 'people',
   schema: { type: 'object', required: ['spec'], properties: { spec: person } },
 });
 
-/** Made by a controller; people set its engraving. */
+/** A kind of badges. A controller creates them, and users set the engraving. */
 export const Badge = defineModel({
   gvk: 'staff.example.com/v1/Badge',
   plural: 'badges',

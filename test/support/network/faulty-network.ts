@@ -11,7 +11,7 @@ import { machine } from '../models/models.ts';
 import { ReplayedEvents } from './replayed-events.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
-/** One informer with a handler that replays its events. */
+/** An informer with a handler that replays its events. */
 export interface Followed {
   readonly selection: InformerOptions;
   readonly informer: Informer<ApiObject>;
@@ -19,7 +19,7 @@ export interface Followed {
   readonly registration: HandlerRegistration;
 }
 
-/** A server, and clients that reach it through a proxy. */
+/** A server, and clients that send requests to it through a proxy. */
 export class FaultyNetwork {
   readonly server: ApiServer;
   readonly proxy: TcpProxy;
@@ -32,7 +32,7 @@ export class FaultyNetwork {
     this.server = server;
     this.proxy = proxy;
     this.#fetch = createFaultInjectingFetch();
-    // Time runs a hundred times as fast: silence is noticed after 300 ms, a missing response after 400.
+    // The clock runs a hundred times faster: silence is noticed after 300 ms, a missing response after 400 ms.
     const clock = hurriedClock(100);
     const patience = { requestTimeoutMs: 40_000, watchSilenceMs: 30_000 };
     this.client = createClient(proxy.url, { fetch: this.#fetch.fetch, clock, ...patience });
@@ -59,13 +59,13 @@ export class FaultyNetwork {
     return { selection, informer, replayed, registration };
   }
 
-  /** Resolves when the cache equals the server's state, and the handler has received it. */
+  /** Resolves when the cache is equal to the server's state, and the handler has received this state. */
   async converge({ selection, informer, replayed, registration }: Followed): Promise<void> {
     const { transform: _transform, metadataOnly: _metadataOnly, namespaces: _namespaces, ...selectors } = selection;
     const expected = async (): Promise<[string, string][]> =>
       (await this.server.client.list(machine, selectors)).items.map(revisionOf);
     const isThere = async (): Promise<boolean> => isSame(informer.list().map(revisionOf), await expected());
-    await eventually(isThere, { timeoutMs: 20_000, describe: () => `the cache to be what the server has` });
+    await eventually(isThere, { timeoutMs: 20_000, describe: () => `the cache to be equal to the server's state` });
     await eventually(() => registration.isIdle());
     expect([...replayed.copy].sort()).to.deep.equal((await expected()).sort());
     expect(replayed.contradictions).to.deep.equal([]);

@@ -2,9 +2,10 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-// Below the ephemeral ports of systems (Linux from 32768, others from 49152), so that no process gets one by chance.
+// Ports are below the ephemeral ports of systems (Linux from 32768, others from 49152), so that no process gets one of
+// them by chance.
 const firstPort = 10_000;
-/** Each of mocha's processes has its own range. */
+/** The number of port ranges: each process of mocha has its own range. */
 const shares = 4;
 const portsInShare = 5_000;
 
@@ -12,8 +13,8 @@ const share = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % shares;
 let taken = randomInt(portsInShare);
 
 /**
- * Returns a port for a server that has to keep it while it is down: no other test gets this port. A server whose port
- * may change listens on 0 instead.
+ * Returns a port that no other test gets, for a server that needs the same port after a restart. A server whose port
+ * may change listens on port 0 instead.
  */
 export async function freePort(): Promise<number> {
   taken = (taken + 1) % portsInShare;

@@ -1,7 +1,7 @@
 import { systemClock } from '@homeostat/controller-runtime';
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-/** Real time, multiplied: for code that waits by itself, on a real network. */
+/** Returns a clock that runs faster than real time, for code that waits on a real network. */
 export function hurriedClock(times: number): Clock {
   return {
     now: () => systemClock.now(),

@@ -2,19 +2,19 @@ import type { InformerHandler } from '@homeostat/controller-runtime';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import { formatKey, keyOf } from '@homeostat/controller-runtime/api';
 
-/** A handler that copies the cache from its events, and records impossible sequences. */
+/** A handler that makes a copy of the cache from its events, and records impossible sequences of events. */
 export class ReplayedEvents implements InformerHandler<ApiObject> {
-  /** Resource versions by key. */
+  /** The resourceVersion of each object in the copy, by key. */
   readonly copy = new Map<string, string>();
-  /** The contradictions in words. Without any, the events are one consistent history. */
+  /** Descriptions of the contradictions. Without contradictions, the events are one consistent history. */
   readonly contradictions: string[] = [];
   readonly calls: string[] = [];
   readonly #newest = new Map<string, number>();
 
   onAdd(object: ApiObject, { initial }: { readonly initial: boolean }): void {
     const key = this.#note('add', object);
-    if (this.copy.has(key)) this.#contradict(`${key} is added, and is there`);
-    if (initial && this.#newest.has(key)) this.#contradict(`${key} is initial, but came earlier`);
+    if (this.copy.has(key)) this.#contradict(`${key} is added, but already exists`);
+    if (initial && this.#newest.has(key)) this.#contradict(`${key} is initial, but came before`);
     this.#advance(key, object);
     this.copy.set(key, object.metadata.resourceVersion);
   }
@@ -23,7 +23,7 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
     const key = this.#note('update', object);
     const { resourceVersion } = previous.metadata;
     if (this.copy.get(key) !== resourceVersion) {
-      this.#contradict(`${key} is updated from ${resourceVersion}, and is at ${String(this.copy.get(key))}`);
+      this.#contradict(`${key} is updated from ${resourceVersion}, but was at ${String(this.copy.get(key))}`);
     }
     if (previous.metadata.uid !== object.metadata.uid) this.#contradict(`${key} is updated to another object`);
     this.#advance(key, object);
@@ -32,13 +32,13 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
 
   onDelete(object: ApiObject): void {
     const key = this.#note('delete', object);
-    if (!this.copy.delete(key)) this.#contradict(`${key} is deleted, and is not there`);
+    if (!this.copy.delete(key)) this.#contradict(`${key} is deleted, but does not exist`);
     const revision = Number(object.metadata.resourceVersion);
     if (revision < (this.#newest.get(key) ?? 0)) this.#contradict(`${key} is deleted in an older state than the last`);
     this.#newest.set(key, revision);
   }
 
-  /** States of an object come in the order of their revisions, each once. */
+  /** Checks that the states of an object come in the order of their revisions, each once. */
   #advance(key: string, { metadata }: ApiObject): void {
     const revision = Number(metadata.resourceVersion);
     if (revision <= (this.#newest.get(key) ?? 0)) this.#contradict(`${key} arrives at ${revision} after a later one`);

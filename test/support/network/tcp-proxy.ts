@@ -8,11 +8,11 @@ interface Link {
   readonly server: Socket;
 }
 
-/** A proxy between a client and its server, with faults on request. */
+/** A proxy between a client and its server that can simulate network faults. */
 export class TcpProxy {
   readonly #target: URL;
   readonly #defaultPort: number;
-  /** The port stays the same for the whole life of the proxy, because clients keep using it. */
+  /** The port of the proxy. It does not change, because clients continue to use it. */
   readonly #port: number;
   readonly #listener: Server;
   readonly #links = new Set<Link>();
@@ -20,7 +20,7 @@ export class TcpProxy {
   readonly #dead = new Set<Socket>();
   #state: 'up' | 'down' | 'stalled' = 'up';
   #answer: string | undefined;
-  /** The number of further bytes that reach clients before everything is cut. */
+  /** The number of further bytes that clients receive before all connections are cut. */
   #bytesLeft = Number.POSITIVE_INFINITY;
 
   private constructor(target: URL, ports: { readonly default: number; readonly own: number }) {
@@ -30,26 +30,26 @@ export class TcpProxy {
     this.#listener = createServer((client) => this.#accept(client));
   }
 
-  /** `defaultPort`: the port if the URL names none. */
+  /** Starts a proxy. `defaultPort` is the port of the target when its URL has no port. */
   static async start(targetUrl: string, defaultPort: number = 80): Promise<TcpProxy> {
     const proxy = new TcpProxy(new URL(targetUrl), { default: defaultPort, own: await freePort() });
     await proxy.listen();
     return proxy;
   }
 
-  /** The target's URL, through here. */
+  /** The URL of the target with the address of the proxy. */
   get url(): string {
     const url = new URL(this.#target);
     url.host = `127.0.0.1:${this.#port}`;
     return url.href;
   }
 
-  /** The ports by which the server knows these connections. */
+  /** The local ports of the connections to the server, which are the client ports for it. */
   get ports(): number[] {
     return [...this.#links].flatMap(({ server }) => server.localPort ?? []);
   }
 
-  /** Cuts all connections, and each new one at once, until {@link up}. */
+  /** Cuts all connections, and each new connection at once, until {@link up}. */
   down(): void {
     this.#state = 'down';
     this.#cutAll();
@@ -69,13 +69,13 @@ export class TcpProxy {
     await once(this.#listener, 'listening');
   }
 
-  /** Passes nothing on in either direction until {@link up}, and keeps the connections. */
+  /** Transfers no data in either direction until {@link up}, and keeps the connections open. */
   stall(): void {
     this.#state = 'stalled';
     this.#eachSocket((socket) => socket.pause());
   }
 
-  /** Silences the present connections for ever without closing them; new ones pass. */
+  /** Stops all data on the present connections forever without closing them. New connections work. */
   deaden(): void {
     for (const link of this.#links) {
       this.#links.delete(link);
@@ -86,12 +86,12 @@ export class TcpProxy {
     }
   }
 
-  /** Passes this many more bytes on to clients, then cuts all connections, once. */
+  /** Transfers the given number of further bytes to clients, and then cuts all connections once. */
   cutAfter(bytes: number): void {
     this.#bytesLeft = bytes;
   }
 
-  /** Cuts all connections, and responds to each new one with this text, until {@link up}. */
+  /** Cuts all connections, and responds to each new connection with the given text, until {@link up}. */
   answer(text: string): void {
     this.#answer = text;
     this.#cutAll();
@@ -144,7 +144,7 @@ export class TcpProxy {
       client.write(data);
       return;
     }
-    // The last permitted bytes get through, because end() sends what is buffered and destroy() does not.
+    // end() sends the last permitted bytes from the buffer; destroy() would not.
     client.end(data.subarray(0, this.#bytesLeft));
     this.#bytesLeft = Number.POSITIVE_INFINITY;
     for (const link of this.#links) if (link.client !== client) this.#cut(link);

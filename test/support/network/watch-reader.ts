@@ -4,21 +4,21 @@ import { request as requestTls } from 'node:https';
 import { StringDecoder } from 'node:string_decoder';
 import { eventually } from '@homeostat/controller-runtime/testing';
 
-/** One event of a watch, as received. */
+/** An event of a watch, as received. */
 export interface WireEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   readonly object: any;
 }
 
-/** Called at each event, so that a test need not poll {@link WatchReader.events}. */
+/** Called at each event, so that a test does not need to poll {@link WatchReader.events}. */
 export interface WatchListener {
   readonly onEvent: (event: WireEvent) => void;
-  /** Called when the connection is gone, possibly more than once. */
+  /** Called when the connection has ended, possibly more than once. */
   readonly onClosed: () => void;
 }
 
-/** A server on this machine; with an authority, over HTTPS. */
+/** The address of a server on this machine. With `ca`, the reader uses HTTPS. */
 export interface WatchTarget {
   readonly port: number;
   readonly ca?: string | undefined;
@@ -33,7 +33,7 @@ export class WatchReader {
   readonly lines: string[] = [];
   /** True once the server has ended the response normally. */
   ended = false;
-  /** True once the connection is gone, normally or not. */
+  /** True once the connection has ended, normally or with an error. */
   closed = false;
   readonly #call: ClientRequest;
   readonly #response: IncomingMessage;
@@ -49,7 +49,7 @@ export class WatchReader {
     this.headers = response.headers;
   }
 
-  /** Resolves when the headers have arrived, even without any of the body. */
+  /** Opens a watch, and resolves when the headers have arrived, even if no part of the body has. */
   static async open(
     target: WatchTarget,
     path: string,
@@ -68,12 +68,12 @@ export class WatchReader {
     return reader;
   }
 
-  /** Object names of the events, each after its type: `ADDED ann`. */
+  /** The events as type and name of the object: `ADDED ann`. */
   get summary(): string[] {
     return this.events.map(({ type, object }) => `${type} ${object.metadata?.name ?? ''}`.trim());
   }
 
-  /** Events of the given type. */
+  /** Returns the events of the given type. */
   of(type: WireEvent['type']): WireEvent[] {
     return this.events.filter((event) => event.type === type);
   }
@@ -84,7 +84,7 @@ export class WatchReader {
     return this.events;
   }
 
-  /** Waits for this many events. */
+  /** Waits until there are `count` events. */
   count(count: number): Promise<readonly WireEvent[]> {
     return this.until((events) => events.length >= count, `${count} events`);
   }
@@ -105,7 +105,7 @@ export class WatchReader {
     this.#response.on('data', (chunk: Buffer) => this.#read(chunk));
     this.#response.once('end', () => (this.ended = true));
     this.#response.once('close', () => this.#close());
-    // A connection was cut off, which `closed` shows.
+    // The connection broke; `closed` is then true.
     this.#response.on('error', () => this.#close());
     this.#response.resume();
   }

@@ -3,20 +3,22 @@ import { createServer } from 'node:https';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 
-/** The request of a review, as the webhook received it. */
+/** The request in a review, as the webhook received it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
 export type Asked = any;
 
-/** Responds to a review: with an object, which becomes its `response`, or by itself. */
+/**
+ * Responds to a review: it returns an object, which becomes the `response` of the review, or sends the response itself.
+ */
 export type Webhook = (request: Asked, response: ServerResponse) => object | undefined | Promise<object | undefined>;
 
-/** An HTTPS server with webhooks of a test, by path. */
+/** An HTTPS server with the webhooks of a test, by path. */
 export class WebhookServer {
   readonly #server: Server;
   readonly #webhooks = new Map<string, Webhook>();
-  /** The reviews so far, with the path of each. */
+  /** The reviews received so far, each with its path. */
   readonly asked: { readonly path: string; readonly request: Asked }[] = [];
-  /** The ports that clients used; a connection that is kept shows once. */
+  /** The client ports of the connections. A connection that is used several times counts once. */
   readonly connections = new Set<number>();
 
   private constructor(pem: string) {
@@ -24,7 +26,7 @@ export class WebhookServer {
     this.#server.on('secureConnection', (socket) => this.connections.add(socket.remotePort ?? 0));
   }
 
-  /** `pem` has a key and a certificate. */
+  /** Starts a server. `pem` has a key and a certificate. */
   static async start(pem: string): Promise<WebhookServer> {
     const server = new WebhookServer(pem);
     server.#server.listen(0, '127.0.0.1');
@@ -77,7 +79,7 @@ export class WebhookServer {
   }
 }
 
-/** A response that changes the object by a JSON patch. */
+/** Returns a response that changes the object by a JSON patch. */
 export function patched(...operations: readonly object[]): object {
   const patch = Buffer.from(JSON.stringify(operations)).toString('base64');
   return { allowed: true, patchType: 'JSONPatch', patch };
@@ -89,7 +91,7 @@ interface WebhookParts {
   readonly [field: string]: unknown;
 }
 
-/** A configuration of webhooks for all writes of people.example.com, unless `fields` say otherwise. */
+/** Returns a configuration of webhooks for all writes of people.example.com. `fields` replace its fields. */
 export function webhookConfiguration(
   kind: 'MutatingWebhookConfiguration' | 'ValidatingWebhookConfiguration',
   name: string,

@@ -3,13 +3,13 @@ import type { Client, Manager } from '@homeostat/controller-runtime';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { Person } from '../models/models.ts';
 
-/** A line that passes or holds requests. */
+/** A simulated network connection of a client that can hold back requests. */
 class Line {
   underWay = 0;
   #cut: Promise<void> | undefined;
   #heal: (() => void) | undefined;
 
-  /** Holds requests until {@link heal}, when they arrive. */
+  /** Holds back requests until {@link heal}. Then they are sent. */
   cut(): void {
     this.#cut = new Promise((resolve) => (this.#heal = resolve));
   }
@@ -19,14 +19,15 @@ class Line {
     this.#heal?.();
   }
 
-  /** The client behind this line. */
+  /** Returns a client whose requests use this connection. */
   through(client: Client): Client {
     return new Proxy(client, {
       get: (target, name) => {
         const method: unknown = Reflect.get(target, name);
         if (typeof method !== 'function') return method;
         const call = (...parameters: unknown[]): unknown => Reflect.apply(method, target, parameters);
-        // Caches continue: a former leader that still receives all changes is the worst case.
+        // Informers and watches are not held back, because a former leader that still receives all changes is the worst
+        // case.
         return name === 'informer' || name === 'watch'
           ? call
           : (...parameters: unknown[]) => this.#send(() => call(...parameters));
@@ -46,16 +47,18 @@ class Line {
   }
 }
 
-/** A manager with its own clock and line. It greets persons in its own name, once the test lets it. */
+/**
+ * A manager with its own clock and connection. It greets persons in its own name. The test can hold back its writes.
+ */
 export class Candidate {
   readonly name: string;
   readonly clock: FakeClock = new FakeClock();
   readonly line: Line = new Line();
   readonly errors: unknown[] = [];
   isLeader = false;
-  /** Persons that it is about to greet. */
+  /** The names of the persons whom it is about to greet. */
   readonly greeting: string[] = [];
-  /** The error of `run`. */
+  /** The error with which `run` of the manager rejected. */
   failure: unknown;
   readonly #manager: Manager;
   readonly #stop = new AbortController();
@@ -76,12 +79,12 @@ export class Candidate {
     this.#running = this.#manager.run(this.#stop.signal).catch((error: unknown) => void (this.failure = error));
   }
 
-  /** True when it has seen another leader. */
+  /** True when this candidate does not lead, and has no work. */
   get isWaiting(): boolean {
     return !this.isLeader && this.#manager.isIdle();
   }
 
-  /** Makes the candidate pause before each write from now on. */
+  /** Makes the candidate wait before each later write. */
   hold(): void {
     this.#held = new Promise((resolve) => (this.#letGo = resolve));
   }
@@ -91,13 +94,16 @@ export class Candidate {
     this.#letGo?.();
   }
 
-  /** Lets time pass for this candidate, request by request, until the condition holds; at most two minutes. */
+  /**
+   * Advances the clock of this candidate, and waits for its requests at each step, until the condition is true. Rejects
+   * after two minutes of this clock.
+   */
   async passUntil(condition: () => boolean): Promise<void> {
     for (let steps = 0; steps < 240 && !condition(); steps += 1) {
       await this.clock.advance(500);
       await eventually(() => this.line.underWay === 0);
     }
-    if (!condition()) throw new Error(`${this.name}: the condition did not come to hold`);
+    if (!condition()) throw new Error(`${this.name}: the condition did not become true`);
   }
 
   async pass(ms: number): Promise<void> {

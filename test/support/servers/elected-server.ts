@@ -1,5 +1,5 @@
-// A server in a separate process, to be killed: `node elected-server.js <database> <name>`. Its controller, elected,
-// greets persons by that name. Prints its URL when ready.
+// A server in a separate process, which a test can kill: `node elected-server.js <database> <name>`. Its controller
+// uses leader election, and greets persons with `<name>`. Prints its URL when ready.
 import { controller } from '@homeostat/controller-runtime';
 import { startTestServer } from 'homeostat/testing';
 import { Person } from '../models/models.ts';

@@ -1,11 +1,14 @@
 import { chmod, writeFile } from 'node:fs/promises';
 
-/** The secret of a test's key: 32 bytes derived from its name. */
+/** Returns the secret of a test's key: 32 bytes that are derived from its name. */
 export function secretOf(name: string): string {
   return Buffer.alloc(32, name).toString('base64');
 }
 
-/** An encryption configuration with keys; the first one writes. The last provider is identity when the keys end with it. */
+/**
+ * Returns an encryption configuration with the given keys. The server encrypts with the first one. The name `identity`
+ * means plain text.
+ */
 export function encryptionConfig(keys: readonly string[], resources: readonly string[] = ['secrets']): string {
   const providers = keys.map((name) =>
     name === 'identity' ? { identity: {} } : { aesgcm: { keys: [{ name, secret: secretOf(name) }] } },
@@ -14,7 +17,7 @@ export function encryptionConfig(keys: readonly string[], resources: readonly st
   return JSON.stringify({ ...config, resources: [{ resources, providers }] });
 }
 
-/** Writes the file, which only its owner can read. */
+/** Writes an encryption configuration to a file that only its owner can read. */
 export async function writeEncryptionConfig(
   path: string,
   ...parts: Parameters<typeof encryptionConfig>

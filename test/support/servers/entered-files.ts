@@ -8,14 +8,17 @@ import { startApiServer } from '@homeostat/apiserver';
 import { descriptorOf } from '@homeostat/controller-runtime/api';
 import { Person } from '../models/models.ts';
 
-// A program: prints which files and functions of the project one creation over HTTP enters, as JSON.
+// A program that prints as JSON which files and functions of the project run for one creation over HTTP.
 
-/** Functions that run in each of several creations belong to a creation; a timer that happens to end does not. */
+/**
+ * The number of measured creations. Only functions that run in each of them count, so that a timer that ends by chance
+ * does not.
+ */
 const creations = 3;
 
 /**
- * The creations before the measurement, so that the server is like one in use: it compiles the schema of a kind after a
- * hundred objects.
+ * The number of creations before the measurement, because the server compiles the schema of a kind after a hundred
+ * objects.
  */
 const creationsBefore = 120;
 
@@ -41,7 +44,7 @@ function post(url: string, name: string): Promise<void> {
   });
 }
 
-/** Functions that were called since the last time, by source file. */
+/** Returns the functions that were called since the last measurement, by source file. */
 async function entered(session: Session): Promise<Map<string, Set<string>>> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const found = new Map<string, Set<string>>();
@@ -62,7 +65,7 @@ function sourceOf(url: string): string | undefined {
   return isOwn ? path.slice(root.length).replace('/dist/', '/').replace(/\.js$/, '.ts') : undefined;
 }
 
-/** The common part of several measurements. */
+/** Returns the files that all measurements have in common, with their numbers of functions. */
 function common(all: readonly Map<string, Set<string>>[]): [file: string, functions: number][] {
   const [first = new Map<string, Set<string>>(), ...others] = all;
   const counted = Array.from(first, ([file, functions]): [string, number] => [

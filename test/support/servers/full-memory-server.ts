@@ -4,20 +4,20 @@ import { descriptorOf, isApiError } from '@homeostat/controller-runtime/api';
 import { testPatienceMs } from '@homeostat/controller-runtime/testing';
 import { Person } from '../models/models.ts';
 
-// A program: fills the memory of a server, frees it again, and prints what happened as JSON. Arguments: the database,
+// A program that fills the memory of a server, frees it again, and prints the results as JSON. Arguments: the database,
 // the maximum number of objects, and the number of labels of each. The objects stay in the database if all fit.
 
 const [, , database = 'memory:', most = '1000000', labelCount = '20'] = process.argv;
 
-/** Writes that run at the same time. */
+/** The number of concurrent writes. */
 const atOnce = 64;
 
 const server = await startApiServer({ database, port: 0, retention: { minChanges: 100 } });
 server.schemeManager.register(descriptorOf(Person));
 await server.whenReady(descriptorOf(Person));
 const { client } = server;
-// This request creates the index of labels. Objects are outside of the heap, but this index is in the heap, so new
-// objects fill it.
+// This request creates the index of labels. Objects are outside of the heap, but this index is in the heap, so that new
+// objects fill the heap.
 await client.list(Person, { labelSelector: 'label-0=none' });
 
 function person(name: string, noteLength: number): Person {
@@ -34,7 +34,7 @@ function person(name: string, noteLength: number): Person {
   });
 }
 
-/** The reason for which a write is refused; undefined when it is done. */
+/** Returns the reason for which a write is refused; undefined when it succeeds. */
 async function reasonOf(write: Promise<unknown>): Promise<string | undefined> {
   try {
     await write;
@@ -45,7 +45,7 @@ async function reasonOf(write: Promise<unknown>): Promise<string | undefined> {
   }
 }
 
-/** Calls `write` for each number until it returns a reason. */
+/** Calls `write` for each number until it returns the reason of a refusal. Returns the number of successful writes. */
 async function each(count: number, write: (at: number) => Promise<string | undefined>): Promise<number> {
   let next = 0;
   let isOver = false;

@@ -19,7 +19,7 @@ export class KillableServer {
 
   /** Resolves when the server is ready; rejects with its output when it ends before. */
   static async run(program: URL, ...args: readonly string[]): Promise<KillableServer> {
-    // The child process gets the options of V8 that this process has.
+    // The child process gets the same V8 options as this process.
     const child = spawn(process.execPath, [...process.execArgv, program.pathname, ...args]);
     let errors = '';
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
@@ -32,12 +32,12 @@ export class KillableServer {
     return new KillableServer(child, first.toString().trim());
   }
 
-  /** True when it has ended, killed or by itself. */
+  /** True when the process has ended by a kill or by itself. */
   get hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** SIGSTOP: suspends the process until {@link resume}; its connections stay open. */
+  /** Suspends the process with SIGSTOP until {@link resume}. Its connections stay open. */
   pause(): void {
     this.#child.kill('SIGSTOP');
   }
@@ -46,7 +46,7 @@ export class KillableServer {
     this.#child.kill('SIGCONT');
   }
 
-  /** SIGKILL: the process cannot clean up. */
+  /** Kills the process with SIGKILL, so that it cannot clean up. */
   async kill(): Promise<void> {
     if (this.hasEnded) return;
     const exited = once(this.#child, 'exit');

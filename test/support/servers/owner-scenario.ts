@@ -25,9 +25,9 @@ interface Row {
 }
 
 /**
- * Machines that own each other, written as `<name> of <owner>,… [<finalizer>,…]`: `!` behind an owner blocks its
- * deletion, `?` gives it the UID of another object, `*` a kind that is not served. A machine that is declared deleted
- * is shown as `<name> going …`.
+ * Machines that own each other, written as `<name> of <owner>,… [<finalizer>,…]`. After an owner, `!` blocks its
+ * deletion, `?` means a wrong UID, and `*` means a kind that is not served. A machine that is being deleted is shown as
+ * `<name> going …`.
  */
 export class OwnerScenario {
   readonly #server: TestServer;
@@ -41,13 +41,13 @@ export class OwnerScenario {
     this.#events = events;
   }
 
-  /** Makes the machines; `prefix` separates them from those of other scenarios on the server. */
+  /** Creates the machines. `prefix` distinguishes them from those of other scenarios on the server. */
   static async make(server: TestServer, prefix: string, rows: readonly string[]): Promise<OwnerScenario> {
     const revision = await server.revision(machines);
     const events = await server.watch(`${machines}?watch=true&resourceVersion=${revision}`);
     const scenario = new OwnerScenario(server, prefix, events);
     const parsed = rows.map(parseRow);
-    // The references come last: they may form circles.
+    // The references are added last, because they may form cycles.
     for (const { name, finalizers } of parsed) await scenario.#create({ name, finalizers });
     for (const { name, owners } of parsed) if (owners.length > 0) await scenario.own(name, owners);
     await scenario.settle();
@@ -70,19 +70,19 @@ export class OwnerScenario {
     await this.settle();
   }
 
-  /** Waits until nothing is left to do, after which nothing more happens by itself. */
+  /** Waits until the garbage collection has no more work. */
   async settle(): Promise<void> {
     await eventually(() => this.#server.api.isIdle());
   }
 
-  /** The present machines, by name. */
+  /** Returns the present machines, sorted by name. */
   async rows(): Promise<string[]> {
     const { body } = await this.#server.get(`${machines}?sort=metadata.name,asc`);
     const own = (body.items as MachineJson[]).filter(({ metadata }) => metadata.name.startsWith(this.#prefix));
     return own.map((each) => this.#format(each));
   }
 
-  /** The changes (`~b`) and deletions (`-a`) since the start, in order. */
+  /** Returns the changes (`~b`) and deletions (`-a`) since the start, in order. */
   async history(): Promise<string[]> {
     const revision = Number(await this.#server.revision(machines));
     await eventually(() => Number(this.#events.events.at(-1)?.object.metadata?.resourceVersion) >= revision);
@@ -91,7 +91,7 @@ export class OwnerScenario {
       .map(({ type, object }) => (type === 'DELETED' ? '-' : '~') + this.#short(object.metadata?.name ?? ''));
   }
 
-  /** Gives a machine these owners. */
+  /** Sets the owners of a machine. */
   async own(name: string, owners: readonly string[]): Promise<void> {
     await this.#patch(name, { ownerReferences: owners.map((owner) => this.#reference(owner)) });
   }

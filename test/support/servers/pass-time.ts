@@ -1,12 +1,12 @@
 import { eventually } from '@homeostat/controller-runtime/testing';
 import type { FakeClock } from '@homeostat/controller-runtime/testing';
 
-/** The interval at which the server compacts history. */
+/** The interval between compactions of the history. */
 const compactionMs = 30_000;
 
 /**
- * Lets this many compactions pass. Each queries the database, in real time, before it sets the timer of the next one;
- * nothing else may set or clear a timer in the meantime.
+ * Advances the clock over `count` compactions. A compaction queries the database, in real time, before it sets the
+ * timer of the next one. Other code must not set or clear a timer in the meantime.
  */
 export async function passCompactions(clock: FakeClock, count: number): Promise<void> {
   const timers = clock.pendingTimers;

@@ -7,11 +7,11 @@ import type { Answer, TestServer } from './test-server.ts';
 /** The expected response to a refused request. */
 export interface Refusal {
   readonly reason: StatusReason;
-  /** Default: the code of the reason. */
+  /** The status code. Default: the code of the reason. */
   readonly code?: number;
-  /** Text that the message holds, or a pattern of it. */
+  /** A text that the message contains, or a pattern that it matches. */
   readonly message?: string | RegExp;
-  /** Each cause as `<reason> <field>`, in any order. */
+  /** The causes as `<reason> <field>`, in any order. */
   readonly causes?: readonly string[];
   readonly details?: object;
 }
@@ -41,8 +41,8 @@ function causesOf({ body }: Answer): string[] {
 let markers = 0;
 
 /**
- * Does the work, and checks that it had no effect: the database's revision stays, and an open watch receives no event
- * before a marker that is written last.
+ * Does the work, and checks that it had no effect: the revision of the database does not change, and an open watch
+ * receives no event before that of a last write, which is a marker.
  */
 export async function leavesNoTrace<T>(server: TestServer, work: () => Promise<T>): Promise<T> {
   const before = await server.revision(persons);

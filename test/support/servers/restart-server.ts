@@ -1,4 +1,5 @@
-// A server in a separate process, to be killed: `node restart-server.js <database file>`. Prints its URL when ready.
+// A server in a separate process, which a test can kill: `node restart-server.js <database file>`. Prints its URL when
+// ready.
 import { startApiServer } from '@homeostat/apiserver';
 import { Thing } from '../models/restart-model.ts';
 

@@ -7,7 +7,7 @@ import { TestServer } from './test-server.ts';
 
 export const token = 'correct-horse-battery-staple';
 
-/** A test server with TLS from its own authority, {@link token} as its token, and a kubeconfig. */
+/** A test server with TLS, a certificate of its own CA, {@link token} as its token, and a kubeconfig. */
 export class SecureServer {
   readonly http: TestServer;
   readonly folder: string;

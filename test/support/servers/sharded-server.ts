@@ -1,5 +1,6 @@
-// A server in a separate process, to be killed and suspended: `node sharded-server.js <database> <name>`. Its controller, of 16
-// shards, begins to greet each person by that name, and is done half a second later. Prints its URL when ready.
+// A server in a separate process, which a test can kill and suspend: `node sharded-server.js <database> <name>`. Its
+// controller has 16 shards. It starts to greet each person with `<name>`, and finishes the greeting half a second
+// later. Prints its URL when ready.
 import { controller } from '@homeostat/controller-runtime';
 import { setTimeout as pause } from 'node:timers/promises';
 import { silentLogger, startTestServer } from 'homeostat/testing';

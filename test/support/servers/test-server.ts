@@ -16,7 +16,8 @@ export interface Answer {
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
   /**
-   * The parsed body if it is JSON. Parsed at the first read, since the response of a watch has a line for each event.
+   * The parsed body if it is JSON. It is parsed only when it is read, because the response of a watch has a line for
+   * each event.
    */
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a response; tests read every part of it
   readonly body: any;
@@ -26,7 +27,10 @@ export interface RequestOptions {
   /** Bytes and strings are sent unchanged, everything else as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Content-Type; default `application/json`, `application/merge-patch+json` for PATCH. '' sends none. */
+  /**
+   * The Content-Type. Default: `application/json`, and `application/merge-patch+json` for PATCH. With '', the request
+   * has no Content-Type.
+   */
   readonly type?: string;
 }
 
@@ -36,11 +40,11 @@ export interface RequestOptions {
  */
 export const workersVariable = 'HOMEOSTAT_TEST_WORKERS';
 
-/** A separate API server for one test file, on a fresh database and a free port. */
+/** A separate API server for a test file, with a new database and a free port. */
 export class TestServer {
-  /** The first one if there are several workers. */
+  /** The API server; with several workers, that of the first worker. */
   readonly api: ApiServer;
-  /** The revision of the database at the start of the server; the next write gets the next one. */
+  /** The revision of the database at the start of the server. The next write gets the next revision. */
   readonly startRevision: number;
   readonly #workers: readonly ApiServer[];
   readonly #database: OwnedDatabase | undefined;
@@ -69,7 +73,7 @@ export class TestServer {
     return new TestServer([first, ...others], Number(metadata.resourceVersion), database);
   }
 
-  /** Closes everything that the tests left open, then the server. */
+  /** Closes everything that the tests left open, and then the server. */
   async stop(): Promise<void> {
     for (const watch of this.#watches) watch.close();
     await Promise.all(this.#workers.map(async (worker) => worker.stop()));
@@ -83,7 +87,7 @@ export class TestServer {
     return Number(new URL(url).port);
   }
 
-  /** Sends one request on its own connection, with the path unchanged. */
+  /** Sends a request on its own connection, with an unchanged path. */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const body = bytesOf(options.body);
     const type = options.type ?? (method === 'PATCH' ? 'application/merge-patch+json' : 'application/json');
@@ -114,7 +118,7 @@ export class TestServer {
     return this.request('PUT', path, { ...options, body });
   }
 
-  /** A merge patch unless `type` says otherwise. */
+  /** Sends a patch. It is a merge patch unless `type` is given. */
   patch(path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> {
     return this.request('PATCH', path, { ...options, body });
   }
@@ -123,7 +127,7 @@ export class TestServer {
     return this.request('DELETE', path, options);
   }
 
-  /** Creates the object, and returns it; throws when the server refuses. */
+  /** Creates an object, and returns it; throws when the server refuses it. */
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   async create(path: string, body: unknown): Promise<any> {
     const answer = await this.post(path, body);
@@ -131,20 +135,20 @@ export class TestServer {
     return answer.body;
   }
 
-  /** The revision of a list of this path, now. */
+  /** Returns the present revision of a list at a path. */
   async revision(path: string): Promise<string> {
     const { body } = await this.get(`${path}?size=1`);
     return body.metadata.resourceVersion as string;
   }
 
-  /** Opens a watch; resolves when its headers have arrived. `path` includes the whole query. */
+  /** Opens a watch, and resolves when its headers have arrived. `path` includes the whole query. */
   async watch(path: string, headers: Readonly<Record<string, string>> = {}): Promise<WatchReader> {
     const watch = await WatchReader.open({ port: this.port, ca: this.api.ca }, path, headers);
     this.#watches.add(watch);
     return watch;
   }
 
-  /** Sends bytes unchanged, and returns everything that comes back until the server closes the connection. */
+  /** Sends bytes unchanged, and returns everything that the server sends until it closes the connection. */
   raw(bytes: string | Uint8Array): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = this.connect();
@@ -153,7 +157,7 @@ export class TestServer {
     });
   }
 
-  /** A connection without any request. */
+  /** Opens a connection without sending a request. */
   connect(): Socket {
     const target = { host: '127.0.0.1', port: this.port };
     const { ca } = this.api;

@@ -3,7 +3,10 @@ import { describeOnShared } from '../databases/shared-databases.ts';
 import type { SharedDatabase } from '../databases/shared-databases.ts';
 import { TestServer } from './test-server.ts';
 
-/** Describes two servers on one database, started at the same time, once for each engine. They exist while its tests run. */
+/**
+ * Describes a suite with two servers on one database once for each engine. The servers start at the same time, and run
+ * during the tests.
+ */
 export function describeTwoServers(
   title: string,
   suite: (servers: readonly TestServer[]) => void,

@@ -5,7 +5,7 @@ import { machine } from '../models/models.ts';
 
 const writers = 3;
 
-/** Makes at least this many writes to a dozen machines, by three writers at the same time. */
+/** Makes at least `count` writes to a dozen machines, by three concurrent writers. */
 export async function writeAtRandom(client: Client, random: () => number, count: number): Promise<void> {
   const write = async (): Promise<void> => {
     for (let written = 0; written < count / writers; written += 1) await writeAny(client, random);
@@ -13,7 +13,7 @@ export async function writeAtRandom(client: Client, random: () => number, count:
   await Promise.all(Array.from({ length: writers }, write));
 }
 
-/** A write that comes too late for its object is refused, as expected. */
+/** Ignores the refusal of a write whose object another writer has changed or deleted. */
 async function writeAny(client: Client, random: () => number): Promise<void> {
   const name = `m-${Math.floor(random() * 12)}`;
   const metadata = { name, labels: { colour: pick(random, ['red', 'blue']) } };

@@ -2,7 +2,9 @@
 export interface Acknowledged {
   readonly name: string;
   readonly op: 'create' | 'update' | 'delete';
-  /** The revision of the object after a create or an update; a delete returns none. */
+  /**
+   * The revision of the object after a creation or an update; undefined for a deletion, whose response has no revision.
+   */
   readonly resourceVersion: number | undefined;
   readonly version: number;
 }
@@ -15,7 +17,7 @@ export interface Seen {
   readonly version: number;
 }
 
-/** An object in a list. */
+/** An object as a list returns it. */
 export interface Listed {
   readonly name: string;
   readonly resourceVersion: number;
@@ -23,12 +25,12 @@ export interface Listed {
   readonly slug: string;
 }
 
-/** The last acknowledged write of each object. */
+/** Returns the last acknowledged write of each object, by name. */
 export function lastWrites(history: readonly Acknowledged[]): ReadonlyMap<string, Acknowledged> {
   return new Map(history.map((write) => [write.name, write]));
 }
 
-/** The objects that exist according to these events, by name. */
+/** Returns the objects that exist after the given events, by name. */
 export function replay(events: readonly Seen[]): ReadonlyMap<string, number> {
   const present = new Map<string, number>();
   for (const { type, name, resourceVersion } of events) {

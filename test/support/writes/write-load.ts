@@ -3,26 +3,29 @@ import { thingsPath } from '../models/restart-model.ts';
 import type { Answer, TestServer } from '../servers/test-server.ts';
 
 /**
- * The result of a write for its writer: `stored`: acknowledged; `refused`: the server stored nothing; `unknown`: the
- * outcome is unknown.
+ * The result of a write for its writer. `stored`: the server has acknowledged it. `refused`: the server has stored
+ * nothing. `unknown`: the server may have stored it.
  */
 export interface WriteAttempt {
   readonly name: string;
   readonly op: 'create' | 'update' | 'delete';
-  /** The object's text; of a delete, ''. */
+  /** The text of the object; '' for a deletion. */
   readonly text: string;
   readonly outcome: 'stored' | 'refused' | 'unknown';
-  /** The response when it was stored. */
+  /** The response to a stored write. */
   readonly body: string;
-  /** The revision that this write stored; undefined for a delete. */
+  /** The revision of the stored object; undefined for a deletion. */
   readonly revision: number | undefined;
-  /** The largest revision that any client had received when this was sent. */
+  /** The largest revision that any client had received when this write was sent. */
   readonly sentAfter: number;
 }
 
-/** Continuous writers: each creates an object, changes it twice from the last response, and deletes every third. */
+/**
+ * Writers that write continuously. Each creates an object, changes it twice on the basis of the last response, and
+ * deletes every third object.
+ */
 export class WriteLoad {
-  /** In the order of their responses. */
+  /** The writes in the order of their responses. */
   readonly attempts: WriteAttempt[] = [];
   readonly #server: TestServer;
   readonly #writers: Promise<void>[];
@@ -42,7 +45,7 @@ export class WriteLoad {
     return this.attempts.filter(({ outcome }) => outcome === 'stored');
   }
 
-  /** Waits until this many more writes are acknowledged. */
+  /** Waits until the given number of further writes are acknowledged. */
   async goesOn(count: number): Promise<void> {
     const wanted = this.stored.length + count;
     const describe = (): string => `${wanted} acknowledged writes; there are ${this.stored.length}`;
@@ -71,7 +74,10 @@ export class WriteLoad {
     for (let round = 0; !this.#isOver; round += 1) await this.#writeObject(`thing-${writer}-${round}`, round);
   }
 
-  /** Ends when a write is not acknowledged, because the state to change is then unknown. */
+  /**
+   * Creates, changes and perhaps deletes one object. Ends when a write is not acknowledged, because the state of the
+   * object is then unknown.
+   */
   async #writeObject(name: string, round: number): Promise<void> {
     const path = `${thingsPath}/${name}`;
     const text = `${name}, made`;
@@ -103,7 +109,10 @@ export class WriteLoad {
   }
 }
 
-/** undefined for a response that no outage explains: a conflict would mean that a write was done twice. */
+/**
+ * Returns the outcome of a response; undefined for a response that an outage cannot cause. For example, a conflict
+ * would mean that a write was executed twice.
+ */
 function outcomeOf({ status }: Answer): WriteAttempt['outcome'] | undefined {
   if (status === 200 || status === 201) return 'stored';
   if (status === 503) return 'refused';

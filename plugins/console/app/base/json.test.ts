@@ -15,7 +15,7 @@ describe('values of JSON', () => {
     expect(withValueAt({}, ['x', 'y'], true)).to.deep.equal({ x: { y: true } });
   });
 
-  it('have no fields of their prototype', () => {
+  it('are read at a path, without the fields of their prototype', () => {
     expect(valueAt({}, ['constructor'])).to.equal(undefined);
     expect(valueAt({ a: [{ b: 1 }] }, ['a', 0, 'b'])).to.equal(1);
   });

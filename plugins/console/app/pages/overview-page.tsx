@@ -20,7 +20,7 @@ import { phaseOf, PhaseBadge } from './plugin-phase.tsx';
 import { sample, useHealth } from './troubled-objects.ts';
 import type { KindHealth, Troubled } from './troubled-objects.ts';
 
-/** The problems of the server, each with a link to its cause. */
+/** The page that shows the problems of the server, each with a link to its cause. */
 export function OverviewPage() {
   const { list = [] } = useControllers();
   return (
@@ -59,7 +59,7 @@ function More({ count, href, children }: { readonly count: number; readonly href
   );
 }
 
-/** The rates of all controllers, and the waiting times of their runs. */
+/** Shows the rates of all controllers, and the waiting times of their runs. */
 function Rates({ list }: Reported) {
   if (list.length === 0) return null;
   const sum = (part: string, field: string): number =>

@@ -15,8 +15,8 @@ export interface Point {
 const path = '/debug/extensions';
 
 /**
- * The extension points of all plugins; they are read again after each change of a phase. The list is empty for users
- * who may not read it.
+ * Returns the extension points of all plugins, and reads them again after each change of a phase. The list is empty for
+ * users who may not read it.
  */
 export function useExtensionPoints(): readonly Point[] {
   const [points, setPoints] = useState<readonly Point[]>([]);
@@ -38,7 +38,7 @@ function pointsIn(body: unknown): readonly Point[] {
   return items.map(({ name, contributions }) => ({ name: textOf(name), contributions: textsIn(contributions) }));
 }
 
-/** The extension points that a plugin declares, and those that it contributes to. */
+/** Shows the extension points that a plugin declares, and those to which it contributes. */
 export function Points({ name, points }: { readonly name: string; readonly points: readonly Point[] }) {
   const own = points.filter((point) => point.name.startsWith(`${name}/`));
   const used = points.filter(({ contributions }) => contributions.includes(name));

@@ -147,7 +147,10 @@ function Switches({ plugin, isInstalled, isEnabled }: PluginProps & { readonly i
   );
 }
 
-/** Conditions that are not True, the kinds whose indexes are being built, and the deletions that wait for the plugin. */
+/**
+ * Shows the conditions that are not True, the kinds whose indexes are being built, and the deletions that wait for the
+ * plugin.
+ */
 function Indexing({ plugin }: { readonly plugin: ApiObject }) {
   const status = isObject(plugin.status) ? plugin.status : {};
   const indexing = isArray(status.indexing) ? status.indexing.filter(isObject) : [];
@@ -180,7 +183,7 @@ function Indexing({ plugin }: { readonly plugin: ApiObject }) {
   );
 }
 
-/** The pages, fields and buttons that the plugin adds to the console. */
+/** Shows the pages, fields and buttons that the plugin adds to the console. */
 function Added({ name }: { readonly name: string }) {
   const added = contributions.value.filter(({ plugin }) => plugin === name);
   if (added.length === 0) return null;

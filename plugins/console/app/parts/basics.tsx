@@ -30,7 +30,7 @@ export function HealthBadge({ health }: { readonly health: Health }) {
 }
 
 /**
- * The time since a moment, with the exact time as its title. With `isSentence`, the text fits into a sentence:
+ * Shows the time since a moment, with the exact time as its title. With `isSentence`, the text fits into a sentence:
  * `3m ago`.
  */
 export function Age({ time, isSentence = false }: { readonly time: string; readonly isSentence?: boolean }) {
@@ -43,7 +43,7 @@ export function Age({ time, isSentence = false }: { readonly time: string; reado
   );
 }
 
-/** The time until something is due: `in 5s`; `now` for a time that has passed. */
+/** Shows the time until something is due, such as `in 5s`; `now` for a time that has passed. */
 export function Due({ time }: { readonly time: string }) {
   const ms = Date.parse(time);
   if (Number.isNaN(ms)) return <span>{time}</span>;
@@ -54,7 +54,7 @@ export function Due({ time }: { readonly time: string }) {
   );
 }
 
-/** Text of an object, never markup. A long text is cut, and can be expanded. */
+/** Shows a text of an object, and never interprets it as markup. A long text is cut, and can be expanded. */
 export function Text({ value, length = 300 }: { readonly value: string; readonly length?: number }) {
   const [isOpen, setOpen] = useState(false);
   if (value.length <= length) return <bdi>{visibleText(value)}</bdi>;
@@ -91,7 +91,7 @@ export function Chips({ entries }: { readonly entries: readonly (readonly [strin
   );
 }
 
-/** A hint in place of an empty list. */
+/** Shows a hint in place of an empty list. */
 export function Empty({ title, children }: Children & { readonly title: string }) {
   return (
     <div class="empty">
@@ -101,7 +101,7 @@ export function Empty({ title, children }: Children & { readonly title: string }
   );
 }
 
-/** An error with its cause, and a button that tries again. */
+/** Shows an error with its cause, and a button that tries again. */
 export function Failure({ failure, onRetry }: { readonly failure: ApiFailure; readonly onRetry?: () => void }) {
   const isForbidden = failure.status === 403;
   return (

@@ -8,7 +8,10 @@ interface DialogProps {
   readonly isWide?: boolean;
 }
 
-/** A modal dialog: the browser keeps the focus inside, closes it by Escape, and gives the focus back. */
+/**
+ * A modal dialog. The browser keeps the focus inside. Escape closes the dialog, and the focus returns to the element
+ * that had it before.
+ */
 export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {

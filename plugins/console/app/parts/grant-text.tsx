@@ -2,7 +2,7 @@ import { bindingKeyOf, roleKeyOf } from '../state/grants.ts';
 import type { Grant } from '../state/grants.ts';
 import { objectHref } from '../state/route.ts';
 
-/** Text about the role and binding by which a subject may do something, and where. */
+/** Shows the role and the binding by which a subject may do something, and the namespace of the binding. */
 export function GrantText({ grant }: { readonly grant: Grant }) {
   const { namespace, binding, role, isClusterRole } = grant;
   return (

@@ -7,7 +7,7 @@ import type { Grant, Subject } from '../state/grants.ts';
 import { Failure, Loading, Text } from './basics.tsx';
 import { GrantText } from './grant-text.tsx';
 
-/** The permissions of a subject, from its own bindings and those of its groups. */
+/** Shows the permissions of a subject, from its own bindings and those of its groups. */
 export function SubjectGrants({ subject }: { readonly subject: Subject }) {
   const [grants, setGrants] = useState<readonly Grant[]>();
   const [failure, setFailure] = useState<ApiFailure>();

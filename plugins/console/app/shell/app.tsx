@@ -57,7 +57,7 @@ function skip(event: Event): void {
   document.querySelector<HTMLElement>('main h1')?.focus();
 }
 
-/** Short messages at the corner of the page. */
+/** Shows short messages at the corner of the page. */
 function Notices() {
   return (
     <div class="notices" role="status" aria-live="polite">
@@ -73,7 +73,7 @@ function Notices() {
   );
 }
 
-/** A message while the connection is lost. */
+/** Shows a message while the connection is lost. */
 function ConnectionBar() {
   if (isReachable.value) return null;
   return (

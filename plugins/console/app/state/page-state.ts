@@ -37,7 +37,7 @@ export interface Notice {
   readonly text: string;
 }
 
-/** Short messages at the corner of the page. */
+/** The short messages that are shown at the corner of the page. */
 export const notices = signal<readonly Notice[]>([]);
 let lastId = 0;
 

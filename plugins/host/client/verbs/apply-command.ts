@@ -17,7 +17,7 @@ import { eachItem } from './each-item.ts';
 import { waitForCondition } from './wait-command.ts';
 import { dryRunQuery, writePrinter, writeQuery } from './write-commands.ts';
 
-/** An object to apply, and where. */
+/** An object to apply, its kind, and its path at the server. */
 interface Application {
   readonly resource: ServedResource;
   readonly path: string;

@@ -29,7 +29,7 @@ export async function describeObjects(command: ClientCommand): Promise<number> {
   return code;
 }
 
-/** The newest events of an object, the oldest first; none when the user may not read events. */
+/** Returns the newest events of an object, the oldest of them first; none when the user may not read events. */
 async function eventsOf({ server }: ClientCommand, { metadata }: ServerObject): Promise<readonly DescribedEvent[]> {
   const namespace = metadata.namespace ?? 'default';
   const query = { fieldSelector: `involvedObject.uid=${metadata.uid ?? ''}`, limit: '50' };

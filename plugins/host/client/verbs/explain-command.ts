@@ -75,7 +75,7 @@ class Explanation {
     throw new CommandError(`the server has no schema for ${kind} in version ${version}`);
   }
 
-  /** Follows `$ref`, alone or as the only item of an `allOf`, and the items of a list. */
+  /** Returns the schema to describe: follows a `$ref`, even as the only item of an `allOf`, and the items of a list. */
   #resolved(schema: JsonObject): JsonObject {
     const { allOf, items, additionalProperties, $ref } = schema;
     const [only] = objectsAt(allOf);

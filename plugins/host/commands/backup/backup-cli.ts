@@ -25,4 +25,4 @@ export function addBackup(program: Command, environment: Environment, done: (exi
 
 const backupHelp = `
 A backup is a SQLite file. To restore it, stop the server, and replace its database with the file. With --every, the command
-runs until SIGTERM or SIGINT, and tries a backup that failed again after a minute; with --keep alone, it is for cron.`;
+runs until SIGTERM or SIGINT, and repeats a failed backup after a minute. With --keep, but without --every, it suits cron.`;

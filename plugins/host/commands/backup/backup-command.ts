@@ -56,7 +56,7 @@ async function* counted(
   }
 }
 
-/** Makes a backup at each interval; resolves when the signal aborts. */
+/** Makes a backup after each interval; resolves when the signal aborts. */
 async function repeatBackup(plan: BackupPlan, everyMs: number, parts: BackupParts): Promise<void> {
   const { clock, signal } = parts;
   for (let waitMs = everyMs; ;) {

@@ -29,7 +29,10 @@ export function rebase(draft: JsonObject, base: JsonObject, theirs: JsonObject):
   return { draft: isObject(value) ? value : draft, conflicts, taken };
 }
 
-/** Field managers that own a field or a part of it by server-side apply, and would set it again. */
+/**
+ * Returns the field managers that own a field, or a part of the field, by server-side apply, and would set the field
+ * again.
+ */
 export function ownersOfField(object: ApiObject, path: Path): readonly string[] {
   const owners = managersOf(object)
     .filter(({ operation, fieldsV1 }) => operation === 'Apply' && ownsField(fieldsV1, path))

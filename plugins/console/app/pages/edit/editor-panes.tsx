@@ -110,8 +110,8 @@ const namespaceSchema: JsonObject = { type: 'string' };
 const hidden = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
 /**
- * The name of a new object, and its namespace. The initial draft of an object has a namespace only if its kind has
- * namespaces.
+ * The fields for the name of a new object and its namespace. The initial draft of an object has a namespace only if its
+ * kind has namespaces.
  */
 function NameFields({ form }: { readonly form: Form }) {
   const { metadata } = form.value;

@@ -38,7 +38,7 @@ export function Description({ schema }: Pick<FieldProps, 'schema'>) {
   );
 }
 
-/** The server's messages about this field. */
+/** Shows the server's messages about this field. */
 export function Problems({ form, path }: Pick<FieldProps, 'form' | 'path'>) {
   const problems = problemsAt(form.causes, path);
   if (problems.length === 0) return null;

@@ -5,7 +5,7 @@ import { InputField } from './input-field.tsx';
 import { Description, Problems } from './field-parts.tsx';
 import type { FieldProps } from './field-parts.tsx';
 
-/** The fields of an object's schema, one below the other. */
+/** Shows the fields of an object's schema, one below the other. */
 function ObjectFields({ form, schema, path }: Omit<FieldProps, 'label' | 'isRequired'>) {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const required = textsIn(schema.required);
@@ -39,8 +39,8 @@ export function Field(props: FieldProps) {
 }
 
 /**
- * The fields of an object within an object. For an optional object that is absent, it shows only a button that adds it:
- * otherwise the form of a recursive kind would have no end.
+ * Shows the fields of an object within an object. For an optional object that is absent, it shows only a button that
+ * adds the object: otherwise the form of a recursive kind would have no end.
  */
 function Group(props: FieldProps) {
   const { form, schema, path, label, isRequired } = props;

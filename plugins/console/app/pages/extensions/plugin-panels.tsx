@@ -27,7 +27,7 @@ function isPanelModule(module: unknown): module is PanelModule {
   return typeof module === 'object' && module !== null && 'mount' in module && typeof module.mount === 'function';
 }
 
-/** The panels of plugins for objects of this kind. */
+/** Shows the panels of plugins for objects of this kind. */
 export function PluginPanels({ place, object }: { readonly place: Place; readonly object: ApiObject }) {
   const panels = addedTo(keyOf(place.resource), 'panels');
   return (
@@ -45,7 +45,7 @@ export function PluginPanels({ place, object }: { readonly place: Place; readonl
   );
 }
 
-/** A page of a plugin. */
+/** Shows a page that a plugin adds to the console. */
 export function PluginPage() {
   const [, plugin, name] = route.value.segments;
   const page = contributions.value.find(

@@ -18,7 +18,7 @@ interface Props {
   readonly onEnd: () => void;
 }
 
-/** The actions on the selected objects that the user may take. */
+/** The menu of the actions that the user may take on the selected objects. */
 export function BulkMenu({ resource, rows, onEnd }: Props) {
   const [action, setAction] = useState<BulkAction>();
   const [isLabelling, setLabelling] = useState(false);

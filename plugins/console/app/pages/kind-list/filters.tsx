@@ -14,7 +14,7 @@ interface Props {
   readonly columns: readonly Column[];
 }
 
-/** The filters, the order and the columns of a list; all of them are in the URL. */
+/** The controls for the filters, the order and the columns of a list. Their values are in the URL. */
 export function Filters({ resource, view, columns }: Props) {
   const [fields, setFields] = useState<readonly string[]>([]);
   const [typed, setTyped] = useState(view.fields);

@@ -148,7 +148,10 @@ export class RowTable {
     return !this.hasMore && !this.isLater;
   }
 
-  /** True when so many rows changed before they were loaded that chunks would be wrong. */
+  /**
+   * True when more rows changed before they were loaded than the table remembers: the list must be read again from its
+   * start.
+   */
   get isOutdated(): boolean {
     return this.#unloaded.size > mostUnloaded;
   }

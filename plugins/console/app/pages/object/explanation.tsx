@@ -17,7 +17,7 @@ interface Props {
   readonly controllers: readonly ControllerInfo[];
 }
 
-/** The server's explanation of an object with a problem, in sentences. */
+/** Shows the server's explanation of an object that has a problem. */
 export function Explanation({ place, object, controllers }: Props) {
   const [sentences, setSentences] = useState<readonly string[]>([]);
   const { resource, namespace, name } = place;

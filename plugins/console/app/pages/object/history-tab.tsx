@@ -28,7 +28,7 @@ interface History {
 
 const pathTo = ({ resource, namespace, name }: Place): string => pathOf(resource, namespace, name);
 
-/** The changes of the object, as far back as the server keeps them. */
+/** The tab with the changes of the object, as far back as the server keeps them. */
 export function HistoryTab({ place, object }: Props) {
   const [history, setHistory] = useState<History>({ items: [], next: '' });
   const [failure, setFailure] = useState<ApiFailure>();

@@ -29,7 +29,7 @@ const keptRuns = 200;
 /** The maximum number of runs in memory, for all objects of this name together. */
 const mostRuns = 500;
 
-/** Each reconcile of the object: its reason, its duration, its result, and its writes. */
+/** The tab that shows, for each reconcile of the object, its reason, duration, result and writes. */
 export function RunsTab({ place, object }: Props) {
   const [runs, setRuns] = useState<ReadonlyMap<string, ApiObject>>();
   const [state, setState] = useState<WatchState>({ kind: 'listing' });

@@ -15,14 +15,14 @@ interface Props {
   readonly object: ApiObject;
 }
 
-/** The user that an object represents; undefined for other kinds. */
+/** Returns the user that an object represents; undefined for an object of another kind. */
 function subjectOfObject({ resource, namespace, name }: Place, object: ApiObject): Subject | undefined {
   const key = keyOf(resource);
   if (key.startsWith('users.iam.')) return userSubject(name, isObject(object.spec) ? textsIn(object.spec.groups) : []);
   return key === 'serviceaccounts' ? accountSubject(namespace, name) : undefined;
 }
 
-/** The permissions of a user or a service account, and the bindings that grant them. */
+/** Shows the permissions of a user or a service account, and the bindings that grant them. */
 export function SubjectAccess({ place, object }: Props) {
   const subject = subjectOfObject(place, object);
   return subject === undefined || !mayReadGrants() ? null : <Access subject={subject} />;

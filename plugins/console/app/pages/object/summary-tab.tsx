@@ -22,7 +22,7 @@ interface Props {
 /** Fields that other parts of the page show. */
 const shownElsewhere = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
-/** The summary of an object: its fields, its state, and the panels of plugins. */
+/** The tab with the summary of an object: its fields, its state, and the panels of plugins. */
 export function SummaryTab({ place, object }: Props) {
   const { list: controllers = [] } = useControllers();
   const fields = Object.entries(object).filter(([key]) => !shownElsewhere.has(key));
