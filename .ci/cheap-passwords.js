@@ -1,4 +1,4 @@
-// Makes the hashes of passwords cheap in tests: a hash of the product takes a quarter of a second of CPU time, which
+// Makes the hashes of passwords cheap in tests: a hash of the product takes a quarter of a second of CPU time. This
 // protects stored hashes from guesses, but is of no use in a test. A call with a cost other than the product's keeps
 // its cost: password-hash.test.ts makes such a call, to show that the check of a password uses the cost that is stored
 // in the hash.

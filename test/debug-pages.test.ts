@@ -85,7 +85,7 @@ describe('/debug/controllers', () => {
     server = await startTestServer({ plugins: [definePlugin({ models: [Person], controllers: [hangs] })] });
     await server.client.create(Person, { metadata: { name: 'ann' }, spec: { name: 'Ann' } });
     const problem =
-      'controller "person": all of its workers are occupied by runs that have exceeded their timeout and have not ended (1): ann';
+      'controller "person": all workers (1) are occupied by runs that have exceeded their timeout and have not ended: ann';
     await eventually(async () => (await get('/debug/controllers')).body.items[0].problem === problem);
     letGo?.();
     await eventually(async () => !('problem' in (await get('/debug/controllers/plugin-1/person')).body));

@@ -12,24 +12,24 @@ const place = /<!-- one create -->[^]*?<!-- end of one create -->/;
 /** The steps of a creation in their order, and the folders whose files belong to each step. */
 const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['The server accepts the request', /^apiserver\/server\//],
-  ['Middlewares check and route it', /^apiserver\/(http(\/(access|guards|pages))?|endpoints\/serving)\//],
+  ['Middlewares check and route the request', /^apiserver\/(http(\/(access|guards|pages))?|endpoints\/serving)\//],
   ['Its user is found, gets a seat, and is authorized', /^apiserver\/(identity|authorization|fairness|people)\//],
   ['Path, query, headers and view are read', /^apiserver\/http\/request\//],
   ['The body is read and parsed, within its limits', /^apiserver\/(decode|limits|protobuf)\//],
   ['The verb becomes one call of the registry', /^apiserver\/(http\/objects|registry)\//],
-  ['Rules propose and decide the next state', /^apiserver\/registry\/(rules|object)\//],
-  ['The schema fills in, prunes and judges', /^apiserver\/schema\//],
-  ['The fields get their manager', /^apiserver\/apply\//],
+  ['The rules compute and check the next state', /^apiserver\/registry\/(rules|object)\//],
+  ['The schema adds defaults, prunes fields and validates', /^apiserver\/schema\//],
+  ['The fields are assigned to their manager', /^apiserver\/apply\//],
   [
-    'Hooks, and the rules of namespaces and definitions, check it',
+    'Hooks, and the rules of namespaces and definitions, check the object',
     /^apiserver\/(admission|builtin|crd|webhooks|policies)\//,
   ],
   ['The write is planned and committed', /^apiserver\/(registry\/writes|turns)\//],
-  ['Kind, version and revision', /^apiserver\/registry\/(kinds|history)\//],
-  ['The batch goes to the store', /^apiserver\/(encryption|store)\//],
+  ['The kind and its version are found, and the write gets a revision', /^apiserver\/registry\/(kinds|history)\//],
+  ['The batch is sent to the store', /^apiserver\/(encryption|store)\//],
   ['Memory changes, and listeners are called', /^apiserver\/(index|controllers)\//],
   ['The response is sent', /^apiserver\/http\/response\//],
-  ['The vocabulary that all of them use', /^(apiserver\/base|controller-runtime)\//],
+  ['Types and functions that several of these steps use', /^(apiserver\/base|controller-runtime)\//],
 ];
 
 /** Returns the step of a file: the last step that names the folder of the file or a parent folder. */

@@ -139,7 +139,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
     await new Promise<void>((resolve) => {
       const unfollow = this.#parts.onChange(() => {
         if (kept !== undefined || this.#refusal() === undefined) return;
-        // This happens in the same turn, so that handlers and cache show the same changes.
+        // The informer stops following the kind in the turn in which it loses its permission, so that handlers and
+        // cache show the same changes.
         unsubscribe();
         kept = new FrozenEntries(resource, followed.selects);
         this.#followed = frozenBy(kept, followed);

@@ -20,8 +20,8 @@ import { DefinitionViolations } from './definition-violations.ts';
 const maxVersions = 64;
 
 /**
- * Returns all violations of Kubernetes' rules for definitions, except those for the name, and a violation for each part
- * whose evaluation would cost too much. Yields the work done, in units of about 5 µs.
+ * Returns all violations of Kubernetes' rules for definitions, except of the rules for the name. Also returns a
+ * violation for each part whose evaluation would cost too much. Yields the work done, in units of about 5 µs.
  */
 export function* checkDefinition(definition: CustomResourceDefinition): MeasuredWork<readonly FieldViolation[]> {
   const violations = new DefinitionViolations();

@@ -93,8 +93,8 @@ async function adopt(own: string, known: KnownTokens | undefined, { file, vault 
 }
 
 /**
- * Creates a token and its file. The file is written only after the token has become the valid one, because when several
- * replicas start at the same time, only one of them creates the token.
+ * Creates a token and its file. The file is written only after the token has become the valid one: if several replicas
+ * start at the same time, only one of them creates the token.
  */
 async function makeToken(known: KnownTokens | undefined, { file, vault, isShared }: AdministratorParts): Promise<void> {
   const token = randomBytes(tokenBytes).toString('base64url');

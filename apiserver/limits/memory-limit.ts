@@ -35,8 +35,8 @@ const collectShare = 0.05;
 const collectMs = 5000;
 
 /**
- * The memory of the heap that each object needs for the indexes, which are built after a server has read all objects at
- * its start.
+ * The heap memory that each object needs for the indexes. They are built after a server has read all objects at its
+ * start.
  */
 const indexBytesPerObject = 200;
 

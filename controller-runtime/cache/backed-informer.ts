@@ -71,7 +71,10 @@ export interface BackedInformerOptions<T extends ApiObject> {
   readonly back: (shape: ObjectShape<T>) => InformerBacking<T>;
 }
 
-/** The first filling of the indexes, which takes several turns of the event loop. The informer opens afterwards. */
+/**
+ * The first filling of the indexes, which takes several turns of the event loop. Handlers receive the objects only
+ * after it.
+ */
 interface Opening<T extends ApiObject> {
   readonly signal: AbortSignal;
   readonly filling: IndexFilling<T>;
@@ -227,7 +230,7 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
     if (!this.#indexes.isEmpty) this.#filled = this.#refill(this.#newFilling());
   }
 
-  /** Never rejects. */
+  /** Puts the objects of a filling into the indexes, some in each turn of the event loop. Never rejects. */
   async #refill(filling: IndexFilling<T>): Promise<void> {
     this.#refilling = filling;
     while (filling.putSome(this.#clock)) {

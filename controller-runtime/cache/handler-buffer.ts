@@ -17,7 +17,7 @@ export interface HandlerBufferParts {
 }
 
 /**
- * The events of one handler, delivered in order and one at a time, always after `push` has returned. A handler that
+ * Delivers the events of one handler in order and one at a time, always after `push` has returned. A handler that
  * returns a promise receives its next event when the promise has settled. Beyond 10,000 waiting events the buffer drops
  * intermediate states of objects, so that its size is bounded by the number of objects.
  */

@@ -30,14 +30,14 @@ export function describeIndexes(followed: FollowedCase): void {
       await eventually(() => found('blue').includes('d'));
     });
 
-    it('are filled when they are added after the objects', async () => {
+    it('an index that is added later is filled with the existing objects', async () => {
       await followed.one.create('a', { tags: ['red'] });
       await followed.run();
       followed.informer.addIndex('tags', tagsOf);
       expect(found('red')).to.deep.equal(['a']);
     });
 
-    it('contain a change before handlers receive it', async () => {
+    it('the indexes contain a change before the informer’s handlers receive it', async () => {
       const { informer, one } = followed;
       informer.addIndex('tags', tagsOf);
       const seen: number[] = [];
@@ -58,7 +58,7 @@ export function describeIndexes(followed: FollowedCase): void {
       expect(informer.list()).to.have.length(2);
     });
 
-    it('belong to one informer: another informer of the same kind can have a different index of the same name', async () => {
+    it('another informer of the same kind can have a different index of the same name', async () => {
       const { informer, one } = followed;
       const other = await followed.follow({});
       informer.addIndex('tags', tagsOf);

@@ -7,7 +7,7 @@ import { eventually } from '../testing/eventually.ts';
 import { HandlerRecord } from './followed-case.fixture.ts';
 import type { FollowedCase } from './followed-case.fixture.ts';
 
-/** The parts of an object that the tests need. */
+/** The kind `v1 Namespace`, with only the properties that the tests need. */
 const Namespace: ModelDescriptor = defineModel({
   gvk: 'v1/Namespace',
   plural: 'namespaces',
@@ -20,7 +20,7 @@ export function describeOptions(followed: FollowedCase): void {
     describeNamespaces(followed);
     describeForms(followed);
 
-    it('select by fields', async () => {
+    it('fieldSelector selects objects by fields', async () => {
       await followed.one.create('young', { age: 1 });
       await followed.one.create('old', { age: 90 });
       const informer = await followed.follow({ fieldSelector: 'spec.age=90' });
@@ -46,7 +46,7 @@ export function describeOptions(followed: FollowedCase): void {
       ['a value that is not a namespace', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
     ];
     for (const [what, model, options, message] of refused) {
-      it(`are refused at once with ${what}`, () => {
+      it(`the making of an informer fails with ${what}`, () => {
         const thrown = catchError(() => followed.client.informer(model, options));
         expect(reasonOf(thrown)).to.equal('BadRequest');
         expect(String(thrown)).to.match(message);
@@ -56,7 +56,7 @@ export function describeOptions(followed: FollowedCase): void {
 }
 
 function describeNamespaces(followed: FollowedCase): void {
-  it('follow the selected namespaces, and no others', async () => {
+  it('namespaces restricts the informer to the selected namespaces', async () => {
     const { client, one } = followed;
     const [here, there, elsewhere] = [one.name('here'), one.name('there'), one.name('elsewhere')] as const;
     const create = (namespace: string, name: string): Promise<Badge> =>
@@ -85,7 +85,7 @@ function describeNamespaces(followed: FollowedCase): void {
 }
 
 function describeForms(followed: FollowedCase): void {
-  it('follow only the metadata of objects', async () => {
+  it('metadataOnly restricts the informer to the metadata of objects', async () => {
     const a = await followed.one.create('a');
     const { client, one } = followed;
     const informer = await followed.followUntilStop(
@@ -107,7 +107,7 @@ function describeForms(followed: FollowedCase): void {
     expect(states[1]).to.have.all.keys('apiVersion', 'kind', 'metadata');
   });
 
-  it('keep only the part of each object that the transform function returns, and freeze it', async () => {
+  it('the informer keeps only the part of each object that the transform function returns, frozen', async () => {
     await followed.one.create('a', { age: 5 });
     const transform = ({ metadata, ...object }: Person): Person => ({
       ...object,
@@ -128,7 +128,7 @@ function describeForms(followed: FollowedCase): void {
     }
   });
 
-  it('keep the whole object when the transform function throws, or returns a different object', async () => {
+  it('the informer keeps the whole object when the transform function throws, or returns a different object', async () => {
     await followed.one.createAll('throws', 'renames', 'shrinks');
     const transform = (object: Person): Person => {
       if (object.spec.name === 'throws') throw new Error('a bug of the function');

@@ -22,7 +22,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect(record.calls).to.deep.equal(['add a']);
     });
 
-    it('is shared by several callers, and ends when the signal of the last one aborts', async () => {
+    it('several callers share one run, which ends when the signal of the last one aborts', async () => {
       await followed.run();
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
@@ -35,7 +35,7 @@ export function describeRuns(followed: FollowedCase): void {
       await secondRun;
     });
 
-    it('does nothing when its signal has aborted already', async () => {
+    it('does not start when its signal has aborted already', async () => {
       const aborted = new AbortController();
       aborted.abort();
       await followed.informer.run(aborted.signal);

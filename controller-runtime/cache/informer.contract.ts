@@ -26,7 +26,7 @@ export function describeInformerContract(name: string, open: OpenClient): void {
 
 function describeCache(followed: FollowedCase): void {
   describe('its cache', () => {
-    it('is empty before it runs', () => {
+    it('the cache is empty before the informer runs', () => {
       expect(followed.informer.hasSynced()).to.equal(false);
       expect(followed.informer.list()).to.deep.equal([]);
       expect(followed.informer.get({ name: 'a' })).to.equal(undefined);
@@ -82,13 +82,13 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => registration.isIdle());
     });
 
-    it('are synced although there are no objects', async () => {
+    it('a handler is synced also when there are no objects', async () => {
       const registration = followed.informer.addHandler({});
       await followed.run();
       await eventually(() => registration.hasSynced());
     });
 
-    it('get additions, updates and deletions in order, with the previous state and the last one', async () => {
+    it('a handler gets additions, updates and deletions in order, with the previous state of an updated object and the last state of a deleted one', async () => {
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
       await followed.run();
@@ -102,7 +102,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(Object.isFrozen(record.objects[4]?.spec)).to.equal(true);
     });
 
-    it('miss no event and receive none twice when connections are interrupted', async () => {
+    it('handlers miss no event and receive none twice when connections are interrupted', async () => {
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
       await followed.run();
@@ -115,7 +115,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(record.calls).to.deep.equal(bases.map((base) => `add ${base}`));
     });
 
-    it('get objects that enter the selection as additions, and that leave it as deletions', async () => {
+    it('a handler gets an addition for an object that enters the selection, and a deletion for one that leaves it', async () => {
       await followed.one.create('a');
       const record = new HandlerRecord();
       followed.informer.addHandler(record);
@@ -152,7 +152,7 @@ function describeHandlers(followed: FollowedCase): void {
       await eventually(() => thrown === 2);
     });
 
-    it('are not delayed by a slow handler', async () => {
+    it('a slow handler does not delay the others', async () => {
       let release = (): void => {};
       const held = new Promise<void>((resolve) => (release = resolve));
       const slow = followed.informer.addHandler({ onAdd: () => held });
@@ -181,13 +181,13 @@ function describeHandlers(followed: FollowedCase): void {
       for (const { calls: others } of [rare, never]) expect(others).to.have.members(['initial a', 'initial b']);
     });
 
-    it('are refused with a resync period that is not above 0', () => {
+    it('a handler with a resync period that is not above 0 is refused', () => {
       for (const resyncMs of [0, -1, Number.NaN]) {
         expect(() => followed.informer.addHandler({}, { resyncMs })).to.throw(RangeError, /resyncMs must be above 0/);
       }
     });
 
-    it('are not called after they are removed', async () => {
+    it('a handler is not called after it was removed', async () => {
       const removed = new HandlerRecord();
       const kept = new HandlerRecord();
       const registration: HandlerRegistration = followed.informer.addHandler(removed);

@@ -33,7 +33,7 @@ export interface ReflectorParts<T extends ApiObject> {
   readonly selection: Pick<ListOptions, 'namespace' | 'labelSelector' | 'fieldSelector'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Jitter, in [0, 1). */
+  /** Returns a random number in [0, 1) for the jitter of the delays. */
   readonly random: () => number;
 }
 

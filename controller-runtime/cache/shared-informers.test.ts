@@ -49,7 +49,7 @@ describe('the informers of a client', () => {
 
   const lists = (): number => source.calls.filter((call) => call === 'list').length;
 
-  it('share one list and one watch for each kind and each set of options while they run', async () => {
+  it('running informers of the same kind and options share one list and one watch', async () => {
     const same = (object: Person): Person => object;
     const other = (object: Person): Person => object;
     const sharing = [
@@ -66,7 +66,7 @@ describe('the informers of a client', () => {
     expect(source.active).to.equal(sharing.length);
   });
 
-  it('stop watching when the last informer ends, and list again when the next informer starts', async () => {
+  it('the watch stops when the last informer ends, and the next informer lists again', async () => {
     const [first, second] = [informer(Person), informer(Person)];
     const watch = source.nextWatch();
     const ends = [await run(first), await run(second)];
@@ -80,7 +80,7 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(2);
   });
 
-  it('report the missed changes when they run again, even if other informers continued to run', async () => {
+  it('an informer reports the missed changes when it runs again, even if other informers continued to run', async () => {
     const [first, second] = [informer(Person), informer(Person)];
     const told: string[] = [];
     first.addHandler({
@@ -105,7 +105,7 @@ describe('the informers of a client', () => {
     expect(lists()).to.equal(1);
   });
 
-  it('keep no objects before they run, and can be garbage collected while the client exists [slow]', async () => {
+  it('an informer has no objects before it runs, and can be garbage collected while the client exists [slow]', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     await run(informer(Person));
@@ -117,7 +117,7 @@ describe('the informers of a client', () => {
     expect(forgotten.map((each) => each.deref())).to.deep.equal([undefined]);
   });
 
-  it('request only metadata when they follow only metadata', async () => {
+  it('informers that follow only metadata request only metadata', async () => {
     await run(informer(Person, { metadataOnly: true }));
     expect(source.calls).to.deep.equal([]);
     expect(metadataSource.calls[0]).to.equal('list');

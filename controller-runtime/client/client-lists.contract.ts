@@ -69,7 +69,7 @@ export function describeLists(subject: ContractSubject): void {
       ]);
     });
 
-    it('pages', async () => {
+    it('returns the requested page, with the totals', async () => {
       const one = await createAged({ a: 1, b: 2, c: 3, d: 4, e: 5 });
       const page = await subject.client.list(Person, {
         labelSelector: one.selector,

@@ -29,7 +29,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       expect(await subject.client.get(Person, present.metadata.name)).to.deep.equal(present);
     };
 
-    it('reject a patch of the object or of its status with Conflict when the precondition has another uid', async () => {
+    it('a patch of the object or of its status rejects with Conflict when the precondition has another uid', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { uid, resourceVersion } = former.metadata;
       expect(await patch(present, rename, { preconditions: { uid } })).to.equal('Conflict');
@@ -39,7 +39,7 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       await expectUntouched(present);
     });
 
-    it('reject a patch with Conflict when the precondition has an older resourceVersion', async () => {
+    it('a patch rejects with Conflict when the precondition has an older resourceVersion', async () => {
       const former = await subject.newCase().create('alice');
       const present = await subject.client.patch(Person, former.metadata.name, rename);
       const { resourceVersion } = former.metadata;
@@ -47,20 +47,20 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       await expectUntouched(present);
     });
 
-    it('succeed for a patch whose preconditions are met', async () => {
+    it('a patch whose preconditions are met succeeds', async () => {
       const present = await subject.newCase().create('alice');
       const { name, uid, resourceVersion } = present.metadata;
       const preconditions = { uid, resourceVersion };
       expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
     });
 
-    it('succeed for a patch whose preconditions are undefined', async () => {
+    it('a patch whose preconditions are undefined succeeds', async () => {
       const { name } = (await subject.newCase().create('alice')).metadata;
       const preconditions = { uid: undefined, resourceVersion: undefined } as unknown as Preconditions;
       expect((await subject.client.patch(Person, name, rename, { preconditions })).spec.name).to.equal('b');
     });
 
-    it('reject a merge patch whose metadata has another uid with Invalid, or an older revision with Conflict', async () => {
+    it('a merge patch rejects with Invalid when its metadata has another uid, and with Conflict when it has an older revision', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { uid, resourceVersion } = former.metadata;
       expect(await patch(present, { type: 'merge', patch: { metadata: { uid } } })).to.equal('Invalid');
@@ -69,14 +69,14 @@ export function describePreconditions(subjectName: string, open: OpenClient): vo
       await expectUntouched(present);
     });
 
-    it('reject update and updateStatus of the former object with Conflict', async () => {
+    it('update and updateStatus of the former object reject with Conflict', async () => {
       const [former, present] = await replaced(subject.newCase());
       expect(await reasonOfRejection(subject.client.update(former))).to.equal('Conflict');
       expect(await reasonOfRejection(subject.client.updateStatus(former, { greeting: 'hi' }))).to.equal('Conflict');
       await expectUntouched(present);
     });
 
-    it('reject the deletion of the former object with Conflict', async () => {
+    it('the deletion of the former object rejects with Conflict', async () => {
       const [former, present] = await replaced(subject.newCase());
       const { name, uid } = former.metadata;
       const refused = subject.client.delete(Person, name, { preconditions: { uid } });

@@ -29,7 +29,7 @@ const errorOf = async (promise: Promise<unknown>): Promise<ApiError> => {
 
 function describeCreation(subject: ContractSubject): void {
   describe('create and get', () => {
-    it('fill in the server’s fields, and return the same object, frozen', async () => {
+    it('both return the same frozen object, in which the server’s fields are set', async () => {
       const created = await subject.newCase().create('alice', { age: 30 });
       expect(created).to.include({ apiVersion: 'people.example.com/v1alpha1', kind: 'Person' });
       expect(created.spec).to.deep.equal({ name: 'alice', age: 30 });
@@ -43,44 +43,44 @@ function describeCreation(subject: ContractSubject): void {
       expect(() => Object.assign(read.metadata, { name: 'bob' })).to.throw(TypeError);
     });
 
-    it('generate a name from generateName', async () => {
+    it('create generates a name from generateName', async () => {
       const metadata = { generateName: `${subject.newCase().id}-` };
       const created = await subject.client.create(Person, { metadata, spec: { name: 'A' } });
       expect(created.metadata.name).to.match(new RegExp(`^${metadata.generateName}[a-z0-9]{5}$`));
     });
 
-    it('reject a second object of the same name with AlreadyExists', async () => {
+    it('create rejects with AlreadyExists for a second object of the same name', async () => {
       const one = subject.newCase();
       await one.create('alice');
       expect(await reasonOfRejection(one.create('alice'))).to.equal('AlreadyExists');
     });
 
-    it('reject an object that breaks the schema with Invalid and a cause for each field', async () => {
+    it('create rejects with Invalid and a cause for each field when an object breaks the schema', async () => {
       const draft = { ...subject.newCase().draft('alice'), spec: { age: 151 } };
       const error = await errorOf(subject.client.create(Person, draft as unknown as NewObject<Person>));
       expect(error.reason).to.equal('Invalid');
       expect(error.causes.map(({ field }) => field)).to.have.members(['spec.name', 'spec.age']);
     });
 
-    it('reject a name that breaks the naming rule with Invalid', async () => {
+    it('create rejects with Invalid for a name that breaks the naming rule', async () => {
       const draft = { metadata: { name: 'No Name' }, spec: { name: 'A' } };
       expect(await reasonOfRejection(subject.client.create(Person, draft))).to.equal('Invalid');
     });
 
-    it('reject a resourceVersion at creation with BadRequest', async () => {
+    it('create rejects with BadRequest for an object with a resourceVersion', async () => {
       const draft = subject.newCase().draft('alice');
       const metadata = { ...draft.metadata, resourceVersion: '1' };
       expect(await reasonOfRejection(subject.client.create(Person, { ...draft, metadata }))).to.equal('BadRequest');
     });
 
-    it('remove fields that the schema does not know, and refuse them with fieldValidation Strict', async () => {
+    it('create removes fields that the schema does not know, and refuses them with fieldValidation Strict', async () => {
       const draft = subject.newCase().draft('alice', { bogus: 1 } as object);
       const strict = subject.client.create(Person, draft, { fieldValidation: 'Strict' });
       expect(await reasonOfRejection(strict)).to.equal('BadRequest');
       expect((await subject.client.create(Person, draft)).spec).to.deep.equal({ name: 'alice' });
     });
 
-    it('reject an absent object with NotFound', async () => {
+    it('get rejects with NotFound for an absent object', async () => {
       expect(await reasonOfRejection(subject.client.get(Person, 'nobody'))).to.equal('NotFound');
     });
   });

@@ -198,7 +198,7 @@ export class Controller {
     if (overdue.length < concurrency) return undefined;
     const keys = overdue.slice(0, maxNamedKeys).join(', ');
     const more = overdue.length > maxNamedKeys ? ', …' : '';
-    return `controller "${name}": all of its workers are occupied by runs that have exceeded their timeout and have not ended (${concurrency}): ${keys}${more}`;
+    return `controller "${name}": all workers (${concurrency}) are occupied by runs that have exceeded their timeout and have not ended: ${keys}${more}`;
   }
 
   /** Returns the states of the first `limit` keys. */

@@ -6,7 +6,7 @@ const finalizer = 'people.example.com/person';
 describe('the finalizer of a controller with a cleanup', () => {
   const harnessFor = eachHarness();
 
-  it('is stored before the first reconcile', async () => {
+  it('the finalizer is stored in the object before the first reconcile', async () => {
     const seen: unknown[] = [];
     const at = harnessFor({
       reconcile: ({ object }) =>
@@ -18,7 +18,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(seen).to.deep.equal([[finalizer], [finalizer]]);
   });
 
-  it('keeps the object until cleanup has succeeded, and cleanup is called in place of reconcile', async () => {
+  it('the finalizer keeps the object until cleanup has succeeded, and cleanup is called in place of reconcile', async () => {
     const calls: string[] = [];
     const at = harnessFor({
       reconcile: () => void calls.push('reconcile'),
@@ -38,7 +38,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('stays while cleanup requests another run', async () => {
+  it('the finalizer stays while cleanup requests another run', async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},
@@ -54,7 +54,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('is removed without a change of other finalizers, and after that, the object is not reconciled again', async () => {
+  it('the removal does not change other finalizers; after the removal, the object is not reconciled again', async () => {
     const calls: string[] = [];
     const at = harnessFor({ reconcile: () => void calls.push('reconcile'), cleanup: () => void calls.push('cleanup') });
     await at.person('ada');
@@ -68,7 +68,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
   });
 
-  it('is removed without a second cleanup when another client writes the object in between', async () => {
+  it('the finalizer is removed without a second cleanup when another client writes the object in between', async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},
@@ -85,7 +85,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('is added without the loss of a finalizer that another client adds at the same time', async () => {
+  it('the finalizer is added without the loss of one that another client adds at the same time', async () => {
     const at = harnessFor({ reconcile() {}, cleanup() {} });
     at.client.intercept = async (line) => {
       if (line !== 'patch persons/ada') return;
@@ -118,7 +118,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     await at.idle();
   });
 
-  it('is removed by a controller that no longer has a cleanup', async () => {
+  it('a controller that no longer has a cleanup removes its finalizer', async () => {
     let runs = 0;
     const at = harnessFor({ reconcile: () => void (runs += 1) });
     await at.person('ada');
@@ -136,7 +136,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     ['added to', { cleanup() {} }, ['example.com/other']],
     ['taken off', {}, [finalizer, 'example.com/other']],
   ] as const) {
-    it(`is not ${what} an object whose deletion begins at the same time, and the object is not reconciled`, async () => {
+    it(`the finalizer is not ${what} an object whose deletion begins at the same time, and the object is not reconciled`, async () => {
       const calls: string[] = [];
       const at = harnessFor({
         reconcile: ({ object }) => void calls.push(`${object.metadata.deletionTimestamp}`),
@@ -156,7 +156,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     });
   }
 
-  it('stays when the timeout aborted the signal of cleanup, even if cleanup returned', async () => {
+  it('the finalizer stays when the timeout aborted the signal of cleanup, even if cleanup returned', async () => {
     const at = harnessFor({
       timeoutMs: 100,
       reconcile() {},

@@ -37,7 +37,7 @@ describe('the metrics and the history of runs', () => {
     harness = undefined;
   });
 
-  it('have every series of a controller, with the value 0, before the first run', async () => {
+  it('the metrics have every series of a controller, with the value 0, before the first run', async () => {
     const at = harnessFor({ concurrency: 3, reconcile() {} });
     await at.start();
     expect(results()).to.deep.equal({ success: 0, requeue_after: 0, requeue: 0, conflict: 0, error: 0 });
@@ -54,7 +54,7 @@ describe('the metrics and the history of runs', () => {
     expect(valueOf('process_resident_memory_bytes')).to.be.above(0);
   });
 
-  it('count each run by its result, and each error by its kind', async () => {
+  it('the metrics count each run by its result, and each error by its kind', async () => {
     const at = harnessFor({
       timeoutMs: '1s',
       async reconcile({ object, signal }) {
@@ -85,7 +85,7 @@ describe('the metrics and the history of runs', () => {
     expect(valueOf('workqueue_work_duration_seconds_count{name="person",controller="person"}')).to.equal(ran);
   });
 
-  it('measure how long keys wait, and how long the runs under way have taken', async () => {
+  it('the metrics measure how long keys wait, and how long the runs under way have taken', async () => {
     let letGo = (): void => {};
     const at = harnessFor({
       concurrency: 1,
@@ -108,7 +108,7 @@ describe('the metrics and the history of runs', () => {
     expect(valueOf(`workqueue_unfinished_work_seconds${labels}`)).to.equal(0);
   });
 
-  it('contain the reason, the time, the duration and the result of each run', async () => {
+  it('the history contains the reason, the time, the duration and the result of each run', async () => {
     let fails = true;
     const at = harnessFor({
       reconcile() {
@@ -138,7 +138,7 @@ describe('the metrics and the history of runs', () => {
     expect(() => at.manager.runs('nobody')).to.throw('there is no controller "nobody"');
   });
 
-  it('contain at most ten runs of each key, for the thousand keys with the latest runs', () => {
+  it('the history contains at most ten runs of each key, for the thousand keys with the latest runs', () => {
     const history = new RunHistory();
     const run = { reconcileID: 'x', reasons: [], attempts: 0, durationMs: 0, result: 'success' } as const;
     for (let index = 0; index < 25; index += 1) history.record({ ...run, key: 'often', startTime: index });
@@ -151,7 +151,7 @@ describe('the metrics and the history of runs', () => {
     expect(history.last(2).map(({ key }) => key)).to.deep.equal(['key-999', 'key-998']);
   });
 
-  it('include the events of a run, with its reconcileID, also when the controller stops right after the run', async () => {
+  it('the events of a run are written with its reconcileID, also when the controller stops right after the run', async () => {
     const at = harnessFor({
       reconcile({ object, event, recorder }) {
         event('Normal', 'Greeted', `hello ${object.spec.name}`);

@@ -3,13 +3,13 @@ import { controller, type ControllerOptions } from './definition/controller-defi
 import { Badge, eachHarness, Harness, Person } from './harness.test-support.ts';
 import { generationChanged } from './definition/predicates.ts';
 
-describe('a write of a controller', () => {
+describe('the writes of a controller', () => {
   const harnessFor = eachHarness();
 
   for (const answerTurns of [0, 8]) {
     const order = answerTurns === 0 ? 'after' : 'before';
 
-    it(`causes no run when it writes the status and its event arrives ${order} the response`, async () => {
+    it(`a write of the status causes no run when its event arrives ${order} the response`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ object, status }) {
@@ -25,7 +25,7 @@ describe('a write of a controller', () => {
       expect(at.client.peek(Person, 'ada')?.status).to.deep.equal({ greeting: 'Hello ada', observedGeneration: 1 });
     });
 
-    it(`causes no run when it is updateStatus or writes the finalizer, and its event arrives ${order} the response`, async () => {
+    it(`updateStatus, and a write of the finalizer, cause no run when the events arrive ${order} the response`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ object, client }) {
@@ -40,7 +40,7 @@ describe('a write of a controller', () => {
       expect(runs).to.equal(1);
     });
 
-    it(`is followed by a run when another client changes the status during the write (events ${order} the response)`, async () => {
+    it(`a run follows when another client changes the status during a write of the controller (events ${order} the response)`, async () => {
       let runs = 0;
       const at = harnessFor({
         async reconcile({ status }) {
@@ -61,7 +61,7 @@ describe('a write of a controller', () => {
     });
   }
 
-  it('is followed by a run when it changed nothing, because another client wrote the same status and more', async () => {
+  it('a run follows when the controller’s write changed nothing, because another client wrote the same status and more', async () => {
     const seen: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -80,7 +80,7 @@ describe('a write of a controller', () => {
     expect(seen).to.deep.equal([undefined, 1]);
   });
 
-  it('is followed by a run for changes of spec, labels, annotations, finalizers, and of a status that another client wrote', async () => {
+  it('a run follows changes of spec, labels, annotations and finalizers, and of a status that another client wrote', async () => {
     let runs = 0;
     const at = harnessFor({ reconcile: () => void (runs += 1) });
     await at.person('ada');
@@ -102,7 +102,7 @@ describe('a write of a controller', () => {
     expect(runs).to.equal(6);
   });
 
-  it('causes a run if the controller’s own predicates are true, which replace the default; a deletion always causes a run', async () => {
+  it('the controller’s own predicates replace the default rule; a deletion always causes a run', async () => {
     const runs: string[] = [];
     const at = harnessFor({
       predicates: [generationChanged, ({ object }) => object.spec.name !== 'ignored'],
@@ -118,7 +118,7 @@ describe('a write of a controller', () => {
     expect(runs).to.deep.equal(['ada', 'cleanup']);
   });
 
-  it('is visible in the next run, even if the cache does not have it yet', async () => {
+  it('a write is visible in the next run, even if the cache does not have it yet', async () => {
     const seen: (string | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, status }) {
@@ -139,7 +139,7 @@ describe('a write of a controller', () => {
     await at.idle();
   });
 
-  it('does not make an object that the controller deleted visible in the next run', async () => {
+  it('an object that the controller deleted is not visible in the next run', async () => {
     let runs = 0;
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -158,7 +158,7 @@ describe('a write of a controller', () => {
     await at.idle();
   });
 
-  it('is not sent when the status and the dependents already have the desired values', async () => {
+  it('no write is sent when the status and the dependents already have the desired values', async () => {
     const at = harnessFor({
       owns: [Badge],
       async reconcile({ object, ensure, status }) {
@@ -174,7 +174,7 @@ describe('a write of a controller', () => {
     expect(at.client.requests).to.deep.equal([]);
   });
 
-  it('is refused as a conflict when it is for the status of an object that was replaced by a new one of the same name', async () => {
+  it('a write of the status is refused as a conflict when the object was replaced by a new one of the same name', async () => {
     const uids: string[] = [];
     const written: unknown[] = [];
     const at = harnessFor({
@@ -264,7 +264,7 @@ describe('ensure', () => {
   });
 
   for (const owns of [[Badge], []]) {
-    it(`is tried again when another client was faster (${owns.length === 0 ? 'the server is read' : 'a cache that lags is read'})`, async () => {
+    it(`tries again when another client was faster (${owns.length === 0 ? 'the server is read' : 'a cache that lags is read'})`, async () => {
       const at = harnessFor(owns);
       await at.person('ada');
       await at.start();
@@ -299,7 +299,7 @@ describe('ensure', () => {
     expect(badge?.metadata.ownerReferences?.map(({ name }) => name)).to.deep.equal(['ada', 'x']);
   });
 
-  it('is an error when another object controls the dependent', async () => {
+  it('rejects when another object controls the dependent', async () => {
     const at = harnessFor();
     const other = { apiVersion: 'v1', kind: 'Other', name: 'x', uid: 'y', controller: true };
     await at.client.create(Badge, { metadata: { name: 'badge', ownerReferences: [other] }, spec: { text: '' } });

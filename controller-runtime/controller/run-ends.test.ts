@@ -14,7 +14,7 @@ describe('a run', () => {
     return Number(line?.split(' ')[1]);
   };
 
-  it('that fails is parked after too many failures; earlier requeues and conflicts do not count', async () => {
+  it('a key is parked after too many failures; earlier requeues and conflicts do not count', async () => {
     const ends: (() => ReconcileResult)[] = [
       ...Array.from({ length: 3 }, () => () => ({ requeue: true })),
       ...Array.from({ length: 3 }, () => () => {
@@ -39,7 +39,7 @@ describe('a run', () => {
     expect(at.manager.queue('person')).to.deep.equal([]);
   });
 
-  it('that ends with a conflict is repeated with the same priority', async () => {
+  it('a run that ends with a conflict is repeated with the same priority', async () => {
     const priorities: (number | undefined)[] = [];
     const at = harnessFor({
       async reconcile({ object, client }) {
@@ -63,7 +63,7 @@ describe('a run', () => {
     expect(priorities).to.deep.equal([-100, -100]);
   });
 
-  it('that exceeds its timeout is counted and logged at once; the health check fails when such runs occupy all workers', async () => {
+  it('a run that exceeds its timeout is counted and logged at once; the health check fails when such runs occupy all workers', async () => {
     const letGo: (() => void)[] = [];
     const at = harnessFor({
       timeoutMs: '30s',
@@ -81,7 +81,7 @@ describe('a run', () => {
     expect(valueOf(at, 'controller_runtime_reconcile_total{controller="person",result="error"}')).to.equal(2);
     expect(at.lines('error').map(({ fields }) => fields['key'])).to.include.members(['ada', 'bob']);
     expect(at.manager.healthProblem()).to.equal(
-      'controller "person": all of its workers are occupied by runs that have exceeded their timeout and have not ended (2): ada, bob',
+      'controller "person": all workers (2) are occupied by runs that have exceeded their timeout and have not ended: ada, bob',
     );
     letGo.shift()?.();
     await at.holds(() => letGo.length === 2);
@@ -92,7 +92,7 @@ describe('a run', () => {
     await at.holds(() => at.clock.pendingTimers === 0);
   });
 
-  it('refuses a write without an await after its end, with an error that names the reason', async () => {
+  it('a write without an await is refused after the end of its run, with an error that names the reason', async () => {
     let late: Promise<unknown> = Promise.resolve();
     let letGo = (): void => {};
     const at = harnessFor({
@@ -111,7 +111,7 @@ describe('a run', () => {
     expect(at.lines('error').map(({ message }) => message)).to.deep.equal(['a request came after its run']);
   });
 
-  it('ends only when its writes without an await have ended, so that they do not overlap the next run', async () => {
+  it('a run ends only when its writes without an await have ended, so that they do not overlap the next run', async () => {
     const order: string[] = [];
     let answer = (): void => {};
     const at = harnessFor({
@@ -137,7 +137,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('ends, and its key runs again, when the timeout ends a write without an await', async () => {
+  it('a run ends, and its key runs again, when the timeout ends a write without an await', async () => {
     let runs = 0;
     const at = harnessFor({
       timeoutMs: '1s',
@@ -158,7 +158,7 @@ describe('a run', () => {
     expect(at.manager.stateOf('person', 'ada')).to.equal(undefined);
   });
 
-  it('that threw refuses later writes of its Promise.all without a message about a missing await', async () => {
+  it('after a run threw, later writes of its Promise.all are refused without a message about a missing await', async () => {
     let letGo = (): void => {};
     let rest: Promise<unknown> = Promise.resolve();
     const at = harnessFor({
@@ -175,7 +175,7 @@ describe('a run', () => {
     expect(at.client.requests).to.deep.equal([]);
   });
 
-  it('that is stopped sends no further requests', async () => {
+  it('a run that is stopped sends no further requests', async () => {
     const errors: string[] = [];
     const at = harnessFor({
       timeoutMs: '1s',

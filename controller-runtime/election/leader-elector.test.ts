@@ -298,7 +298,7 @@ describe('a leader elector', () => {
     await releasing;
   });
 
-  it('is not elected after it is stopped', async () => {
+  it('is not elected after its signal has aborted', async () => {
     await makeLease({ holderIdentity: 'other', leaseDurationSeconds: 1 });
     const stop = new AbortController();
     const electing = candidate('a').acquire(stop.signal);

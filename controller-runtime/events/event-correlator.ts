@@ -25,7 +25,7 @@ export interface Occurrence {
 export interface CorrelatedEvent extends Occurrence {
   readonly name: string;
   readonly count: number;
-  /** Milliseconds since 1970. */
+  /** The time of the first occurrence, in milliseconds since 1970. */
   readonly firstTime: number;
   readonly lastTime: number;
 }
@@ -40,7 +40,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** client-go's numbers. */
+/** The limits of the correlator, as in client-go. */
 const maxSimilar = 10;
 const similarMs = 600_000;
 const burst = 25;

@@ -32,7 +32,7 @@ export interface EventWriterParts {
 const maxWaiting = 1000;
 const maxMessageLength = 1024;
 const maxReasonLength = 128;
-/** client-go's numbers. */
+/** The number of attempts to write an event, and the time between two of them, as in client-go. */
 const maxTries = 12;
 const retryMs = 10_000;
 /** The maximum time for which a stop waits for events that are not written yet. */
@@ -160,7 +160,7 @@ export class EventWriter implements EventRecorder {
   }
 }
 
-/** Throws TypeError for an invalid event. */
+/** Checks the type and the reason of an event. Throws TypeError for an invalid event. */
 function checked(object: ApiObject, happened: Omit<Occurrence, 'object'>): Occurrence {
   const { type, reason, reconcileID } = happened;
   const message: unknown = happened.message;

@@ -117,7 +117,7 @@ describe('a manager with leader election', () => {
     expect(at.manager.controllers().map(({ name }) => name)).to.deep.equal(['greeter']);
   });
 
-  it('is no longer a candidate once it is stopped, and does not touch the lease of another candidate', async () => {
+  it('is no longer a candidate after it was stopped, and does not write the lease of another candidate', async () => {
     const at = harnessFor();
     await heldBy(at, 'other');
     at.startOnly();

@@ -128,7 +128,7 @@ describe('a sharded controller', () => {
   const ownerOf = (name: string): string | undefined =>
     processes.find(({ held }) => held.includes(shardOf(name, shards)))?.name;
 
-  it('is run by a single process with all shards, and each key is reconciled once', async () => {
+  it('a single process has all shards, and reconciles each key once', async () => {
     for (const name of names) await person(name);
     start('a');
     await clock.runUntil(() => areSpread(16) && processes[0]?.manager.isIdle() === true);
@@ -140,7 +140,7 @@ describe('a sharded controller', () => {
     expect(ran).to.have.lengthOf(41);
   });
 
-  it('is spread evenly over processes that start, and each key belongs to exactly one process', async () => {
+  it('the shards are spread evenly over processes that start, and each key belongs to exactly one process', async () => {
     for (const name of names) await person(name);
     start('a');
     await clock.runUntil(() => areSpread(16));
@@ -159,7 +159,7 @@ describe('a sharded controller', () => {
     expect(processes.map(({ held }) => held)).to.deep.equal(before);
   });
 
-  it('moves at once when a process stops, and the keys of its shards are reconciled again', async () => {
+  it('shards move at once when their process stops, and their keys are reconciled again', async () => {
     for (const name of names) await person(name);
     for (const name of ['a', 'b']) start(name);
     await clock.runUntil(() => areSpread(8, 8) && processes.every(({ manager }) => manager.isIdle()));
@@ -172,7 +172,7 @@ describe('a sharded controller', () => {
     expect(ran.toSorted()).to.deep.equal(left.map((name) => `a ${name}`).toSorted());
   });
 
-  it('is taken over within the lease duration and one retry when a process becomes silent, which then writes nothing', async () => {
+  it('the shards of a silent process are taken over within the lease duration and one retry, and that process writes nothing more', async () => {
     for (const name of names) await person(name);
     for (const name of ['a', 'b', 'c']) start(name);
     await clock.runUntil(() => areSpread(5, 5, 6) && processes.every(({ manager }) => manager.isIdle()));
@@ -191,7 +191,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => areSpread(5, 5, 6));
   });
 
-  it('keeps a shard in its process while a run of the shard is under way, even if another process requests the shard', async () => {
+  it('a shard stays in its process while one of its runs is under way, even if another process requests the shard', async () => {
     let release = (): void => {};
     let wasTold = false;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -217,7 +217,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => ran.includes('b person-0'));
   });
 
-  it('gives a shard to a running process if the process that requested it does not take it', async () => {
+  it('a running process takes a shard if the process that requested it does not', async () => {
     start('a');
     await clock.runUntil(() => areSpread(16));
     await change(5, { preferredHolder: 'dead' });
@@ -226,7 +226,7 @@ describe('a sharded controller', () => {
     expect((await lease(5)).spec).not.to.have.property('preferredHolder');
   });
 
-  it('waits while processes with another number of shards run', async () => {
+  it('a process waits while processes with another number of shards run', async () => {
     for (const name of names) await person(name);
     const a = start('a');
     await clock.runUntil(() => areSpread(16));
@@ -241,7 +241,7 @@ describe('a sharded controller', () => {
     expect((await lease(3)).spec?.strategy).to.equal('shards.homeostat.internal/8');
   });
 
-  it('runs all shards, without leases, in a manager without an election', async () => {
+  it('a manager without an election runs all shards without leases', async () => {
     await person('ada');
     const manager = createManager({
       client,
@@ -256,7 +256,7 @@ describe('a sharded controller', () => {
     await done;
   });
 
-  it('is refused when the names of its leases are too long', () => {
+  it('a sharded controller is refused when the names of its leases are too long', () => {
     const leaderElection = { name: Array.from({ length: 4 }, () => 'x'.repeat(62)).join('.') };
     const controllers = [controller(Person, { shards, reconcile() {} })];
     expect(() => createManager({ client, clock, controllers, leaderElection })).to.throw(

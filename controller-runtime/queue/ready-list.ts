@@ -12,7 +12,7 @@ const maxLevels = 32;
  */
 export class ReadyList {
   readonly #levels = new Map<number, ReadyLevel>();
-  /** Highest first. */
+  /** The lists of all priorities, the highest priority first. */
   #ordered: ReadyLevel[] = [];
   #size = 0;
 

@@ -31,7 +31,7 @@ export interface WorkQueueOptions {
   readonly backoff?: BackoffOptions;
   /** The number of retries after which a failing key is parked. Default: no limit. */
   readonly retryLimit?: number;
-  /** Default: none. */
+  /** The observer of the queue, for metrics. Default: none. */
   readonly observer?: QueueObserver;
 }
 
@@ -55,7 +55,7 @@ export class WorkQueue {
   readonly #entries = new Map<string, QueueEntry>();
   readonly #ready = new ReadyList();
   readonly #delayed = new DelayHeap();
-  /** Keys with attempts. */
+  /** The entries whose `attempts` is not 0. */
   readonly #failing = new Set<QueueEntry>();
   readonly #parked = new Set<QueueEntry>();
   #processing = 0;

@@ -13,7 +13,7 @@ export function checkMetricNames(name: string, labels: readonly string[]): void 
   }
 }
 
-/** `a="1",b="2"`; empty without labels. */
+/** Returns the labels as text, such as `a="1",b="2"`; the empty text when there are no labels. */
 export function formatLabels(names: readonly string[], values: readonly string[]): string {
   return names.map((name, position) => `${name}="${escapeValue(values[position] ?? '')}"`).join(',');
 }

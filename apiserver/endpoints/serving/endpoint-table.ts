@@ -34,8 +34,8 @@ export interface OwnedEndpoints {
   /**
    * Adds a router, or a controller: its class or an instance. A controller without `@ApiVersion` is ignored, with a
    * warning.
-   * @throws Error when the value is none of these, its group is reserved or another plugin's, or a kind or another plugin's
-   * route has one of its paths. No route is added then.
+   * @throws Error when the value is none of these, when its group is reserved or belongs to another plugin, or when a
+   * kind or a route of another plugin has one of its paths. No route is added then.
    */
   add(endpoint: Endpoint): void;
   /** Starts to handle requests. */

@@ -72,6 +72,6 @@ async function sendDocument(context: Context, path: string, document: ServedDocu
   }
   const cacheControl = asked === undefined ? {} : { cacheControl: foreverByHash };
   const answer = { type: 'application/json', tag: hash, ...cacheControl };
-  // This is checked first, so that a client that already has the document does not wait until it is built.
+  // The hash is checked first, so that a client that already has the document does not wait until it is built.
   if (!isFresh(context, answer)) sendCacheable(context, { ...answer, bytes: await document.bytes() });
 }

@@ -140,7 +140,7 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
   const list = index.values;
   switch (test.kind) {
     case 'any':
-      // This index has each object once, even if objects have several values.
+      // The index for a sort has each object once, even if objects have several values.
       return [all(index.order(false))];
     case 'listed':
       return (

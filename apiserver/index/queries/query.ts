@@ -123,7 +123,7 @@ function fieldCondition(cache: KindCache, requirement: Requirement): Condition |
   }
   const negated = operator === 'notin' || operator === 'absent';
   const index = cache.index(key) ?? cache.index(shortNames.get(key) ?? key);
-  // This field can be selected for every kind. Objects of a cluster-scoped kind have no namespace.
+  // `metadata.namespace` can be selected for every kind. Objects of a cluster-scoped kind have no namespace.
   if (index === undefined && key === 'metadata.namespace') return negated ? 'all' : 'none';
   if (index === undefined) throw notIndexed(cache, 'field label', key);
   if (operator === 'exists' || operator === 'absent') {

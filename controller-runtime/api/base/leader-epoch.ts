@@ -8,7 +8,7 @@ export interface LeaderEpoch {
   readonly name: string;
   /** metadata.uid of the Lease. A Lease that was deleted and created again has a different uid. */
   readonly uid: string;
-  /** spec.leaseTransitions. */
+  /** The field spec.leaseTransitions of the Lease. */
   readonly transitions: number;
 }
 

@@ -229,7 +229,7 @@ describe('defineModel', () => {
       ModelError,
       /"ThingSpec"/,
     );
-    // @ts-expect-error -- the type asks for a slash
+    // @ts-expect-error -- the type requires slashes
     expect(() => defineModel({ gvk: 'Thing', plural: 'things', schema: spec })).to.throw(ModelError, /gvk: must be/);
   });
 

@@ -50,7 +50,7 @@ const pathIndexKeys: readonly string[] = ['path', 'unique', 'order'];
  */
 export type ModelOptions<S, C extends Scope = Scope> = Names &
   Omit<ResourceOptions, 'scope'> & {
-    /** Default `Cluster`. */
+    /** The scope of the kind. Default `Cluster`. */
     readonly scope?: C;
     /**
      * A TypeBox or plain JSON Schema of an object with `spec` and `status`, or, as in revision 2.9 of the

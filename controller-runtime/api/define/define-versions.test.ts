@@ -68,13 +68,13 @@ describe('defineVersions', () => {
     ],
   ];
   for (const [what, versions, rule] of broken) {
-    it(`is refused at registration with ${what}`, () => {
+    it(`a kind with several versions is refused at registration for ${what}`, () => {
       const kind = { ...thing('v2'), versions };
       expect(() => checkDescriptor(kind, rules)).to.throw(ModelError, `versions: ${rule}`);
     });
   }
 
-  it('is refused at registration when no version is served, and accepted when only a version other than the stored one is served', () => {
+  it('a kind is refused at registration when no version is served, and accepted when only a version other than the stored one is served', () => {
     const hidden = thing('v2', { served: false });
     const check = (served: boolean): void =>
       checkDescriptor(defineVersions(hidden, [{ model: thing('v1', { served }), ...convert }]), rules);
@@ -83,7 +83,7 @@ describe('defineVersions', () => {
     expect(() => checkDescriptor(hidden, rules)).to.throw(ModelError, 'versions: must have one that is served');
   });
 
-  it('is refused at registration when another version breaks a rule of models, or its warning cannot be the value of a header', () => {
+  it('a kind is refused at registration when another version breaks a rule of models, or its warning cannot be the value of a header', () => {
     const check = (changes: Partial<ModelDescriptor>): void =>
       checkDescriptor(defineVersions(thing('v2'), [{ model: thing('v1', changes) }]), rules);
     expect(() => check({ shortNames: ['T'] })).to.throw(ModelError, 'shortNames');

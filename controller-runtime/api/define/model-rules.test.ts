@@ -10,18 +10,18 @@ const options = { gvk: 'rules.example.com/v1/Rule', plural: 'rules' } as const;
 const schema = { type: 'object', properties: { a: { type: 'integer' } } } as const;
 
 describe('rules of models', () => {
-  it('become rules of the schema of the whole object', () => {
+  it('the rules of a model become rules of the schema of the whole object', () => {
     const { components } = defineModel({ ...options, schema, rules });
     expect(components['Rule']?.['x-kubernetes-validations']).to.deep.equal(rules);
   });
 
-  it('come after the rules that the schema itself has', () => {
+  it('the rules of a model come after the rules that its schema has already', () => {
     const own = { ...schema, 'x-kubernetes-validations': [{ rule: 'true' }] };
     const { components } = defineModel({ ...options, schema: own, rules });
     expect(components['Rule']?.['x-kubernetes-validations']).to.deep.equal([{ rule: 'true' }, ...rules]);
   });
 
-  it('can be declared on classes and on fields', () => {
+  it('rules can be declared on classes and on fields', () => {
     @GVK({ group: 'rules.example.com', version: 'v1', kind: 'Rule', plural: 'rules' })
     @Schema({ rules })
     class Rule extends AbstractExtension {
@@ -41,12 +41,12 @@ describe('rules of models', () => {
     [{ rule: 'true', fieldPath: 1 }, 'rules[0]: message, messageExpression and fieldPath must be texts'],
   ];
   for (const [rule, message] of mistakes) {
-    it(`are refused: ${message}`, () => {
+    it(`an invalid rule is refused: ${message}`, () => {
       expect(() => defineModel({ ...options, schema, rules: [rule as { rule: string }] })).to.throw(message);
     });
   }
 
-  it('do not compile with unknown keys', () => {
+  it('a rule with an unknown key does not compile', () => {
     // @ts-expect-error -- the key is misspelt
     expect(() => defineModel({ ...options, schema, rules: [{ rule: 'true', mesage: 'a' }] })).to.throw('message');
   });

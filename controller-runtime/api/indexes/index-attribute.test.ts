@@ -56,14 +56,14 @@ describe('multiValueAttribute', () => {
     expect(() => multiValueAttribute(Person, () => ['a', null] as never).valuesOf(person)).to.throw(TypeError, 'null');
   });
 
-  it('is a member of IndexAttributeFactory, and so is simpleAttribute [spec 2.8-simple-attribute, 2.8-multi-value-attribute]', () => {
+  it('is a member of IndexAttributeFactory, like simpleAttribute [spec 2.8-simple-attribute, 2.8-multi-value-attribute]', () => {
     expect(IndexAttributeFactory.multiValueAttribute(Person, () => ['a']).valuesOf(person)).to.deep.equal(['a']);
     expect(IndexAttributeFactory.simpleAttribute(Person, () => 'a').valuesOf(person)).to.deep.equal(['a']);
   });
 });
 
 describe('defaultIndexes', () => {
-  it('are the four of the specification; only the index of the name is unique [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', () => {
+  it('returns the four indexes of the specification; only the index of the name is unique [spec 2.8-default-name, 2.8-default-labels, 2.8-default-creation-timestamp, 2.8-default-deletion-timestamp]', () => {
     expect(defaultIndexes().map(({ name, unique, indexFunc }) => [name, unique, indexFunc.multiValued])).to.deep.equal([
       ['metadata.name', true, false],
       ['metadata.labels', false, true],
@@ -72,7 +72,7 @@ describe('defaultIndexes', () => {
     ]);
   });
 
-  it('have labels as values key=value, and no value for an absent field', () => {
+  it('returns indexes with labels as values key=value, and with no value for an absent field', () => {
     const metadata = { name: 'a', creationTimestamp: '2024-01-01T00:00:00Z' } as ApiObject['metadata'];
     const values = (object: ApiObject): unknown => defaultIndexes().map(({ indexFunc }) => indexFunc.valuesOf(object));
     const object: ApiObject = { apiVersion: 'v1', kind: 'A', metadata };

@@ -7,7 +7,7 @@ export interface ResourceOptions {
   readonly plural: string;
   /** A lowercase DNS label. Default: the kind in lower case, as spec 2.1 recommends. */
   readonly singular?: string;
-  /** Default `Cluster`. */
+  /** The scope of the kind. Default `Cluster`. */
   readonly scope?: 'Cluster' | 'Namespaced';
   /**
    * The form of the objects' names. Default `label`: names by spec 2.4. `subdomain` also allows dots, and `path` also

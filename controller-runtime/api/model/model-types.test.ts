@@ -74,8 +74,8 @@ const checkable =
   (): void =>
     checkDescriptor(defineModel(options), { serviceDomain: 'homeostat.internal' });
 
-describe('the types of models', () => {
-  it('have the spec and status that a plain schema or a TypeBox type describes', () => {
+describe('types of models', () => {
+  it('the object type of a model has the spec and status that a plain schema or a TypeBox type describes', () => {
     type Status = { readonly greeting?: string } | undefined;
     expect(isExactly<SpecOf<typeof plain>, { [K in keyof ExpectedSpec]: ExpectedSpec[K] }>(true)).to.equal(true);
     expect(isExactly<SpecOf<typeof typebox>, { [K in keyof ExpectedSpec]: ExpectedSpec[K] }>(true)).to.equal(true);
@@ -84,7 +84,7 @@ describe('the types of models', () => {
     expect(plain.components).to.deep.equal(typebox.components);
   });
 
-  it('have a namespace of type string in the objects and runs of Namespaced models', () => {
+  it('the objects and runs of Namespaced models have a namespace of type string', () => {
     const desk = defineModel({
       gvk: 'people.example.com/v1alpha1/Desk',
       plural: 'desks',
@@ -96,7 +96,7 @@ describe('the types of models', () => {
     expect(desk.scope).to.equal('Namespaced');
   });
 
-  it('do not allow an invalid gvk, or a keyword that schemas do not have', () => {
+  it('the compiler refuses an invalid gvk, and a keyword that schemas do not have', () => {
     const names = { gvk: 'people.example.com/v1alpha1/Person', plural: 'persons' } as const;
     const spec = { type: 'object', properties: { name: { type: 'string', maxLength: 9 } } } as const;
     const whole = { type: 'object', properties: { spec } } as const;
@@ -123,7 +123,7 @@ describe('the types of models', () => {
     expect(() => defineModel({ ...names, schema: inItems })).to.throw('did you mean "pattern"?');
   });
 
-  it('are inferred from intersections, nested objects, and unsafe and recursive types', () => {
+  it('the object type is inferred from intersections, nested objects, and unsafe and recursive types', () => {
     const both = Type.Intersect([Type.Object({ a: Type.String() }), Type.Object({ b: Type.Optional(Type.Integer()) })]);
     const unsafe = Type.Unsafe<Date>({ type: 'string' });
     const tree = Type.Cyclic(

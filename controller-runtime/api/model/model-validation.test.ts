@@ -27,18 +27,18 @@ class Wrong extends AbstractExtension {
 }
 
 describe("a model's validate", () => {
-  it('is a property of the descriptor, and absent when the model has no validation', () => {
+  it('the descriptor has the property validate only when the model has a validation', () => {
     const validate = (): undefined => undefined;
     expect(defineModel({ ...gvk, schema, validate }).validate).to.equal(validate);
     expect(defineModel({ ...gvk, schema })).to.not.have.property('validate');
   });
 
-  it('is a static method of the class, inherited like any other', () => {
+  it('a class declares its validation as a static method, which subclasses inherit', () => {
     const { validate } = descriptorOf(Inheriting);
     expect(validate?.(new Inheriting(), undefined)).to.deep.equal([{ field: 'Inheriting', message: 'no' }]);
   });
 
-  it('is refused when it is not a function, and the error names it', () => {
+  it('a model whose validate is not a function is refused, and the error names validate', () => {
     expect(() => descriptorOf(Wrong)).to.throw('model Wrong: validate: must be a static method');
     const descriptor = defineModel({ ...gvk, schema, validate: 7 as never });
     expect(() => checkDescriptor(descriptor, { serviceDomain: 'x.internal' })).to.throw(

@@ -8,7 +8,7 @@ export interface FieldViolation {
   readonly field: string;
   /** The broken rule in words, without the field's path. */
   readonly message: string;
-  /** Default `FieldValueInvalid`. */
+  /** The reason of the cause in the error. Default `FieldValueInvalid`. */
   readonly reason?: CauseReason;
 }
 

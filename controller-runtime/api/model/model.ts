@@ -66,7 +66,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
    * set it. Default: none.
    */
   readonly subresources: readonly 'status'[];
-  /** Default none: no `/scale`. */
+  /** The paths for `/<name>/scale`. Default: none, so there is no `/scale`. */
   readonly scale?: ScaleSubresource;
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];

@@ -21,8 +21,8 @@ function tableOf(name: string): readonly TableCase[] {
 const badValue =
   "Invalid value: \"bad value!\": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-describe('labels', () => {
-  it('are refused in the cases that were recorded from Kubernetes, each with its reason', () => {
+describe('checkLabels', () => {
+  it('refuses the labels of the recorded cases that Kubernetes refused, each with its reason', () => {
     const keys = tableOf('v1_validation.TestValidateLabels.labelNameErrorCases');
     const values = tableOf('v1_validation.TestValidateLabels.labelValueErrorCases');
     for (const each of [...keys, ...values]) {
@@ -32,13 +32,13 @@ describe('labels', () => {
     }
   });
 
-  it('are refused with the messages of Kubernetes', () => {
+  it('refuses labels with the messages of Kubernetes', () => {
     expect(checkLabels({ a: 'bad value!' }, 'metadata.labels')).to.deep.equal([
       { reason: 'FieldValueInvalid', field: 'metadata.labels', message: badValue },
     ]);
   });
 
-  it('that are invalid are all reported at once', () => {
+  it('reports all invalid labels at once', () => {
     const causes = checkLabels({ '-a': 'x', 'a/b/c': 'bad value!', fine: '' }, 'metadata.labels');
     expect(causes.map(({ message }) => /"[^"]*"/.exec(message)?.[0])).to.deep.equal([
       '"-a"',
@@ -47,12 +47,12 @@ describe('labels', () => {
     ]);
   });
 
-  it('may have dots in the prefix and capitals in the name, but no capitals in the prefix', () => {
+  it('allows dots in the prefix and capitals in the name, but no capitals in the prefix', () => {
     expect(checkLabels({ 'my.example.com/My_Key.x': 'V' }, 'metadata.labels')).to.deep.equal([]);
     expect(checkLabels({ 'My.example.com/key': 'v' }, 'metadata.labels')).to.have.length(1);
   });
 
-  it('cause at most 100 violations, whose messages cut long values', () => {
+  it('reports at most 100 violations, and cuts long values in their messages', () => {
     const labels = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`!${index}`, 'v']));
     expect(checkLabels(labels, 'metadata.labels')).to.have.length(100);
     const [cause] = checkLabels({ a: 'x'.repeat(1_000_000) }, 'metadata.labels');
@@ -60,8 +60,8 @@ describe('labels', () => {
   });
 });
 
-describe('annotations', () => {
-  it('are refused in the cases that were recorded from Kubernetes, each with its reason', () => {
+describe('checkAnnotations', () => {
+  it('refuses the annotations of the recorded cases that Kubernetes refused, each with its reason', () => {
     for (const each of tableOf('api_validation.TestValidateAnnotations.nameErrorCases')) {
       const [cause] = checkAnnotations(each.annotations ?? {}, 'metadata.annotations');
       expect(cause?.message).to.contain(each.expect);
@@ -69,11 +69,11 @@ describe('annotations', () => {
     }
   });
 
-  it('may have any text as a value, and capitals in the prefix of the key', () => {
+  it('allows any text as a value, and capitals in the prefix of the key', () => {
     expect(checkAnnotations({ 'Example.com/A': 'any\ntext ✓' }, 'metadata.annotations')).to.deep.equal([]);
   });
 
-  it('have at most 256 KiB together, counted in bytes of UTF-8, keys included', () => {
+  it('allows at most 256 KiB for all annotations together, counted in bytes of UTF-8, keys included', () => {
     const room = 256 * 1024 - 'key'.length;
     for (const [char, bytes] of [
       ['x', 1],

@@ -34,12 +34,12 @@ function expectVerdicts(check: (value: string) => readonly string[], verdictOf: 
   }
 }
 
-describe('names', () => {
-  it('are accepted as DNS labels exactly when Kubernetes accepts them', () => {
+describe('the checks of names', () => {
+  it('a DNS label is accepted exactly when Kubernetes accepts it', () => {
     expectVerdicts(checkDnsLabel, (each) => each.dns1123Label);
   });
 
-  it('are accepted as DNS subdomains, and as names in the subdomain format, exactly when Kubernetes accepts them', () => {
+  it('a DNS subdomain, and a name in the subdomain format, is accepted exactly when Kubernetes accepts it', () => {
     expectVerdicts(checkDnsSubdomain, (each) => each.dns1123Subdomain);
     expectVerdicts(
       (value) => checkName(value, 'subdomain'),
@@ -47,32 +47,32 @@ describe('names', () => {
     );
   });
 
-  it('are accepted as qualified names and label values exactly when Kubernetes accepts them', () => {
+  it('a qualified name and a label value are accepted exactly when Kubernetes accepts them', () => {
     expectVerdicts(checkQualifiedName, (each) => each.qualifiedName_labelKey);
     expectVerdicts(checkLabelValue, (each) => each.labelValue);
   });
 
-  it('are accepted as prefixes of generated names exactly when Kubernetes accepts them', () => {
+  it('a prefix of generated names is accepted exactly when Kubernetes accepts it', () => {
     expectVerdicts(
       (value) => checkGenerateName(value, 'subdomain'),
       (each) => each.generateNamePrefixDNSSubdomain,
     );
   });
 
-  it('in the label format follow the naming rule of the spec (2.4) [spec 2.4-length, 2.4-characters, 2.4-ends]', () => {
+  it('the label format follows the naming rule of the specification (2.4) [spec 2.4-length, 2.4-characters, 2.4-ends]', () => {
     for (const each of cases) {
       const isValid = checkName(each.value, 'label').length === 0;
       expect(isValid, JSON.stringify(each.value)).to.equal(each.seedSpec_2_4_name);
     }
   });
 
-  it('that are valid in the label format are always valid in the subdomain format, too', () => {
+  it('every name that is valid in the label format is valid in the subdomain format', () => {
     const strict = cases.filter((each) => checkName(each.value, 'label').length === 0);
     expect(strict).to.have.length.above(0);
     for (const each of strict) expect(checkName(each.value, 'subdomain')).to.deep.equal([]);
   });
 
-  it('are checked in a time that grows linearly with their length', () => {
+  it('the time of a check grows linearly with the length of the name', () => {
     const hostile = `${'a-'.repeat(500_000)}!`;
     for (const check of [checkDnsLabel, checkDnsSubdomain, checkQualifiedName, checkLabelValue]) {
       expect(check(hostile)).to.have.length(2);

@@ -108,7 +108,7 @@ export type NewObject<T extends ApiObject> = Omit<T, 'apiVersion' | 'kind' | 'me
 
 /** Name of an object within its kind. */
 export interface ObjectKey {
-  /** Absent for Cluster-scoped kinds. */
+  /** The namespace; absent for Cluster-scoped kinds. */
   readonly namespace?: string;
   readonly name: string;
 }

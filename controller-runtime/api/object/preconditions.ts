@@ -5,7 +5,7 @@
 export interface Preconditions {
   /** The expected metadata.uid. It differs when the object was deleted and created again with the same name. */
   readonly uid?: string;
-  /** metadata.resourceVersion. */
+  /** The expected metadata.resourceVersion. */
   readonly resourceVersion?: string;
 }
 

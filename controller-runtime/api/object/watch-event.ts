@@ -30,7 +30,7 @@ export interface ObjectList<T extends ApiObject = ApiObject> {
   };
   /** The number of the page, from 1. */
   readonly page: number;
-  /** 0: not paged. */
+  /** The number of items in a page; 0 when the list is not divided into pages. */
   readonly size: number;
   /** The number of matches on all pages. */
   readonly total: number;

@@ -19,7 +19,7 @@ export interface KnownObject {
   /** Runs for the object, in any order; undefined when the user may not read them. */
   readonly runs: readonly Run[] | undefined;
   readonly owners: readonly ExplainedOwner[];
-  /** Milliseconds since 1970. */
+  /** The current time, in milliseconds since 1970. */
   readonly nowMs: number;
 }
 

@@ -9,9 +9,9 @@ interface ObjectState {
 export interface FieldChange {
   /** The path of the field, such as `spec.replicas` or `spec.items[0].name`. */
   readonly path: string;
-  /** Absent when the field is new. */
+  /** The value before the change; absent when the field is new. */
   readonly from?: unknown;
-  /** Absent when the field is removed. */
+  /** The value after the change; absent when the field is removed. */
   readonly to?: unknown;
 }
 

@@ -6,7 +6,7 @@ import type { FieldChange } from './field-changes.ts';
 export interface NamedObject {
   readonly apiVersion: string;
   readonly kind: string;
-  /** Absent for Cluster-scoped kinds. */
+  /** The namespace; absent for Cluster-scoped kinds. */
   readonly namespace?: string;
   readonly name: string;
   readonly uid?: string;

@@ -65,9 +65,9 @@ export interface Run extends NamespacedObject {
   readonly durationMs: number;
   readonly result: RunResult;
   readonly error?: { readonly message: string; readonly stack?: string };
-  /** The first 32 writes. */
+  /** The first 32 writes of the run. */
   readonly writes?: readonly RunWrite[];
-  /** Further writes. */
+  /** The number of writes that `writes` leaves out. */
   readonly omittedWrites?: number;
   /** The time of the next reconcile of the object, unless a change causes an earlier one. */
   readonly nextTime?: string;

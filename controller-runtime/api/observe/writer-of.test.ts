@@ -15,7 +15,7 @@ function state(managedFields: readonly ManagedFieldsEntry[], generation = 1, sta
 }
 
 describe('the manager that wrote a state of an object', () => {
-  it('is the only manager, or the manager whose entry has changed', () => {
+  it('the writer is the only manager in managedFields, or the manager whose entry has changed', () => {
     expect(writerOf(state([]))).to.equal(undefined);
     expect(writerOf(state([entry('author', first)]))).to.equal('author');
     const before = state([entry('author', first), entry('robot', first, 'status')]);
@@ -23,7 +23,7 @@ describe('the manager that wrote a state of an object', () => {
     expect(writerOf(state([entry('author', first), entry('robot', second, 'status')]), before)).to.equal('robot');
   });
 
-  it('is the manager whose entry has changed when two managers wrote in the same second, and is unknown when no entry has changed', () => {
+  it('the writer is the manager whose entry has changed when two managers wrote in the same second; it is unknown when no entry has changed', () => {
     const both = [entry('author', first), entry('robot', first, 'status')];
     expect(writerOf(state(both, 2), state(both, 1))).to.equal('author');
     expect(writerOf(state(both, 1, { a: 2 }), state(both, 1, { a: 1 }))).to.equal('robot');

@@ -4,7 +4,7 @@ import { invalidValue } from '../errors/field-cause.ts';
 import { PatchedDocument, patchTooLarge } from './patched-document.ts';
 import type { PatchOperation, PatchProblem } from './patched-document.ts';
 
-/** Kubernetes' limit. */
+/** The maximum number of operations in a patch, as in Kubernetes. */
 const maxOperations = 10_000;
 
 /**

@@ -11,7 +11,7 @@ export interface SchemaRule {
   readonly message?: string;
   /** An expression in CEL that returns the message when the rule is broken. */
   readonly messageExpression?: string;
-  /** Default `FieldValueInvalid`. */
+  /** The reason of the error when the rule is broken. Default `FieldValueInvalid`. */
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
   /**
    * The path, relative to the value, of the field that the error names, such as `.spec.replicas`. Default: the value

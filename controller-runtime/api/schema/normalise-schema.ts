@@ -12,7 +12,7 @@ import { nearestKey, unknownKeyMessage } from '../base/unknown-key.ts';
 
 type RawSchema = Readonly<Record<string, unknown>>;
 
-/** The place of a schema in a declaration. */
+/** The position of a schema in a declaration. */
 interface Place {
   /** The class or component and the field, such as `PersonSpec.tags.items`. */
   readonly path: string;

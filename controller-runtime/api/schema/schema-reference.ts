@@ -1,6 +1,6 @@
 const prefix = '#/components/schemas/';
 
-/** `#/components/schemas/<name>`. */
+/** Returns the reference `#/components/schemas/<name>` to a component. */
 export function referenceTo(name: string): string {
   return prefix + name;
 }

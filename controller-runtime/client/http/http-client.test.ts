@@ -163,7 +163,7 @@ describe('createClient', () => {
       ]);
     });
 
-    it('requests no discovery for a kind whose model another call has had', async () => {
+    it('requests no discovery for a kind whose model was passed to an earlier call', async () => {
       server.answer({ body: person('alice', '5') });
       server.answer({ body: person('alice', '6') });
       await client.update(await client.get(Person, 'alice'));
@@ -296,7 +296,7 @@ describe('createClient', () => {
   describe('429 and 503 with Retry-After', () => {
     const refusal = { status: 429, headers: { 'retry-after': '2' } };
 
-    it('are retried after the time that Retry-After requests, for writes and for reads', async () => {
+    it('a 429 or 503 causes a retry after the time that Retry-After requests, for writes and for reads', async () => {
       server.answer(refusal);
       server.answer({ status: 503, headers: { 'retry-after': '1' } });
       server.answer({ status: 201, body: person('alice', '1') });
@@ -310,18 +310,18 @@ describe('createClient', () => {
       expect(server.requests).to.have.length(3);
     });
 
-    it('are not retried without the header', async () => {
+    it('a 429 or 503 without the header Retry-After causes no retry', async () => {
       server.answer({ status: 503 });
       expect((await failureOf(client.get(Person, 'alice'))).reason).to.equal('ServiceUnavailable');
       expect(server.requests).to.have.length(1);
     });
 
-    it('are not retried when the server requests a wait of more than a minute', async () => {
+    it('a Retry-After of more than a minute causes no retry', async () => {
       server.answer({ status: 429, headers: { 'retry-after': '61' } });
       expect((await failureOf(client.get(Person, 'alice'))).retryAfterSeconds).to.equal(61);
     });
 
-    it('end with the error after ten retries', async () => {
+    it('the request rejects with the error of the server after ten retries', async () => {
       for (let answer = 0; answer < 12; answer += 1) server.answer(refusal);
       const failure = failureOf(client.get(Person, 'alice'));
       await advanceUntil(failure, 1000);
@@ -329,7 +329,7 @@ describe('createClient', () => {
       expect(server.requests).to.have.length(11);
     });
 
-    it('are not retried again after the signal has aborted', async () => {
+    it('the request is not retried again after the signal has aborted', async () => {
       server.answer(refusal);
       const caller = new AbortController();
       const failure = failureOf(client.get(Person, 'alice', { signal: caller.signal }));

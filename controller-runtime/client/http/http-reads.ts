@@ -11,7 +11,7 @@ export interface HttpReadsParts {
   readonly transport: HttpTransport;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Jitter, in [0, 1). */
+  /** Returns a random number in [0, 1) for the jitter of the delays. */
   readonly random: () => number;
   /** The time without a byte after which the connection of a watch is closed. */
   readonly silenceMs: number;

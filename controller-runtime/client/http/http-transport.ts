@@ -35,7 +35,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly query?: URLSearchParams;
   readonly body?: unknown;
-  /** Default application/json. */
+  /** The header Content-Type. Default application/json. */
   readonly contentType?: string;
   /** Headers of this request, in addition to those of all requests. */
   readonly headers?: Readonly<Record<string, string>>;

@@ -44,7 +44,7 @@ describe('a kubeconfig', () => {
     });
   }
 
-  it('provides the address of a server, its certificate authority, and the credentials', () => {
+  it('a kubeconfig provides the address of a server, its certificate authority, and the credentials', () => {
     const data = Buffer.from(ca).toString('base64');
     expect(read(config({ 'certificate-authority-data': data }, { token: 'secret' }))).to.deep.equal({
       url,
@@ -59,7 +59,7 @@ describe('a kubeconfig', () => {
     expect(read(config({}))).to.deep.equal({ url });
   });
 
-  it('provides a client certificate and its key, as text or from files beside the kubeconfig', () => {
+  it('a kubeconfig provides a client certificate and its key, as text or from files beside it', () => {
     const base64 = (text: string): string => Buffer.from(text).toString('base64');
     writeFileSync(join(folder, 'me.crt'), 'a certificate');
     writeFileSync(join(folder, 'me.key'), 'a key');
@@ -69,18 +69,18 @@ describe('a kubeconfig', () => {
     expect(read(config({}, { ...files, ...data }))).to.deep.equal({ url, cert: 'another', key: 'its key' });
   });
 
-  it('is refused when a credential comes from a program, with an error that names an alternative', () => {
+  it('a credential from a program is refused, with an error that names an alternative', () => {
     expect(() =>
       read(config({}, { exec: { command: 'log-in', apiVersion: 'client.authentication.k8s.io/v1' } })),
     ).to.throw('config: exec: credential plugins are not run here: use a token, tokenFile or a client certificate');
   });
 
-  it('can have several contexts, of which one is chosen by name', () => {
+  it('one of several contexts can be chosen by its name', () => {
     expect(read(config({}), { context: 'away' })).to.deep.equal({ url: 'https://away.example.com' });
     expect(() => read(config({}), { context: 'none' })).to.throw('config: contexts: has no context named "none"');
   });
 
-  it('cannot turn off the verification of an HTTPS server', () => {
+  it('the verification of an HTTPS server cannot be turned off', () => {
     const skip = { 'insecure-skip-tls-verify': true };
     expect(() => read(config(skip))).to.throw('config: insecure-skip-tls-verify: is not supported');
     expect(read(config({ ...skip, server: 'http://127.0.0.1:8700' }))).to.deep.equal({ url: 'http://127.0.0.1:8700' });
@@ -98,7 +98,7 @@ describe('a kubeconfig', () => {
     ['clusters', () => config({}).replace('name: house', 'name: other')],
     ['current-context', () => 'apiVersion: v1\nkind: Config\n'],
   ] as const) {
-    it(`is refused for its ${field}, with an error that names the field without its value`, () => {
+    it(`a kubeconfig is refused for its ${field}, with an error that names the field without its value`, () => {
       expect(() => read(text()))
         .to.throw(`config: ${field}: `)
         .with.property('message')
@@ -106,7 +106,7 @@ describe('a kubeconfig', () => {
     });
   }
 
-  it('is refused when it is malformed, with an error that does not quote the file', () => {
+  it('a malformed kubeconfig is refused, with an error that does not quote the file', () => {
     expect(() => read('[]')).to.throw(/config: is not a kubeconfig$/);
     expect(() => read('token: *secret\n  - [')).to.throw(/config: is not valid YAML$/);
     expect(() => readKubeconfig(join(folder, 'none'))).to.throw('ENOENT');

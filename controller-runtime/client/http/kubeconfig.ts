@@ -121,7 +121,7 @@ class KubeconfigFile {
     return value;
   }
 
-  /** Base64. */
+  /** Returns the decoded text of a field in base64; undefined when the field is absent. */
   data(fields: Fields, field: string): string | undefined {
     const value = this.text(fields, field);
     return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');

@@ -35,7 +35,7 @@ describe('the declaration of a controller', () => {
     expect(built.cleanup).to.be.a('function');
   });
 
-  it('is refused with an error that names an invalid option', () => {
+  it('an invalid option is refused, with an error that names it', () => {
     const bad: readonly (readonly [Partial<Record<keyof ControllerOptions, unknown>>, string])[] = [
       [{ name: 'Not A Name' }, 'controller name "Not A Name"'],
       [{ concurrency: 0 }, 'concurrency'],
@@ -57,7 +57,7 @@ describe('the declaration of a controller', () => {
     }
   });
 
-  it('is refused for an unknown option, with an error that suggests the right one', () => {
+  it('an unknown option is refused, with an error that suggests the right one', () => {
     expect(() => controller(Person, { reconcile, concurency: 2 } as never)).to.throw(
       TypeError,
       'controller "person": unknown key "concurency". Did you mean "concurrency"?',

@@ -32,16 +32,16 @@ export interface ControllerOptions<T extends ApiObject = ApiObject> {
   /**
    * The interval after which each object is reconciled again. The interval starts at the end of the last run that
    * succeeded. If that run returned `after`, the value of `after` is used instead. A function returns the interval of
-   * an object, or undefined for none; it must depend only on the object. Nothing is stored. Default: never.
+   * an object, or undefined for none; the result must depend only on the object. Nothing is stored. Default: never.
    */
   readonly every?: PerObject<T, Duration>;
   /**
    * Each object is reconciled at the times of a calendar, which are called slots. In the run of a slot, `scheduled` is
-   * the time of the slot. A function returns the schedule of an object, or undefined for none; it must depend only on
-   * the object. A slot has ended when its run returns without a request for `requeue`, or throws `terminal(…)`. A slot
-   * that has ended never runs again. If the run of a slot was cut short, another run with the same `scheduled` follows.
-   * For a new object or a changed schedule, the first slot is the next one. The state of the schedule is stored in
-   * annotations of the object. Default: none.
+   * the time of the slot. A function returns the schedule of an object, or undefined for none; the result must depend
+   * only on the object. A slot has ended when its run returns without a request for `requeue`, or throws `terminal(…)`.
+   * A slot that has ended never runs again. If the run of a slot was cut short, another run with the same `scheduled`
+   * follows. For a new object or a changed schedule, the first slot is the next one. The state of the schedule is
+   * stored in annotations of the object. Default: none.
    */
   readonly schedule?: PerObject<T, Schedule>;
   /**
@@ -97,7 +97,7 @@ export interface ControllerDefinition<T extends ApiObject = ApiObject> {
   readonly indexes: readonly string[];
   readonly watches: readonly WatchSource[];
   readonly sources: readonly KeySource[];
-  /** Infinity: never. */
+  /** The interval of the resync in milliseconds; Infinity when there is none. */
   readonly resyncMs: number;
   /** The times that `every` and `schedule` declare; undefined when neither is given. */
   readonly timing: Timing | undefined;

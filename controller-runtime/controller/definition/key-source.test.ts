@@ -35,7 +35,7 @@ describe('a source of keys', () => {
     harness = undefined;
   });
 
-  it('may be an EventEmitter, whose events cause runs with a reason', async () => {
+  it('an EventEmitter can be a source, whose events cause runs with a reason', async () => {
     const emitter = new EventEmitter();
     const at = await startWith(
       source('orders', async function* orders({ signal }) {
@@ -51,7 +51,7 @@ describe('a source of keys', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('may be a function that is called again after each interval', async () => {
+  it('a function can be a source, which is called again after each interval', async () => {
     let asked = 0;
     const at = await startWith(poll('inbox', '1m', () => ((asked += 1) > 1 ? [{ name: 'ada' }] : [])));
     runs.length = 0;
@@ -64,7 +64,7 @@ describe('a source of keys', () => {
     expect([asked, ...runs]).to.deep.equal([3, 'ada', 'ada']);
   });
 
-  it('is reported when it throws, and restarted after a back-off', async () => {
+  it('a source that throws is reported, and restarted after a back-off', async () => {
     let begun = 0;
     const at = await startWith(
       source('broken', async function* broken() {
@@ -86,7 +86,7 @@ describe('a source of keys', () => {
     expect(begun).to.equal(3);
   });
 
-  it('is restarted after the first delay again when its last failure was more than two minutes ago', async () => {
+  it('a source is restarted after the first delay again when its last failure was more than two minutes ago', async () => {
     let begun = 0;
     let fail = (): void => {};
     const at = await startWith(
@@ -110,7 +110,7 @@ describe('a source of keys', () => {
     expect(begun).to.equal(6);
   });
 
-  it('skips an invalid key, reports it, and continues with the next keys', async () => {
+  it('an invalid key is skipped and reported, and the source continues', async () => {
     const given = ['home/ada', undefined, 'bob'] as readonly string[];
     const at = await startWith(poll('odd', '1h', () => given));
     runs.length = 0;
@@ -121,7 +121,7 @@ describe('a source of keys', () => {
     expect(at.lines('error')).to.have.length(4);
   });
 
-  it('does not block the event loop even if it yields keys without waiting', async () => {
+  it('a source that yields keys without waiting does not block the event loop', async () => {
     let isOver = false;
     const at = await startWith(
       source('endless', async function* endless({ signal }) {
@@ -134,7 +134,7 @@ describe('a source of keys', () => {
     expect(isOver).to.equal(true);
   });
 
-  it('is abandoned when it does not end within the grace period, and a warning names it', async () => {
+  it('a source that does not end within the grace period is abandoned, and a warning names it', async () => {
     const at = await startWith(
       source('deaf', async function* deaf() {
         yield 'ada';
@@ -149,7 +149,7 @@ describe('a source of keys', () => {
     ]);
   });
 
-  it('is refused when its interval is invalid', () => {
+  it('a source with an invalid interval is refused', () => {
     for (const interval of [0, -1, 'soon']) expect(() => poll('inbox', interval, () => [])).to.throw(RangeError);
   });
 });

@@ -16,7 +16,7 @@ function owner(name: string, uid: string, apiVersion = 'people.example.com/v1'):
 describe('owner references', () => {
   const ada = controllerReferenceTo(owner('ada', 'u1'));
 
-  it('have six fields for the owner that is the controller, and four for any other owner', () => {
+  it('a reference has six fields for an owner that is the controller, and four for any other owner', () => {
     expect(ada).to.deep.equal({
       apiVersion: 'people.example.com/v1',
       kind: 'Person',
@@ -28,7 +28,7 @@ describe('owner references', () => {
     expect(ownerReferenceTo(owner('ada', 'u1'))).to.have.all.keys('apiVersion', 'kind', 'name', 'uid');
   });
 
-  it('are added at the end; the same list is returned when the reference exists', () => {
+  it('a reference is added at the end of the list; the same list is returned when it has the reference already', () => {
     const plain = ownerReferenceTo(owner('bob', 'u2'));
     const references = setOwnerReference([plain], ada);
     expect(references).to.deep.equal([plain, ada]);
@@ -36,12 +36,12 @@ describe('owner references', () => {
     expect(setOwnerReference(undefined, ada)).to.deep.equal([ada]);
   });
 
-  it('replace the reference to an earlier owner of the same group, kind and name, whatever its version', () => {
+  it('a reference replaces the one to an earlier owner of the same group, kind and name, in any version', () => {
     const again = controllerReferenceTo(owner('ada', 'u9', 'people.example.com/v2'));
     expect(setOwnerReference([ada], again)).to.deep.equal([again]);
   });
 
-  it('cannot have a second controller', () => {
+  it('a reference to a second controller is refused', () => {
     expect(() => setOwnerReference([ada], controllerReferenceTo(owner('bob', 'u2')))).to.throw(
       'controlled by Person "ada"',
     );
@@ -50,13 +50,13 @@ describe('owner references', () => {
     expect(setOwnerReference([ada], ownerReferenceTo(owner('bob', 'u2')))).to.have.length(2);
   });
 
-  it('are removed by uid; the same list is returned when no reference has the uid', () => {
+  it('references are removed by the owner’s uid; the same list is returned when no reference has the uid', () => {
     const references: readonly OwnerReference[] = [ada];
     expect(removeOwnerReference(references, owner('ada', 'u1'))).to.deep.equal([]);
     expect(removeOwnerReference(references, owner('ada', 'u2'))).to.equal(references);
   });
 
-  it('contain at most one controller, which can be read from the list', () => {
+  it('controllerOf returns the owner that is the controller, if there is one', () => {
     const { metadata } = owner('badge', 'b');
     const plain = ownerReferenceTo(owner('bob', 'u2'));
     expect(controllerOf({ metadata: { ...metadata, ownerReferences: [plain, ada] } })).to.equal(ada);
@@ -66,13 +66,13 @@ describe('owner references', () => {
 });
 
 describe('finalizers', () => {
-  it('are added once, at the end, and the return value is true when the list has changed', () => {
+  it('a finalizer is added only once, at the end; changed is true when the list has changed', () => {
     expect(addFinalizer(['a'], 'b')).to.deep.equal({ finalizers: ['a', 'b'], changed: true });
     expect(addFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['a', 'b'], changed: false });
     expect(addFinalizer(undefined, 'a')).to.deep.equal({ finalizers: ['a'], changed: true });
   });
 
-  it('are removed, and the return value is true when the list has changed', () => {
+  it('a finalizer is removed from the list; changed is true when the list has changed', () => {
     expect(removeFinalizer(['a', 'b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: true });
     expect(removeFinalizer(['b'], 'a')).to.deep.equal({ finalizers: ['b'], changed: false });
     expect(removeFinalizer(undefined, 'a')).to.deep.equal({ finalizers: [], changed: false });

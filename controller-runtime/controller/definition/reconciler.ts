@@ -18,7 +18,7 @@ export type ReconcileResult =
 export interface ReconcileRequest {
   readonly key: ObjectKey;
   readonly name: string;
-  /** Undefined for Cluster-scoped kinds. */
+  /** The namespace of the object; undefined for Cluster-scoped kinds. */
   readonly namespace: string | undefined;
   /**
    * The client of the run. Its requests are aborted when the run ends, and the next run reads a cache that has its
@@ -86,7 +86,7 @@ export interface StateCondition {
   summary(this: void, type: string, of: readonly string[]): void;
 }
 
-/** The context of a run of a `reconcile` or `cleanup` function: the object, and verbs for it. */
+/** The context of a run of a `reconcile` or `cleanup` function: the object, and functions that act on it. */
 export interface ReconcileContext<T extends ApiObject = ApiObject> extends ReconcileRequest {
   /** The namespace: a string for Namespaced models, undefined for Cluster-scoped ones. */
   readonly namespace: T['metadata']['namespace'];

@@ -5,14 +5,14 @@ describe('a key that a mapping or a source returns', () => {
   const person = { kind: 'Person', scope: 'Cluster' } as const;
   const letter = { kind: 'Letter', scope: 'Namespaced' } as const;
 
-  it('is a text or an object, which has a namespace for Namespaced kinds only', () => {
+  it('a key may be a text or an object; it has a namespace only for Namespaced kinds', () => {
     expect(workKey('ada', person)).to.equal('ada');
     expect(workKey({ name: 'ada' }, person)).to.equal('ada');
     expect(workKey('home/to-ada', letter)).to.equal('home/to-ada');
     expect(workKey({ namespace: 'home', name: 'to-ada' }, letter)).to.equal('home/to-ada');
   });
 
-  it('is refused when no object of the kind can have it', () => {
+  it('a key that no object of the kind can have is refused', () => {
     const bad: readonly unknown[] = [
       '',
       'home/ada',

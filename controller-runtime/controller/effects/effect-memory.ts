@@ -119,7 +119,7 @@ export class EffectMemory {
     this.#sweep ??= this.#deleteExpired().finally(() => (this.#sweep = undefined));
   }
 
-  /** Never rejects. */
+  /** Deletes the expired records of the effects in memory. Never rejects. */
   async #deleteExpired(): Promise<void> {
     const { clock, logger, client } = this.parts;
     const expired = [...this.#done.entries()].filter(([, done]) => this.isExpired(done));

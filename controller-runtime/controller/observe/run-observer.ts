@@ -20,7 +20,7 @@ export interface ObservedRun {
   readonly reconcileID: string;
 }
 
-/** How a run ended. */
+/** The outcome of a run, and its entry in the history. */
 export interface EndedRun {
   readonly outcome: Outcome;
   readonly record: RunRecord;

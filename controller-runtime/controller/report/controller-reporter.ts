@@ -38,7 +38,7 @@ export interface FinishedRun {
 
 export interface ControllerReporterParts extends Omit<StateWriterParts, 'report'> {
   readonly definition: ControllerDefinition;
-  /** `<name>/<controller>`. */
+  /** The name of the controller in reports: `<name>/<controller>`. */
   readonly name: string;
   readonly runs: RunWriter;
 }

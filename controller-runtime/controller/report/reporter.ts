@@ -22,7 +22,7 @@ export interface ReporterOptions {
    */
   readonly client: Client;
   readonly clock: Clock;
-  /** Default: silent. */
+  /** The logger. Default: a logger that writes nothing. */
   readonly logger?: Logger;
   /**
    * Returns true for a confidential object: a record of its changes names the changed fields, but has no values.

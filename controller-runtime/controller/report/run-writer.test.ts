@@ -55,7 +55,7 @@ describe('the records of runs', () => {
     return client.requests.map((line) => line.slice('create runs/'.length, line.indexOf('-')));
   }
 
-  it('are written once a second, up to 200 after a pause and then 25 a second, and the others are counted', async () => {
+  it('records are written once a second: up to 200 after a pause, then 25 a second; further runs are only counted', async () => {
     expect(offer(500, 'plain')).to.equal(200);
     expect(await recorded()).to.have.length(200);
     // The first record contains the number of earlier runs that were only counted, so the counter is 0 again.
@@ -65,7 +65,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.have.length(25);
   });
 
-  it('are written only for failed and requested runs, and for five others a second, when there are more than 100 runs a second', async () => {
+  it('above 100 runs a second, records are written only for failed and requested runs, and for five others a second', async () => {
     offer(200, 'plain');
     await recorded();
     for (let second = 0; second < 10; second += 1) {
@@ -84,7 +84,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.have.length(25);
   });
 
-  it('are written first for failures, then for runs with writes, when there are too many', async () => {
+  it('when there are too many runs, failures are recorded first, then runs with writes', async () => {
     offer(200, 'plain');
     await recorded();
     expect(offer(20, 'plain')).to.equal(20);
@@ -93,7 +93,7 @@ describe('the records of runs', () => {
     expect(await recorded()).to.deep.equal([...Array<string>(10).fill('failed'), ...Array<string>(15).fill('notable')]);
   });
 
-  it('are written for up to 200 runs again after a pause', async () => {
+  it('after a pause, up to 200 runs are recorded again', async () => {
     offer(200, 'plain');
     await recorded();
     await clock.advance(60_000);
@@ -102,7 +102,7 @@ describe('the records of runs', () => {
     expect(offer(500, 'failed')).to.equal(200);
   });
 
-  it('are lost when the server refuses them, but later records are written', async () => {
+  it('records are lost when the server refuses them, but later records are written', async () => {
     client.intercept = () => {
       throw new Error('no connection');
     };

@@ -50,7 +50,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     if (told !== undefined) view.observed(told);
   };
 
-  it('do not show an object that the controller created and deleted, neither before nor after the cache receives the creation', () => {
+  it('an object that the controller created and deleted is not shown, neither before nor after the cache receives the creation', () => {
     const created = badgeAt('a', 11);
     view.record(created);
     expect(view.read(target)).to.equal(created);
@@ -63,7 +63,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('do not show an object that the controller deleted when the cache receives an older change of the object', () => {
+  it('an object that the controller deleted is not shown when the cache receives an older change of the object', () => {
     show(badgeAt('a', 10), 10);
     view.recordGone(target);
     show(badgeAt('a', 11), 11);
@@ -72,7 +72,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('ignore the deletion of an object that the cache never had', () => {
+  it('the deletion of an object that the cache never had is ignored', () => {
     cache.get = () => {
       throw new Error('cannot be shown');
     };
@@ -80,7 +80,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('show neither an object that the controller created and deleted nor an earlier object of its name, but show a later one', () => {
+  it('after a creation and a deletion, neither this object nor an earlier one of its name is shown, but a later one is', () => {
     show(badgeAt('former', 9), 10);
     view.record(badgeAt('a', 12));
     view.recordGone(target);
@@ -91,7 +91,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.equal(0);
   });
 
-  it('forget a write when the cache has a later revision without an event for the write, for example after a new list', () => {
+  it('a write is forgotten when the cache has a later revision without an event for the write, for example after a new list', () => {
     for (let index = 0; index < 5000; index += 1) {
       cache.resourceVersion = String(10 + index);
       view.record(badgeAt(`uid-${index}`, 11 + index, `badge-${index}`));
@@ -99,7 +99,7 @@ describe('the caches of a controller, combined with its own writes', () => {
     expect(view.size).to.be.below(1002);
   });
 
-  it('show each object only in the version of the cache from which it is read', () => {
+  it('each object is shown only in the version of the cache from which it is read', () => {
     view.record(badgeAt('a', 11, 'badge', 'v2'));
     expect(view.read(target)).to.equal(undefined);
     expect(view.size).to.equal(0);

@@ -16,7 +16,7 @@ export interface OwnParts {
   readonly client: Client;
   readonly view: CacheView;
   readonly related: RelatedObjects;
-  /** The owner. */
+  /** The object of the run, which owns the dependents. */
   readonly object: ApiObject;
   /** The field manager, which becomes the owner of all fields that are applied here. */
   readonly manager: string;

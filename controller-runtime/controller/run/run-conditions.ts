@@ -12,7 +12,7 @@ export interface RunConditionsParts {
   /** The object that the run received. Its generation becomes the observedGeneration of the conditions. */
   readonly object: ApiObject;
   readonly recorder: EventRecorder;
-  /** RFC 3339. */
+  /** Returns the current time (RFC 3339). */
   readonly now: () => string;
 }
 

@@ -12,7 +12,7 @@ export interface MappingRunParts extends Omit<RunClientParts, 'abort' | 'reconci
 
 /** One call of a mapping, for one state of an object. */
 export class MappingRun {
-  /** Monotonic. */
+  /** The monotonic time at which the call began. */
   readonly sinceMs: number;
   readonly #parts: MappingRunParts;
   readonly #source: WatchSource;
@@ -91,7 +91,10 @@ export class MappingRun {
     return client;
   }
 
-  /** Calls a mapping with a timeout. Most mappings return at once, so no timer is needed. */
+  /**
+   * Waits for the keys of an asynchronous mapping, at most until the timeout. Synchronous mappings, which are most,
+   * need no timer.
+   */
   async #inTime(keys: Promise<MappedKeys>): Promise<MappedKeys> {
     const { clock, timeoutMs, stop } = this.#parts;
     const unlink = linkAbort(this.#aborting, stop);

@@ -37,7 +37,7 @@ describe('mappings of watched kinds', () => {
     harness = undefined;
   });
 
-  it('lose no event because of an error: they are called again after the back-off of the controller', async () => {
+  it('an error loses no event: the mapping is called again after the back-off of the controller', async () => {
     const times: number[] = [];
     const at = harnessFor(
       ({ spec }) => {
@@ -59,7 +59,7 @@ describe('mappings of watched kinds', () => {
     expect(valueOf(at, 'workqueue_work_duration_seconds_count')).to.equal(4);
   });
 
-  it('are called for every state that an object had while they failed, and enqueue the keys for each state', async () => {
+  it('a mapping is called for every state that an object had while the mapping failed, and the keys for each state are enqueued', async () => {
     let isDown = true;
     const at = harnessFor(
       async ({ spec }) => {
@@ -80,7 +80,7 @@ describe('mappings of watched kinds', () => {
     expect(runs.toSorted()).to.deep.equal(['ada', 'bob', 'eve']);
   });
 
-  it('enqueue a key only once when both states of an update map to it', async () => {
+  it('a key is enqueued only once when both states of an update map to it', async () => {
     const priorities: string[] = [];
     let calls = 0;
     const at = harnessFor(
@@ -102,7 +102,7 @@ describe('mappings of watched kinds', () => {
     expect({ calls, runs: priorities }).to.deep.equal({ calls: 2, runs: ['ada'] });
   });
 
-  it('enqueue the keys of a state even if the mapping of the next state hangs', async () => {
+  it('the keys of a state are enqueued even if the mapping of the next state hangs', async () => {
     const letGo: (() => void)[] = [];
     const at = harnessFor(
       ({ spec: { text } }) => (text === 'ada' ? ['ada'] : new Promise((resolve) => letGo.push(() => resolve([])))),
@@ -119,7 +119,7 @@ describe('mappings of watched kinds', () => {
     await at.idle();
   });
 
-  it('wait for at most one timeout in each attempt, and map the other states before the state whose mapping hung', async () => {
+  it('each attempt waits for at most one timeout, and maps the other states before the state whose mapping hung', async () => {
     let isHung = false;
     const calls: string[] = [];
     const at = harnessFor(
@@ -146,7 +146,7 @@ describe('mappings of watched kinds', () => {
     expect({ calls, runs }).to.deep.equal({ calls: ['ada', 'bob', 'ada', 'ada'], runs: ['bob', 'ada'] });
   });
 
-  it('are called for the first state and the last seven states of an object that has changed more than eight times while they failed', async () => {
+  it('a mapping is called for the first state and the last seven of an object that has changed more than eight times while the mapping failed', async () => {
     let isDown = true;
     const at = harnessFor(
       ({ spec }) => {
@@ -165,7 +165,7 @@ describe('mappings of watched kinds', () => {
     expect(runs.toSorted()).to.deep.equal(['s0', 's10', 's11', 's5', 's6', 's7', 's8', 's9']);
   });
 
-  it('run as many at once as the concurrency of the controller allows; the others wait in a queue that has metrics', async () => {
+  it('as many mappings run at once as the concurrency of the controller allows; the others wait in a queue that has metrics', async () => {
     const waiting: (() => void)[] = [];
     const map: Mapping = async () => {
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -187,7 +187,7 @@ describe('mappings of watched kinds', () => {
     expect(valueOf(at, 'workqueue_adds_total')).to.equal(10);
   });
 
-  it('do not delay the start or the readiness of the controller, even if they never return', async () => {
+  it('a mapping that never returns does not delay the start or the readiness of the controller', async () => {
     const at = harnessFor(() => new Promise(() => {}));
     await at.person('ada');
     await team(at, 'red');
@@ -201,7 +201,7 @@ describe('mappings of watched kinds', () => {
     await at.clock.advance(30_000);
   });
 
-  it('have a signal that aborts at the timeout, and are called again while the earlier call still runs', async () => {
+  it('the signal of a mapping aborts at the timeout, and the mapping is called again while the earlier call still runs', async () => {
     const signals: AbortSignal[] = [];
     const at = harnessFor(
       (_team, { signal }) => {
@@ -223,7 +223,7 @@ describe('mappings of watched kinds', () => {
     expect(String(at.lines('error')[0]?.fields['err'])).to.contain('outlasted its timeout of 10000 ms');
   });
 
-  it('are ended when the controller stops', async () => {
+  it('mappings under way are aborted when the controller stops', async () => {
     let hasBegun = false;
     let reason: unknown;
     const at = harnessFor(
@@ -244,7 +244,7 @@ describe('mappings of watched kinds', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('have a client that refuses requests after the mapping has ended, even if the mapping reads it from the context later', async () => {
+  it('the client of a mapping refuses requests after the mapping has ended, even if it is read from the context later', async () => {
     const late: Promise<unknown>[] = [];
     const letGo: (() => void)[] = [];
     const at = harnessFor((_team, context) => {
@@ -263,7 +263,7 @@ describe('mappings of watched kinds', () => {
     for (const error of errors) expect(error).to.contain('the mapping has ended: is an await missing?');
   });
 
-  it('drop an event only when ten thousand other objects wait after a failure [slow]', async () => {
+  it('an event is dropped only when ten thousand other objects wait after a failure [slow]', async () => {
     const at = harnessFor(() => {
       throw new Error('never');
     });

@@ -24,7 +24,7 @@ export interface MappingParts {
   readonly logger: Logger;
   readonly view: CacheView;
   readonly statusWrites: OwnRevisions;
-  /** The queue to which the keys are added that mappings return. */
+  /** The queue to which the keys from mappings are added. */
   readonly queue: Pick<WorkQueue, 'add'>;
 }
 

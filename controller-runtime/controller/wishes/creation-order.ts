@@ -15,7 +15,7 @@ export function orderIdOf({ group, kind }: { readonly group: string; readonly ki
   return `${kind}${group === '' ? '' : `.${group}`}/${formatKey(key)}`;
 }
 
-/** Returns the id, like {@link orderIdOf}, of an object. */
+/** Returns the id of a stored object, in the form of {@link orderIdOf}. */
 export function orderIdOfObject(object: ApiObject): string {
   return orderIdOf({ group: groupOf(object.apiVersion), kind: object.kind }, keyOf(object));
 }

@@ -5,7 +5,7 @@ import type { Runnable } from '../../manager/runnable.ts';
 import type { ExternalSystem } from '../fakes/external-system.ts';
 import type { FakeClock } from '../fakes/fake-clock.ts';
 
-/** The tools of a scenario. */
+/** The argument of a scenario. */
 export interface ScenarioContext {
   /** A client without faults, because the scenario plays the users, who are not under test. */
   readonly client: Client;

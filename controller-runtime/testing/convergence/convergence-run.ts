@@ -41,7 +41,7 @@ export interface RunOutcome {
 const maxSettleMs = 600_000;
 const longestStepMs = 1_000;
 /**
- * The longest wait for a retry that the run waits for. A key with a longer wait counts as idle: it fails permanently,
+ * The longest delay of a retry for which the run waits. A key with a longer delay counts as idle: it fails permanently,
  * or has requested the delay.
  */
 const longestRetryMs = 60_000;

@@ -37,7 +37,7 @@ export class FailingParts {
     };
   }
 
-  /** The runnable, watched. */
+  /** Returns the runnable, with its failures recorded. */
   runnable(runnable: Runnable): Runnable {
     const run: Runnable['run'] = async (...given) => {
       const [signal] = given;

@@ -30,7 +30,7 @@ function* differing(object: string, path: string, expected: unknown, found: unkn
   }
 }
 
-/** Metadata last. */
+/** Returns the names of the fields of both objects, with metadata at the end. */
 function fieldsOf(expected: object, found: object): readonly string[] {
   const fields = [...new Set([...Object.keys(expected), ...Object.keys(found)])];
   return [...fields.filter((field) => field !== 'metadata'), ...fields.filter((field) => field === 'metadata')];

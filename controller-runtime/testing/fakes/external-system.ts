@@ -48,7 +48,7 @@ export interface RecordedCall {
   readonly operation: string;
   /** The arguments that the caller passed. They are not copied. */
   readonly args: readonly unknown[];
-  /** `pending` until the call settles. */
+  /** The outcome of the call; `pending` until the call settles. */
   readonly outcome: 'pending' | 'ok' | 'error';
   /** The error with which the call rejected. */
   readonly error?: unknown;

@@ -10,7 +10,7 @@ import type { ClientRequest } from './intercepted-client.ts';
 export interface FaultyClientOptions {
   /** The clock for reconnects of informers. Default: the system clock. */
   readonly clock?: Clock;
-  /** Default silent. */
+  /** The logger of the informers. Default: a logger that writes nothing. */
   readonly logger?: Logger;
   /**
    * Returns a number in [0, 1) for the jitter of the reconnects. Default: always 0.5, so that each run of a test is the

@@ -42,7 +42,7 @@ export interface Interceptor {
 }
 
 export interface InterceptedClientParts {
-  /** Carries requests out. */
+  /** The client that executes the requests. */
   readonly client: Client;
   readonly interceptor: Interceptor;
   readonly clock: Clock;

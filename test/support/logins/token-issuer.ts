@@ -11,7 +11,14 @@ export interface IssuerCertificate {
 
 /** The faults of an issuer, which decide what it sends in place of its documents. */
 export type IssuerFault =
-  'silent' | 'of another issuer' | 'no JSON' | 'null' | 'keys in the clear' | 'a redirect' | 'an error' | 'without end';
+  | 'silent'
+  | 'of another issuer'
+  | 'no JSON'
+  | 'null'
+  | 'keys over plain HTTP'
+  | 'a redirect'
+  | 'an error'
+  | 'without end';
 
 /** A message to the process of an issuer. */
 export type IssuerOrder = { readonly id: number } & Order;
