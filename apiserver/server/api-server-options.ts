@@ -105,7 +105,7 @@ export interface ApiServerOptions {
   readonly serviceDomain?: string;
   /** The amount of history that is kept, so that watches can resume. */
   readonly retention?: Partial<Retention>;
-  /** Default 60 s. */
+  /** The time between two bookmarks of a watch that has requested bookmarks. Default 60 s. */
   readonly bookmarkIntervalMs?: number;
   /** The maximum number of concurrent watches; further ones get 429. Default 10,000. */
   readonly maxWatches?: number;

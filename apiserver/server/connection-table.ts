@@ -78,7 +78,7 @@ export class ConnectionTable {
   /** For each address, the number of connections on which no request with a valid credential has arrived. */
   readonly #unknown = new Map<string, number>();
 
-  /** @param limits default: none */
+  /** `limits` are the limits of the table. Default: no limits. */
   constructor(limits: Partial<ConnectionLimits> = {}) {
     this.#limits = { ...noLimits, ...limits };
   }

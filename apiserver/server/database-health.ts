@@ -79,7 +79,11 @@ interface CommitMetrics {
 }
 
 function commitMetrics(metrics: Metrics): CommitMetrics {
-  const commits = metrics.counter({ name: 'homeostat_store_commits_total', help: 'Commits.', labels: ['result'] });
+  const commits = metrics.counter({
+    name: 'homeostat_store_commits_total',
+    help: 'Commits, by their result.',
+    labels: ['result'],
+  });
   const help = 'Operations in commits: one for each object that is written.';
   const durations = metrics.histogram({
     name: 'homeostat_store_commit_duration_seconds',

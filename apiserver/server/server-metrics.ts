@@ -16,7 +16,7 @@ export interface MeasuredParts {
 export function sampleServer(metrics: Metrics, { table, watches, memory }: MeasuredParts): void {
   const objects = {
     name: 'apiserver_storage_objects',
-    help: 'Objects of a kind that is served.',
+    help: 'Stored objects of each kind that the server serves.',
     labels: ['resource'],
   };
   metrics.sample({ ...objects, type: 'gauge' }, () =>
@@ -24,7 +24,7 @@ export function sampleServer(metrics: Metrics, { table, watches, memory }: Measu
   );
   const broken = {
     name: 'homeostat_broken_objects',
-    help: 'Stored objects of a kind that cannot be read; the log names their keys.',
+    help: 'Stored objects that cannot be read, by kind; the log names their keys.',
     labels: ['resource'],
   };
   metrics.sample({ ...broken, type: 'gauge' }, () =>
@@ -32,7 +32,7 @@ export function sampleServer(metrics: Metrics, { table, watches, memory }: Measu
   );
   const share = {
     name: 'homeostat_memory_limit_share',
-    help: 'The used share of the memory limit that is nearer, of the heap or of the container.',
+    help: 'The used share of the memory of the heap or of the container, whichever is nearer to its limit.',
   };
   metrics.sample({ ...share, type: 'gauge' }, () => [[[], memory.share]]);
   const refused = {

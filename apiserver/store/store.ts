@@ -193,7 +193,8 @@ export interface SnapshotStore {
   /** Returns the name of the file of a kind. It begins with the number of the kind. */
   nameOf(kind: NumberedKind): string;
   /**
-   * Returns the mark of a kind; undefined when there is none, or when the history has gone back since it was written.
+   * Returns the mark of a kind; undefined when there is none, or when the history has lost changes since the mark was
+   * written.
    */
   readMark(kind: number): Promise<SnapshotMark | undefined>;
   /** Replaces the mark of a kind. The mark is durable when the promise resolves. */

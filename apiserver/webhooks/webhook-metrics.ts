@@ -30,7 +30,7 @@ export class WebhookMetrics {
     const labels = ['name', 'type', 'operation'];
     this.#duration = metrics.histogram({
       name: 'apiserver_admission_webhook_admission_duration_seconds',
-      help: 'Time of calls of webhooks.',
+      help: 'The duration of calls of webhooks.',
       labels: [...labels, 'rejected'],
       buckets,
     });

@@ -14,7 +14,7 @@ export interface HttpLoad {
 
 /** The token of the user who sends a request, and its body. */
 interface SentBy {
-  /** Default: none. */
+  /** Default: no body. */
   readonly body?: string;
   readonly token: string;
 }

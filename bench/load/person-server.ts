@@ -16,7 +16,7 @@ export async function startedServer(child: Child, options: ApiServerOptions): Pr
 export interface TokenOwner {
   readonly token: string;
   readonly user: string;
-  /** Default: `system:masters`. */
+  /** The group of the user. Default: `system:masters`. */
   readonly group?: string;
 }
 

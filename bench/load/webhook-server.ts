@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { Child } from '../processes/child.ts';
 
 export interface Certificate {
-  /** Certificate and key. */
+  /** The certificate and its key, in PEM. */
   readonly pem: string;
   readonly ca: string;
 }

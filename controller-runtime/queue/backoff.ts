@@ -27,8 +27,8 @@ export function backoffDelayMs(failures: number, options: Pick<BackoffOptions, '
 }
 
 /**
- * Checks the options. @throws RangeError for an option with an invalid value, which it names; TypeError for an unknown
- * key.
+ * Checks the options.
+ * @throws RangeError for an option with an invalid value, which it names; TypeError for an unknown key.
  */
 export function checkBackoff(options: BackoffOptions): void {
   const unknown = unknownKeyOf(options, Object.keys(defaults));

@@ -155,7 +155,7 @@ function sampled(source: () => string): string {
 
 /** Returns the gauge `leader_election_master_status` of one lease, which is 0 until this process leads. */
 export function createLeaderStatus(metrics: Metrics, lease: string): (isLeader: boolean) => void {
-  const help = 'Whether this process holds the lease.';
+  const help = '1 if this process holds the lease, otherwise 0.';
   const status = metrics.gauge({ name: 'leader_election_master_status', help, labels: ['name'] }).of(lease);
   return (isLeader) => {
     status.value = isLeader ? 1 : 0;

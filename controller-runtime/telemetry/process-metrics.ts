@@ -20,8 +20,12 @@ export function startProcessMetrics(metrics: Metrics): () => void {
   const figures: Figures = {
     ...resources,
     nodejs_eventloop_lag_mean_seconds: ['gauge', 'The average delay of the event loop.', () => lag(delay.mean)],
-    nodejs_eventloop_lag_p99_seconds: ['gauge', 'The 99th percentile of the delay.', () => lag(delay.percentile(99))],
-    nodejs_eventloop_lag_max_seconds: ['gauge', 'The maximum delay.', () => lag(delay.max)],
+    nodejs_eventloop_lag_p99_seconds: [
+      'gauge',
+      'The 99th percentile of the delay of the event loop.',
+      () => lag(delay.percentile(99)),
+    ],
+    nodejs_eventloop_lag_max_seconds: ['gauge', 'The maximum delay of the event loop.', () => lag(delay.max)],
   };
   const ends = Object.entries(figures).map(([name, [type, help, read]]) =>
     metrics.sample({ name, help, type }, () => [[[], read()]]),
@@ -50,7 +54,11 @@ const resources: Figures = {
       return (user + system) / 1e6;
     },
   ],
-  process_start_time_seconds: ['gauge', 'Start, seconds since 1970.', () => performance.timeOrigin / 1000],
+  process_start_time_seconds: [
+    'gauge',
+    'The start of the process, in seconds since 1970.',
+    () => performance.timeOrigin / 1000,
+  ],
   process_resident_memory_bytes: ['gauge', 'Resident memory.', () => process.memoryUsage.rss()],
   nodejs_heap_size_total_bytes: ['gauge', 'Size of the heap.', () => process.memoryUsage().heapTotal],
   nodejs_heap_size_used_bytes: ['gauge', 'The used part of the heap.', () => process.memoryUsage().heapUsed],

@@ -202,12 +202,15 @@ function addNew(program: Command, actions: Actions): void {
       .description(description)
       .argument(name)
       .action(async (given: string, flags: NewFlags) => actions.new({ ...flags, type, name: given }));
-  add('kind', '<Kind>', 'A kind, in PascalCase.').option('--plural <plural>', 'default: the English plural');
-  add('controller', '<name>', 'A controller.').option(
-    '--kind <Kind>',
-    'kind of the controller (default: the kind of its name)',
+  add('kind', '<Kind>', 'Add a kind. Its name is in PascalCase.').option(
+    '--plural <plural>',
+    'plural of the kind (default: the English plural of its name)',
   );
-  add('endpoint', '<name>', 'A path besides those of the kinds.');
+  add('controller', '<name>', 'Add a controller.').option(
+    '--kind <Kind>',
+    'kind that the controller reconciles (default: the kind with the name of the controller)',
+  );
+  add('endpoint', '<name>', 'Add an endpoint: a path besides those of the kinds.');
 }
 
 function addExport(program: Command, actions: Actions): void {
@@ -217,7 +220,7 @@ function addExport(program: Command, actions: Actions): void {
     .option('--server <url>', 'running server, such as http://127.0.0.1:8700')
     .option(
       '--token <secret>',
-      'its token; better in HOMEOSTAT_TOKEN, since flags show in ps (default: that of data/admin.kubeconfig)',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: that of data/admin.kubeconfig)',
     )
     .option('--database <url>', 'database that no server has open, as for serve')
     .option('--output <file>', 'file to write, which only its owner can read (default: stdout)')
@@ -244,7 +247,10 @@ function addReencrypt(program: Command, actions: Actions): void {
     .command('reencrypt')
     .description('Encrypt all objects of a running server with the first key of its encryption configuration.')
     .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
-    .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
+    .option(
+      '--token <secret>',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
+    )
     .addHelpText('after', reencryptHelp);
   command.action(async () => actions.reencrypt(flagsOf(command)));
 }
@@ -290,10 +296,13 @@ function addKubeconfig(program: Command, actions: Actions): void {
     .option('--force', 'replace an existing file', false)
     .option('--name <context>', 'name of context, cluster and user', 'homeostat')
     .option('--server <url>', "the server's URL, if the options do not determine it")
-    .option('--service-account <namespace/name>', 'put a token of this account into it, from the running server')
+    .option(
+      '--service-account <namespace/name>',
+      'get a token of this account from the running server, and put it into the kubeconfig',
+    )
     .option('--hours <number>', 'lifetime of that token in hours, 1 to 24 (default: 1)')
     .addHelpText('after', kubeconfigHelp);
-  addUserFlags(command, 'put a certificate of this user into it');
+  addUserFlags(command, 'put a certificate of this user into the kubeconfig');
   for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));
   command.action(async (options: KubeconfigFlags) => actions.kubeconfig(flagsOf(command), options));
 }
@@ -311,7 +320,7 @@ function addCertificate(program: Command, actions: Actions): void {
     .command('certificate')
     .description("Issue a certificate for a user, by the server's own authority, on the machine that has its folder.")
     .option('--cert-output <file>', 'file of the certificate (default: <user>.crt)')
-    .option('--key-output <file>', 'file of its private key (default: <user>.key)')
+    .option('--key-output <file>', "file of the certificate's private key (default: <user>.key)")
     .option('--force', 'replace existing files', false)
     .addHelpText('after', certificateHelp);
   addUserFlags(command, 'name of the user, the common name of the certificate');

@@ -26,7 +26,7 @@ export class EntryNotes {
   #block = new Block(blockBytes);
   #filled = 0;
 
-  /** @param fingerprint the result of `keptFingerprint` */
+  /** `fingerprint` is the result of `keptFingerprint`. */
   constructor(fingerprint: string) {
     this.#mark = Buffer.from(fingerprint, 'base64');
   }

@@ -229,7 +229,7 @@ export class OwnedScheme {
     return this.#manager.register(model, callback, this.#options);
   }
 
-  /** @throws ModelError when the kind has another owner. */
+  /** Unregisters all versions of a kind. @throws ModelError when the kind has another owner. */
   unregister(model: Model | GroupVersionKind): boolean {
     return this.#manager.unregister(model, this.#options.owner);
   }

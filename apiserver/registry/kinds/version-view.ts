@@ -83,7 +83,7 @@ export class VersionView {
     );
   }
 
-  /** @throws as {@link convertObject}. */
+  /** Converts an object from the storage version to this version. @throws as {@link convertObject}. */
   fromStorage(object: ApiObject): ApiObject {
     return convertObject(object, this.#rules, this.#version.fromStorage);
   }

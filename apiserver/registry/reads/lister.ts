@@ -58,7 +58,7 @@ export interface Selection {
 
 export interface ListerParts {
   readonly revisions: Revisions;
-  /** The epoch of the database, which continue tokens contain: it changes when the history may have gone back. */
+  /** The epoch of the database, which continue tokens contain: it changes when the history may have lost changes. */
   readonly epoch: string;
 }
 

@@ -29,7 +29,7 @@ export interface UpdateProposal {
 export interface DeleteProposal {
   readonly verb: 'delete';
   readonly request: Pick<WriteRequest, 'now' | 'isLong'>;
-  /** The stored state. */
+  /** The stored state of the object to delete. */
   readonly object: ApiObject;
   /** The policy that the request names for dependents, if any. */
   readonly policy: PropagationPolicy | undefined;

@@ -23,7 +23,10 @@ export interface RegistryOptions {
   readonly serviceDomain: string;
   /** Remembers the users of the last writes. Default: users are not remembered. */
   readonly writers?: RecentWriters;
-  /** Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind again. */
+  /**
+   * Called when another process has changed the kind's unique indexes. Resolves when this process may write to the kind
+   * again.
+   */
   readonly onOldGeneration: (resource: Resource) => Promise<void>;
   readonly leaders: LeaderRules;
   /** The rules of creations that depend on another object. Default none. */

@@ -23,7 +23,7 @@ export class CheckBudget {
     this.#left = units;
   }
 
-  /** Called before each check. */
+  /** Restores all units. It is called before each check. */
   reset(): void {
     this.#left = this.#units;
   }

@@ -72,7 +72,10 @@ async function watchHead(connection: EtcdConnection, { layout, clock, onHead }: 
   }).finally(() => clock.clearTimeout(timer));
 }
 
-/** Returns undefined for a deleted head, and for the head of a newer version, which the next read reports. */
+/**
+ * Parses a head. Returns undefined for a deleted head, and for the head of a newer version of the program, which the
+ * next read reports.
+ */
 function readHead(value: Buffer): Head | undefined {
   try {
     return parseHead(value, '');

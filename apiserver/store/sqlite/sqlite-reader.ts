@@ -101,7 +101,7 @@ export class SqliteReader {
     return { dropped: changes, compactRevision };
   }
 
-  /** Called once the transaction of {@link compact} is committed. */
+  /** Records the new compactRevision. Call this when the transaction of {@link compact} is committed. */
   compacted(compactRevision: number): void {
     this.#compactRevision = compactRevision;
   }

@@ -9,7 +9,8 @@ import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 
 /**
- * Compares a durable create with koa that sends the same body back, and with the least server that could do the same.
+ * Compares a durable create with koa that sends the same body back, and with the server that does only the necessary
+ * work.
  */
 export async function httpCreate({ settings, folder }: CaseContext): Promise<readonly Row[]> {
   await using server = new Child('api-server');

@@ -8,7 +8,7 @@ export interface LeaderEpoch {
   readonly name: string;
   /** metadata.uid of the Lease. A Lease that was deleted and created again has a different uid. */
   readonly uid: string;
-  /** The field spec.leaseTransitions of the Lease. */
+  /** The field spec.leaseTransitions of the Lease: the number of times that the Lease has got a new holder. */
   readonly transitions: number;
 }
 

@@ -44,7 +44,7 @@ export class LruCache<K, V> {
     this.#onRemove = onRemove;
   }
 
-  /** Number of entries. */
+  /** Returns the number of entries. */
   get size(): number {
     return this.#nodes.size;
   }

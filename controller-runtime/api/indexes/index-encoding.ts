@@ -6,8 +6,8 @@ export type IndexedType = 'string' | 'date-time' | 'integer' | 'number' | 'boole
 /** Encodes the values of one type as strings. The order of the strings by code point is the order of the values. */
 export interface IndexEncoding {
   /**
-   * Encodes a field's value. @throws TypeError for a value that does not have the type, RangeError for a value outside
-   * of its range.
+   * Encodes a field's value.
+   * @throws TypeError for a value that does not have the type, RangeError for a value outside of its range.
    */
   readonly ofValue: (value: unknown) => string;
   /** Encodes a literal in a selector. @throws RangeError for a literal that is not a value of the type. */

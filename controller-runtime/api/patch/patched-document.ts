@@ -76,8 +76,8 @@ export class PatchedDocument {
   }
 
   /**
-   * Applies an operation. Returns undefined, or the reason why the operation is refused. @throws ApiError
-   * RequestEntityTooLarge when the patch causes too much work.
+   * Applies an operation. Returns undefined, or the reason why the operation is refused.
+   * @throws ApiError RequestEntityTooLarge when the patch causes too much work.
    */
   apply(operation: PatchOperation): PatchProblem | undefined {
     const path = this.#parse(operation.path);

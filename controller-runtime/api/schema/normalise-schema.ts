@@ -45,8 +45,8 @@ export class SchemaNormaliser {
   }
 
   /**
-   * Returns a schema in the form of components. @throws ModelError for a schema that breaks a rule; it names `path` and
-   * the field below it.
+   * Returns a schema in the form of components.
+   * @throws ModelError for a schema that breaks a rule; it names `path` and the field below it.
    */
   normalise(schema: unknown, path: string): JsonSchema {
     return this.#visit(schema, { path, ancestors: [], isBranch: false });

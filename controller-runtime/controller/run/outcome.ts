@@ -19,8 +19,8 @@ export type Outcome =
 const resultKeys: readonly string[] = ['after', 'requeue', 'requeueAfter'];
 
 /**
- * Returns the outcome for the result of a run. @throws TypeError for a value that is not a result, or has an unknown
- * key; RangeError for an invalid delay
+ * Returns the outcome for the result of a run.
+ * @throws TypeError for a value that is not a result, or has an unknown key; RangeError for an invalid delay
  */
 export function outcomeOfResult(result: ReconcileResult): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };

@@ -39,7 +39,10 @@ function addPlan(program: Command, environment: Environment, done: (exitCode: nu
       '--from <source>',
       'file of an export, or URL of a running server (default: the server of data/admin.kubeconfig)',
     )
-    .option('--token <secret>', "the server's token; better in HOMEOSTAT_TOKEN, since flags show in ps")
+    .option(
+      '--token <secret>',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
+    )
     .option(
       '--encryption-config <file>',
       'keys of encrypted objects, as for serve (default: these objects are left out)',

@@ -20,7 +20,7 @@ interface VerbHelp {
 const name = ['name', "the plugin's name"] as const;
 
 const verbs: readonly VerbHelp[] = [
-  { verb: 'list', description: 'List the plugins of a server, with phase and reason.' },
+  { verb: 'list', description: 'List the plugins of a server, each with its phase and the reason for it.' },
   { verb: 'enable', operand: name, description: 'Start a plugin, and wait until it is Started.' },
   {
     verb: 'disable',
@@ -53,17 +53,19 @@ export function addPlugin(program: Command, { run, flagsOf }: PluginCliParts): v
       )
       .option(
         '--token <secret>',
-        `its token; better in ${environmentName('token')}, since flags show in ps (default: that of the kubeconfig)`,
+        `token for the server; give it in ${environmentName('token')}, because other users of the machine can see flags (default: that of the kubeconfig)`,
       )
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
     if (operand !== undefined) command.argument(`<${operand[0]}>`, operand[1]);
     if (verb === 'install' || verb === 'uninstall')
       command.option(
         '--plugins-dir <folder>',
-        "the server's folder of plugins, if it is on this machine (default: ask the server)",
+        "the server's folder of plugins, if the server is on this machine (default: send the request to the server)",
       );
-    if (verb === 'install') command.option('--run-scripts', 'allow its dependencies to run their install scripts');
-    if (verb === 'uninstall') command.option('--purge', 'first delete the objects that it declared and created');
+    if (verb === 'install')
+      command.option('--run-scripts', "allow the plugin's dependencies to run their install scripts");
+    if (verb === 'uninstall')
+      command.option('--purge', 'first delete the objects that the plugin declared and created');
     command.action(async (...given: readonly unknown[]) =>
       run(flagsOf(command), verb, operand === undefined ? undefined : String(given[0])),
     );

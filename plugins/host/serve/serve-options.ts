@@ -107,7 +107,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<secret>',
     description:
-      "the administrator's token; better in HOMEOSTAT_TOKEN, since flags show in ps (default: a token that the server makes, in admin.kubeconfig beside the database)",
+      "the administrator's token; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags (default: a token that the server makes, in admin.kubeconfig beside the database)",
   },
   'encryption-config': {
     kind: 'text',
@@ -140,7 +140,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     value: '<file>',
     description: "PEM file of the server's certificate, followed by intermediate certificates",
   },
-  'tls-key': { kind: 'text', value: '<file>', description: 'PEM file of its private key' },
+  'tls-key': { kind: 'text', value: '<file>', description: "PEM file of the certificate's private key" },
   'tls-dir': {
     kind: 'text',
     value: '<folder>',
@@ -164,7 +164,8 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'service-map': {
     kind: 'list',
     value: '<namespace>/<name>=https://<host>:<port>',
-    description: 'address of a service that webhooks name, since this server routes no traffic; may be repeated',
+    description:
+      'address of a service that webhooks name, because this server routes no traffic to services; may be repeated',
   },
   'webhook-allow': {
     kind: 'list',
@@ -225,13 +226,14 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'max-watches-per-user': {
     kind: 'whole number',
     value: '<number>',
-    description: 'concurrent watches of one user; further ones get 429 (default: 1000; with --auth open no limit)',
+    description:
+      'maximum number of concurrent watches of one user; further watches get 429 (default: 1000; with --auth open no limit)',
   },
   'max-unknown-connections-per-address': {
     kind: 'whole number',
     value: '<number>',
     description:
-      'connections from one address without a valid credential yet; requests on further ones get 429 (default: 256; with --auth open no limit)',
+      'maximum number of connections from one address that have sent no valid credential yet; requests on further connections get 429 (default: 256; with --auth open no limit)',
   },
   'leader-elect': {
     kind: 'switch',

@@ -162,7 +162,7 @@ const commands: readonly ObjectCommand[] = [
     name: 'explain',
     usage: '<TYPE[.field…]>',
     description: 'Print the documentation of a kind, or of a field.',
-    options: [new Option('--recursive', 'all fields below, without their descriptions')],
+    options: [new Option('--recursive', 'print all fields below the given one, without their descriptions')],
     load: async () => (await import('./explain-command.ts')).explainKind,
   },
   {
@@ -170,7 +170,7 @@ const commands: readonly ObjectCommand[] = [
     description: 'Print the kinds that the server serves.',
     options: [
       new Option('--api-group <group>', 'kinds of this group'),
-      new Option('--namespaced [boolean]', 'true: kinds with namespaces; false: kinds without'),
+      new Option('--namespaced [boolean]', 'true: kinds with namespaces; false: kinds without namespaces'),
       new Option('-o, --output <format>', 'wide, or name'),
     ],
     load: async () => (await import('./api-resources-command.ts')).listResources,
@@ -200,7 +200,10 @@ const commands: readonly ObjectCommand[] = [
       new Option('-f, --follow', 'print new runs as well, until SIGINT'),
       new Option('--result <result>', 'only runs with this result: success, error, conflict, terminal, timeout, …'),
       new Option('--limit <number>', 'number of runs, 1 to 1000 (default: 20)'),
-      new Option('-n, --namespace <name>', 'runs in this namespace, for users who may not read all'),
+      new Option(
+        '-n, --namespace <name>',
+        'runs in this namespace, for users who may not read the runs of all namespaces',
+      ),
       new Option('-o, --output <format>', 'table, or json: a line for each run (default: table)'),
     ],
     load: async () => (await import('./runs-command.ts')).listRuns,
@@ -238,8 +241,11 @@ export function addObjectCommands(
         '--server <url>',
         'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
-      .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
-      .option('--as <user>', 'run as this user, if you may impersonate')
+      .option(
+        '--token <secret>',
+        'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
+      )
+      .option('--as <user>', 'run as this user, if you have the permission to impersonate the user')
       .addOption(asGroup);
     if (help !== undefined) command.addHelpText('after', help);
     command.action(async (args: readonly string[]) => {

@@ -15,7 +15,10 @@ export function addBackup(program: Command, environment: Environment, done: (exi
     )
     .option('--force', 'overwrite the file')
     .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
-    .option('--token <secret>', 'its token; better in HOMEOSTAT_TOKEN, since flags show in ps')
+    .option(
+      '--token <secret>',
+      'token for the server; give it in HOMEOSTAT_TOKEN, because other users of the machine can see flags',
+    )
     .addHelpText('after', backupHelp);
   command.action(async () => {
     const { runBackup } = await import('./backup-command.ts');
