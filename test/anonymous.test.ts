@@ -79,7 +79,7 @@ describe('a server that accepts requests without a credential', () => {
     expect(administrator.text).to.include('[-]example failed: the disk of db.internal is full');
   });
 
-  it('does not start with auth "open", which contradicts anonymousAuth', async () => {
+  it('does not start with anonymousAuth together with auth "open"', async () => {
     const started = startApiServer({ database: 'memory:', port: 0, auth: 'open', anonymousAuth: true });
     const error: unknown = await started.catch((reason: unknown) => reason);
     expect(error).to.be.instanceOf(TypeError).with.property('message', 'anonymousAuth: needs auth "required"');

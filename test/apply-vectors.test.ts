@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
-import { demoPerson, demoPersons, demoVersion } from './support/models/applied-person.ts';
+import { appliedPerson, appliedPersons, appliedVersion } from './support/models/applied-person.ts';
 import { TestServer } from './support/servers/test-server.ts';
 import type { Answer } from './support/servers/test-server.ts';
 
@@ -44,8 +44,8 @@ describe('server-side apply, as recorded from Kubernetes', () => {
     // The clock does not advance. Each sequence was recorded within a second, and entries with the same time are sorted
     // by manager.
     server = await TestServer.start({ clock: new FakeClock() });
-    server.api.schemeManager.register(demoPerson);
-    await server.api.whenReady(demoPerson);
+    server.api.schemeManager.register(appliedPerson);
+    await server.api.whenReady(appliedPerson);
   });
 
   after(() => server.stop());
@@ -54,9 +54,9 @@ describe('server-side apply, as recorded from Kubernetes', () => {
     const query = new URLSearchParams({ fieldManager: step.manager });
     if (step.force === true) query.set('force', 'true');
     if (step.dryRun === true) query.set('dryRun', 'All');
-    const path = `${demoPersons}/${name}${step.sub === undefined ? '' : `/${step.sub}`}?${query.toString()}`;
+    const path = `${appliedPersons}/${name}${step.sub === undefined ? '' : `/${step.sub}`}?${query.toString()}`;
     const object = {
-      apiVersion: demoVersion,
+      apiVersion: appliedVersion,
       kind: 'Person',
       ...step.fields,
       metadata: { name, ...step.fields?.metadata },
@@ -65,11 +65,11 @@ describe('server-side apply, as recorded from Kubernetes', () => {
       case 'apply':
         return server.patch(path, object, { type: 'application/apply-patch+yaml' });
       case 'create':
-        return server.post(`${demoPersons}?${query.toString()}`, object);
+        return server.post(`${appliedPersons}?${query.toString()}`, object);
       case 'merge-patch':
         return server.patch(path, step.patch);
       case 'put': {
-        const { body } = await server.get(`${demoPersons}/${name}`);
+        const { body } = await server.get(`${appliedPersons}/${name}`);
         return server.put(path, { ...body, ...step.set });
       }
     }
@@ -93,7 +93,7 @@ describe('server-side apply, as recorded from Kubernetes', () => {
     });
   }
 
-  it('names only existing steps as deviations', () => {
+  it('has only existing steps in its list of differences', () => {
     const steps = cases.flatMap((each) => each.steps.map((_, index) => `${each.name} ${index}`));
     expect(steps).to.include.members(Object.keys(deviations));
   });

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { FakeClock } from '@homeostat/controller-runtime/testing';
-import { demoPerson, demoPersons, demoVersion } from './support/models/applied-person.ts';
+import { appliedPerson, appliedPersons, appliedVersion } from './support/models/applied-person.ts';
 import { machines, newMachine, person, persons } from './support/models/models.ts';
 import { expectRefusal, leavesNoTrace } from './support/servers/refusal.ts';
 import { TestServer } from './support/servers/test-server.ts';
 import type { Answer } from './support/servers/test-server.ts';
 
 const type = 'application/apply-patch+yaml';
-const ann = `${demoPersons}/ann`;
+const ann = `${appliedPersons}/ann`;
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 interface Entry {
@@ -25,16 +25,16 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
   before(async () => {
     clock = new FakeClock();
     server = await TestServer.start({ clock });
-    server.api.schemeManager.register(demoPerson);
-    await server.api.whenReady(demoPerson);
+    server.api.schemeManager.register(appliedPerson);
+    await server.api.whenReady(appliedPerson);
   });
 
-  beforeEach(() => server.delete(demoPersons));
+  beforeEach(() => server.delete(appliedPersons));
 
   after(() => server.stop());
 
   function object(fields: object = {}, metadata: object = {}): object {
-    return { apiVersion: demoVersion, kind: 'Person', metadata: { name: 'ann', ...metadata }, ...fields };
+    return { apiVersion: appliedVersion, kind: 'Person', metadata: { name: 'ann', ...metadata }, ...fields };
   }
 
   function apply(manager: string, fields: object, query = ''): Promise<Answer> {
@@ -51,11 +51,11 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
 
   describe('request', () => {
     it('may be YAML or JSON, and creates an absent object', async () => {
-      const yaml = `apiVersion: ${demoVersion}\nkind: Person\nmetadata: {name: ann}\nspec: {name: Ann}\n`;
+      const yaml = `apiVersion: ${appliedVersion}\nkind: Person\nmetadata: {name: ann}\nspec: {name: Ann}\n`;
       expect((await server.patch(`${ann}?fieldManager=a`, yaml, { type })).status).to.equal(201);
       expect((await apply('a', { spec: { name: 'Ann', age: 3 } })).status).to.equal(200);
       expect((await server.get(ann)).body.spec).to.deep.equal({ name: 'Ann', age: 3, replicas: 1 });
-      const flow = `{apiVersion: ${demoVersion}, kind: Person, metadata: {name: ann}, spec: {name: Ann}}`;
+      const flow = `{apiVersion: ${appliedVersion}, kind: Person, metadata: {name: ann}, spec: {name: Ann}}`;
       expect((await server.patch(`${ann}?fieldManager=a`, flow, { type })).body.spec).to.not.have.property('age');
     });
 
@@ -74,7 +74,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
         ['{', ''],
         ['[]', ''],
         [{ kind: 'Person', metadata: { name: 'ann' } }, 'apiVersion'],
-        [{ apiVersion: demoVersion, kind: 'Person', spec: {} }, 'name must be provided'],
+        [{ apiVersion: appliedVersion, kind: 'Person', spec: {} }, 'name must be provided'],
         [object({}, { name: 'bob' }), 'does not match the name on the URL'],
         [object({}, { managedFields: [] }), 'metadata.managedFields must be nil'],
         [object({}, { managedFields: [{ manager: 'x' }] }), 'metadata.managedFields must be nil'],
@@ -93,7 +93,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
         expectRefusal(answer, { reason: 'Conflict' });
       }
       const absent = object({ spec: { name: 'B' } }, { uid: 'x', name: 'bob' });
-      const path = `${demoPersons}/bob?fieldManager=a`;
+      const path = `${appliedPersons}/bob?fieldManager=a`;
       expectRefusal(await server.patch(path, absent, { type }), { reason: 'Conflict', message: 'uid mismatch' });
     });
 
@@ -187,7 +187,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
   it("takes over the fields of kubectl's client-side apply, and updates kubectl's annotation", async () => {
     const config = { ...object({ spec: { name: 'Ann', age: 1 } }) };
     const annotations = { [lastApplied]: `${JSON.stringify(config)}\n` };
-    await server.post(`${demoPersons}?fieldManager=kubectl-client-side-apply`, {
+    await server.post(`${appliedPersons}?fieldManager=kubectl-client-side-apply`, {
       ...config,
       metadata: { name: 'ann', annotations },
     });

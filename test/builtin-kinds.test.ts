@@ -130,7 +130,7 @@ describe('the built-in kinds', () => {
     expect([cells[0], cells[5], cells[7], cells[8]]).to.deep.equal(['10s', 'c, i', '60m', 9]);
   });
 
-  it('accept objects without apiVersion and kind, as typed clients send them; other kinds refuse them', async () => {
+  it('accept objects without apiVersion and kind, which typed clients send; other kinds refuse such objects', async () => {
     const namespaces = '/api/v1/namespaces';
     const made = await server.create(namespaces, { metadata: { name: 'typed' } });
     expect(made).to.include({ apiVersion: 'v1', kind: 'Namespace' });

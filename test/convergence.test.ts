@@ -104,7 +104,7 @@ describe('checkConvergence', () => {
   });
 
   describe('invariants', () => {
-    it('are checked after each write, and named with the write that broke them [slow]', async () => {
+    it('are checked after each write; the error names a broken invariant with the write that broke it [slow]', async () => {
       const invariants = {
         'a badge has a text': async (client: Client) => {
           const { items } = await client.list(Badge);

@@ -82,7 +82,7 @@ describe('an API server whose PostgreSQL has problems', () => {
     await expectRecovery(before);
   });
 
-  it('refuses writes when the disk of PostgreSQL is full, keeps its data, and continues when there is room', async () => {
+  it('refuses writes while the disk of PostgreSQL is full, keeps its data, and continues when there is space', async () => {
     const before = await count();
     await admin.query(`CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$`);

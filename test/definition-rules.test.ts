@@ -60,7 +60,7 @@ describe('rules in CEL of CustomResourceDefinitions [compat validations]', () =>
     }
   });
 
-  it('are enforced by every way to write an object [spec operators-rule-enforced]', async () => {
+  it('are enforced for every verb that writes an object [spec operators-rule-enforced]', async () => {
     await establish(
       server,
       withRules([{ rule: 'self.size >= self.least', messageExpression: '"at least " + string(self.least)' }]),

@@ -122,7 +122,7 @@ describe('CustomResourceDefinitions with several versions', () => {
     expect((await server.get(`${moved}/a`)).body.spec).to.deep.equal({ size: 3, color: 'red', port: 1 });
   });
 
-  it('change the schema of a version while watches of it continue', async () => {
+  it("allow changes of a version's schema while watches of the version continue", async () => {
     await server.create(beta, newBeta('a', { size: 5 }));
     const watch = await server.watch(`${beta}?watch=true&resourceVersion=${await server.revision(beta)}`);
     const { color: _color, ...properties } = betaSpec.properties;

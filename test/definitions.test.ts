@@ -83,7 +83,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     },
   });
 
-  it('change the schema while objects exist and watches continue', async () => {
+  it('allow changes of the schema while objects exist and watches continue', async () => {
     await establish(server);
     await server.create(widgets, newWidget('a'));
     const watch = await server.watch(`${widgets}?watch=true&resourceVersion=${await server.revision(widgets)}`);
@@ -251,7 +251,7 @@ describe('CustomResourceDefinitions [compat definitions]', () => {
     ],
   ];
   for (const [what, definition, field] of refusals) {
-    it(`are refused with ${what}, naming the field`, async () => {
+    it(`are refused with ${what}, with the name of the field`, async () => {
       const { status, body } = await server.post(definitions, definition);
       expect(status).to.equal(422);
       expect((body.details.causes as { field: string }[]).map((cause) => cause.field)).to.include(field);

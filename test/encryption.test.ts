@@ -381,7 +381,7 @@ describe('encryption of the database', function () {
     await expectNothingPlain();
   });
 
-  it('does not serve the vault under any path', async () => {
+  it("does not serve the vault (the server's own secret values) under any path", async () => {
     const server = await start();
     for (const path of ['/apis/vault.homeostat.internal', '/apis/vault.homeostat.internal/v1/values'])
       expect((await server.get(path)).status).to.equal(404);

@@ -54,7 +54,7 @@ describe('endpoints of plugins over HTTP', () => {
     ServerResponse.ok().json({ hello: request.pathVariable('name') });
 
   describe('are matched', () => {
-    it('by method, path and predicate, with the variables decoded once [spec 4.3-router, 4.3-shape]', async () => {
+    it('by method, path and predicate, with path variables that are decoded once [spec 4.3-router, 4.3-shape]', async () => {
       serve((b) => b.GET('/persons/:name/greeting', accept('application/json'), greet));
       const answer = await server.get(`${base}/persons/%C3%A4nn%2520/greeting`);
       expect(answer).to.deep.include({ status: 200, body: { hello: 'änn%20' } });

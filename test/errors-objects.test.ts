@@ -279,7 +279,7 @@ describe('errors: objects', () => {
       await server.patch(`${persons}/leaving`, { metadata: { finalizers: null } });
     });
 
-    it('refuses another version, resourceVersion or uid, in PUT and PATCH, on the object and on its status [spec 2.3-version-mismatch, 7-version]', async () => {
+    it('refuses a wrong version, resourceVersion or uid in PUT and PATCH of the object and its status [spec 2.3-version-mismatch, 7-version]', async () => {
       const { metadata } = (await server.get(ann)).body;
       const stale = [
         { version: 2 },

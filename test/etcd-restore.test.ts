@@ -6,7 +6,7 @@ import { TestServer } from './support/servers/test-server.ts';
 
 const letters = all.replace('letters', 'namespaces/default/letters');
 
-describe('an API server on etcd, after a snapshot was restored while it did not run [slow]', () => {
+describe('an API server on etcd, when a snapshot is restored while the server does not run [slow]', () => {
   let cluster: EtcdCluster;
   let server: TestServer;
 

@@ -20,7 +20,7 @@ interface Asked {
   readonly status?: number;
 }
 
-/** Requests to pages, by the middleware of the server that handles them. A new middleware needs a line here. */
+/** Requests to pages, by the middleware of the server that handles them. A new middleware must be added here. */
 const pages: Readonly<Record<string, readonly Asked[]>> = {
   // These middlewares do not respond to requests themselves, or run before the authorization.
   aroundRequests: [],

@@ -1,43 +1,80 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const packages = ['controller-runtime', 'apiserver', 'plugins/host', 'plugins/create-homeostat'];
-const notSource = /\/(dist|node_modules)\/|\.(test|contract|fixture|test-support)\.ts$|(^|\/)index\.ts$/;
+const packages = [
+  'controller-runtime',
+  'apiserver',
+  'plugins/host',
+  'plugins/create-homeostat',
+  'plugins/console',
+  'test',
+  'bench',
+];
+const notSource = /\/(dist|node_modules)\/|\.d\.ts$|\.(test|contract|fixture|test-support)\.tsx?$|(^|\/)index\.ts$/;
 const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|interface|type|const|enum) (\w+)/gm;
 
-/**
- * The folders of the database engines may export equal names, because each has the same statements in its own SQL
- * dialect.
- */
-const dialects = /\/store\/(etcd|mysql|postgres|sqlite)\//;
+/** The database engines may export equal names, because each of them has the same operations in its own dialect. */
+const engine = /\/store\/(?:etcd|mysql|postgres|sqlite)\//;
 
-/**
- * Names that several files may export, because they have one meaning: a Draft is the object that a write proposes, in
- * the registry and in admission hooks of plugins.
- */
-const sameMeaning: readonly string[] = ['Draft'];
+/** A statement has the name of the function that runs it. */
+const statements = /-(?:statements|tables)\.ts$/;
+
+/** Tests that need a kind of their own call it Person, as the book does. */
+const sameMeaning: readonly string[] = ['Person'];
+
+/** Returns true if the files of database engines export a name with one meaning. */
+function meanOne(files: readonly string[]): boolean {
+  if (!files.every((file) => engine.test(file))) return false;
+  const folders = files.filter((file) => !statements.test(file)).map((file) => dirname(file));
+  return new Set(folders).size === folders.length;
+}
 
 describe('exported names', () => {
   for (const name of packages) {
     it(`are exported by only one file in ${name}`, () => {
       const places = new Map<string, string[]>();
-      const paths = readdirSync(join(root, name), { recursive: true, encoding: 'utf8' }).map(
-        (path) => `${name}/${path}`,
-      );
-      for (const path of paths.filter(
-        (each) => each.endsWith('.ts') && !notSource.test(each) && !dialects.test(each),
-      )) {
+      for (const path of sourcesOf(name)) {
         for (const [, exported = ''] of readFileSync(join(root, path), 'utf8').matchAll(declared))
           places.set(exported, [...(places.get(exported) ?? []), path]);
       }
       expect(places.size).to.be.greaterThan(10);
-      const twice = [...places].filter(
-        ([exported, files]) => new Set(files).size > 1 && !sameMeaning.includes(exported),
-      );
+      const twice = [...places]
+        .map(([exported, files]) => [exported, [...new Set(files)]] as const)
+        .filter(([exported, files]) => files.length > 1 && !sameMeaning.includes(exported) && !meanOne(files));
       expect(Object.fromEntries(twice)).to.deep.equal({});
     });
   }
 });
+
+describe('the types of options', () => {
+  it('have members that a caller may leave out, unless they are public', () => {
+    const reports = join(root, 'docs/api');
+    const isPublic = new Set(
+      readdirSync(reports).flatMap((file) => wordsOf(readFileSync(join(reports, file), 'utf8'))),
+    );
+    const declaration = /^(?:export )?interface (\w+Options)(?:<.*>)? \{\n([^]*?)^\}/gm;
+    const found = packages.flatMap((name) =>
+      sourcesOf(name).flatMap((path) => [...readFileSync(join(root, path), 'utf8').matchAll(declaration)]),
+    );
+    expect(found).to.have.length.greaterThan(30);
+    const needed = found.filter(
+      ([, name = '', members = '']) => !isPublic.has(name) && !/^ {2}(?:readonly )?\w+\?/m.test(members),
+    );
+    // Collaborators that a part cannot do without are its `XParts`: see CONTRIBUTING.md.
+    expect(needed.map(([, name]) => name)).to.deep.equal([]);
+  });
+});
+
+function wordsOf(text: string): readonly string[] {
+  return text.match(/\w+/g) ?? [];
+}
+
+/** The files of a package that are compiled for its users, or for other tests. */
+function sourcesOf(name: string): readonly string[] {
+  return readdirSync(join(root, name), { recursive: true, encoding: 'utf8' })
+    .map((path) => `${name}/${path}`)
+    .filter((path) => /\.tsx?$/.test(path) && !notSource.test(path));
+}

@@ -80,7 +80,7 @@ describe('objects whose fields are at the top level (revision 2.9)', () => {
     ]);
   });
 
-  it('are listed with pages, sorts, label selectors and the four default indexes [spec 9-indexes-2.9]', async () => {
+  it('can be listed with pages, sorts, label selectors and the four default indexes [spec 9-indexes-2.9]', async () => {
     for (const [name, team] of [
       ['ann', 'x'],
       ['bob', 'y'],
@@ -151,7 +151,7 @@ describe('objects whose fields are at the top level (revision 2.9)', () => {
     ['in process', (): TestServer['client'] => server.client],
     ['over HTTP', (): TestServer['client'] => server.httpClient],
   ] as const) {
-    it(`are ensured, updated and followed by a client ${where}`, async () => {
+    it(`can be ensured, updated and followed by a client ${where}`, async () => {
       const client = clientOf();
       const stop = new AbortController();
       const informer = client.informer(Contact);

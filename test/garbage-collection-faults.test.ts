@@ -38,7 +38,7 @@ async function list(url: string): Promise<readonly ThingJson[]> {
   return ((await (await fetch(url + thingsPath)).json()) as { items: ThingJson[] }).items;
 }
 
-describe('garbage collection across SIGKILL [slow]', () => {
+describe('garbage collection after a SIGKILL of the server [slow]', () => {
   let folder: string;
   let server: KillableServer | undefined;
 
@@ -122,7 +122,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     expect(deleted.at(-1)).to.equal('DELETED f');
   });
 
-  it('removes each reference once, and deletes no dependent [slow]', async () => {
+  it('removes each reference once, and does not delete dependents, with the policy Orphan [slow]', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeFamily('o', false);
     await second.delete(`${machines}/o?propagationPolicy=Orphan`);
@@ -168,7 +168,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await serve(first, letter);
   });
 
-  it('waits for a dependent of a kind that only the other server has ever served', async () => {
+  it('waits for a dependent of a kind that only the other server has served', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await first.create(machines, newMachine('before'));
     await first.delete(`${machines}/before?propagationPolicy=Foreground`);

@@ -100,7 +100,7 @@ describe('garbage collection across namespaces and kinds', () => {
     });
   }
 
-  it('Foreground: the owner waits even if the kind that is not served had no objects at an earlier collection', async () => {
+  it('Foreground: the owner waits for a kind that is not served, even if the kind had no objects at an earlier collection', async () => {
     const fresh = await TestServer.start();
     const deleted = async (name: string): Promise<number> => {
       await fresh.delete(`${machines}/${name}?propagationPolicy=Foreground`);

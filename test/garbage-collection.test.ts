@@ -12,7 +12,7 @@ interface Case {
   readonly order?: readonly string[];
 }
 
-// Each case is an `OwnerScenario`. The behaviour is that of Kubernetes' garbage collector and of its deletions.
+// Each case is an `OwnerScenario`. The expected behaviour is that of Kubernetes' garbage collector and deletions.
 const background: readonly Case[] = [
   {
     claim: 'without a policy, the owner is deleted at once, and its dependents afterwards',

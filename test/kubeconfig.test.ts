@@ -73,7 +73,7 @@ describe('homeostat kubeconfig', () => {
     [['--host', '10.0.0.7'], 2, 'is not a loopback address: add --tls, or --insecure'],
     [['--output', '/nowhere/kubeconfig'], 1, '/nowhere/kubeconfig'],
   ] as const) {
-    it(`exits with ${code} for: ${args.join(' ')}`, async () => {
+    it(`exits with ${code} for the arguments: ${args.join(' ')}`, async () => {
       const finished = await command(['kubeconfig', ...args]);
       expect(finished.code).to.equal(code);
       expect(finished.stderr).to.include(text).and.not.include('secret');

@@ -156,7 +156,7 @@ describe('lists', () => {
       }
     });
 
-    it('has the objects as GET returns them, with apiVersion and kind', async () => {
+    it('has objects that are equal to those of GET, with apiVersion and kind', async () => {
       const { body } = await list('size=1');
       expect(body.items[0]).to.deep.equal((await server.get(`${persons}/p4`)).body);
       expect(body.items[0].kind).to.equal('Person');
@@ -327,7 +327,7 @@ describe('lists', () => {
       });
     }
 
-    it('report the number of remaining objects when there is no selector, and end without a token', async () => {
+    it('report the number of remaining objects without a selector, and end without a token', async () => {
       await server.delete(machines);
       for (let i = 0; i < 3; i += 1) await server.create(machines, newMachine(`m${i}`));
       const first = await list('limit=1', machines);

@@ -35,7 +35,7 @@ describe('People who log in', () => {
     expect(created.status, await created.text()).to.equal(201);
   }
 
-  /** Adds a user with a password, whose hash takes more CPU time than several starts of a server. */
+  /** Adds a user with a password. Hashing the password takes more CPU time than several starts of a server. */
   async function addUser(name: string, spec?: object): Promise<void> {
     await createUser(name, spec);
     expect((await admin('PUT', `${users}/${name}/password`, { password })).status).to.equal(204);
@@ -49,7 +49,7 @@ describe('People who log in', () => {
     });
   }
 
-  /** Logs in, and returns the cookie as a browser sends it. */
+  /** Logs in, and returns the cookie in the form in which a browser sends it. */
   async function cookieOf(user: string): Promise<string> {
     const response = await logIn(user);
     expect(response.status).to.equal(204);
@@ -111,7 +111,7 @@ describe('People who log in', () => {
     });
   }
 
-  it('are logged out after 8 hours without a request, and after 7 days [slow]', async () => {
+  it('are logged out after 8 hours without a request, and after 7 days in any case [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     await addUser('ada');
@@ -129,7 +129,7 @@ describe('People who log in', () => {
     expect(await statusOf(busy)).to.equal(401);
   });
 
-  it('have no password after they were deleted and created again', async () => {
+  it('have no password after they are deleted and created again', async () => {
     await start();
     await addUser('ada');
     await admin('DELETE', `${users}/ada`);
@@ -204,7 +204,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('wait after a restart as well, whether the user exists or not [slow]', async () => {
+  it('must also wait after a restart, whether the user exists or not [slow]', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-login-'));
     const clock = new FakeClock();
     const options = { database: `sqlite:${join(folder, 'h.db')}`, clock };
@@ -213,7 +213,7 @@ describe('People who log in', () => {
     for (const failures of [5, 1]) {
       for (const user of Array.from({ length: failures }, () => ['ada', 'nobody']).flat())
         expect((await logIn(user, 'wrong')).status).to.equal(401);
-      // The server stores failures a second later; failures in between wait for the next second.
+      // The server stores failed logins a second later. Failures in the meantime are stored after the next second.
       await clock.advance(1000);
       await eventually(() => server.isIdle());
     }
@@ -230,7 +230,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('wait longer after failures from an address as well, whichever names they try [slow]', async () => {
+  it('must also wait longer after failures from an address with any names [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     for (let tries = 0; tries < 20; tries += 1) expect((await logIn(`user${tries}`)).status).to.equal(401);
@@ -239,7 +239,7 @@ describe('People who log in', () => {
     expect((await logIn('another')).status).to.equal(401);
   });
 
-  it('never see a password: in objects, lists, exports, or a GET of the subresource', async () => {
+  it('never get a password in objects, lists, exports or a GET of the subresource', async () => {
     await start();
     await addUser('ada');
     await cookieOf('ada');
@@ -258,7 +258,7 @@ describe('People who log in', () => {
     [{ password, extra: 'a secret in the wrong field' }, 'the body has an unknown field'],
     [[], 'the body must be'],
   ] as const) {
-    it(`get an error for a bad password: ${text}`, async () => {
+    it(`get an error for an invalid password: ${text}`, async () => {
       await start();
       await createUser('ada');
       const refused = await admin('PUT', `${users}/ada/password`, body);

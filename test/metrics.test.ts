@@ -35,7 +35,7 @@ describe('GET /metrics', () => {
     return (await valueOf(`apiserver_request_total{verb="${verb}",${kind},code="${code}"}`)) ?? 0;
   };
 
-  it('is text for Prometheus: each line is a comment or a sample', async () => {
+  it('is a text in the format of Prometheus, in which each line is a comment or a sample', async () => {
     const { status, headers, text } = await server.get('/metrics');
     expect(status).to.equal(200);
     expect(headers['content-type']).to.equal('text/plain; version=0.0.4; charset=utf-8');
@@ -93,7 +93,7 @@ describe('GET /metrics', () => {
     expect(await valueOf('apiserver_storage_objects{resource="persons.people.example.com"}')).to.equal(0);
   });
 
-  it('counts the watches that are open, by kind', async () => {
+  it('counts the open watches by kind', async () => {
     const series = 'apiserver_registered_watchers{resource="persons.people.example.com"}';
     const watch = await server.watch(`${persons}?watch=true`);
     expect(await valueOf(series)).to.equal(1);
@@ -111,7 +111,7 @@ describe('GET /metrics', () => {
     watch.close();
   });
 
-  it('makes no series from names, paths, methods or headers of clients [slow]', async () => {
+  it('has no series for names, paths, methods or headers of clients [slow]', async () => {
     const seriesOf = async (): Promise<number> => (await server.get('/metrics')).text.split('\n').length;
     const made = async (from: number): Promise<void> => {
       for (let index = from; index < from + 20; index += 1) {

@@ -176,7 +176,7 @@ describe("a model's own validation", () => {
     expect((await server.patch(one, { spec: { to: 9 } })).status).to.equal(200);
   });
 
-  it('refuses a write of the status, and receives the previous status', async () => {
+  it('can refuse a write of the status, and receives the previous status', async () => {
     await server.create(bookings, booking('a'));
     const status = `${bookings}/a/status`;
     expect((await server.patch(status, { status: { phase: 'Paid' } })).status).to.equal(200);
@@ -246,7 +246,7 @@ describe("a model's own validation", () => {
     ['throws a text', 'no error'],
     ['conflicts', 'not now'],
   ] as const) {
-    it(`that ${guest} refuses the write, and is logged with its plugin`, async () => {
+    it(`that ${guest} causes the refusal of the write, and is logged with its plugin`, async () => {
       await server.create(bookings, booking('b'));
       const expected = {
         reason: 'Invalid',

@@ -85,7 +85,7 @@ describe('objects: metadata', () => {
       expect(inNamespace.body.metadata.namespace).to.equal('here');
     });
 
-    it('treats null as absent, as typed clients send it', async () => {
+    it('treats null, which typed clients send, as absent', async () => {
       const sent = { creationTimestamp: null, labels: null, finalizers: null, uid: '', resourceVersion: '' };
       const { status, body } = await server.post(persons, person('bob', {}, sent));
       expect(status, JSON.stringify(body)).to.equal(201);
@@ -217,7 +217,7 @@ describe('objects: metadata', () => {
     const deviating = '/status is disabled, status changes increment generation';
 
     for (const { name, old, obj, statusEnabled, expected } of cases) {
-      it(`follows the recorded case: ${name}${name === deviating ? ' (not here)' : ''}`, async () => {
+      it(`changes as in the recorded case: ${name}${name === deviating ? ' (not here)' : ''}`, async () => {
         const [path, kind] = statusEnabled ? [machines, 'Machine'] : [persons, 'Person'];
         const asSent = ({ spec, status, metadata }: Case['old']): object => ({
           apiVersion,
@@ -343,7 +343,7 @@ describe('objects: metadata', () => {
       await server.patch(`${persons}/held`, { metadata: { finalizers: null } });
     });
 
-    it('of a collection deletes all objects, even more than the number of writes that may wait [slow]', async () => {
+    it('of a collection deletes all objects, even if they are more than the writes that may wait [slow]', async () => {
       // 10,000 writes may wait, in addition to those that are being committed.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {

@@ -82,7 +82,7 @@ describe('objects: writes', () => {
     ['without', ann, (): unknown => person('ann', { age: 30, tags: ['a'] })],
     ['with', mach, (): unknown => newMachine('m', { spec: { power: 1 } })],
   ] as const) {
-    it(`the path /status changes only status, of a kind ${claim} the subresource [spec 4.1-subextension]`, async () => {
+    it(`the path /status changes only the status of a kind ${claim} the subresource [spec 4.1-subextension]`, async () => {
       const collection = path.slice(0, path.lastIndexOf('/'));
       await server.post(collection, fresh());
       const stored = (await server.get(path)).body;
@@ -259,7 +259,7 @@ describe('objects: writes', () => {
   });
 
   describe('patches [compat patch]', () => {
-    it('merge by RFC 7396: null removes, lists are replaced', async () => {
+    it('are merged by RFC 7396: null removes a field, and lists are replaced', async () => {
       const { body } = await server.patch(ann, {
         metadata: { labels: { a: 'b' } },
         spec: { age: null, tags: ['b', 'c'] },

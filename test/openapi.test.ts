@@ -37,7 +37,7 @@ describe('OpenAPI over HTTP [compat explain]', () => {
     expect(Object.keys(body.paths)).to.include.members([persons, `${persons}/{name}`, `${persons}/{name}/status`]);
   });
 
-  it('redirects from a wrong hash to the right one', async () => {
+  it('redirects from the path with an old hash to the path with the present hash', async () => {
     const { status, headers } = await server.get(`${groupVersion}?hash=0123`);
     expect(status).to.equal(301);
     expect(headers['cache-control']).to.equal('no-cache, private');

@@ -15,7 +15,8 @@ import { WebhookServer } from './support/network/webhook-server.ts';
 import { establish, newWidget, widgetDefinition, widgets } from './support/definitions/widget-definition.ts';
 
 /**
- * Debian's Python, if it exists, because only it finds Debian's packages; another Python may come first on the PATH.
+ * The path of Debian's Python, if it exists, because only this one finds Debian's packages. Another Python may come
+ * first on the PATH.
  */
 const python = existsSync('/usr/bin/python3') ? '/usr/bin/python3' : 'python3';
 
@@ -112,7 +113,7 @@ describe('operators on stock clients [slow]', () => {
   }
 
   for (const { language, library, program, probe, manager = `${language}-operator` } of operators) {
-    it(`${library}: Lease, webhook, watch, finalizer, server-side apply, status and event [spec operators-clients]`, async function () {
+    it(`${library} works with a Lease, a webhook, a watch, a finalizer, server-side apply, status and events [spec operators-clients]`, async function () {
       try {
         execFileSync(probe[0], probe.slice(1), { stdio: 'ignore' });
       } catch {

@@ -86,8 +86,8 @@ describe('recorded options of requests [compat recorded]', () => {
   }
 
   for (const { name, opts, expectedError } of casesOf('list-options.json')) {
-    // Cases with recorded revisions or tokens are left out: the revisions may be in the future on this server, and the
-    // tokens come from another server.
+    // Recorded revisions and tokens are replaced with those of this server: the revisions may be in the future here,
+    // and the tokens come from another server.
     const { Predicate: predicate, ResourceVersion = '', ResourceVersionMatch: resourceVersionMatch } = opts;
     const isRevision = /^[1-9]\d*$/.test(ResourceVersion);
     it(`list options: ${name}`, async () => {

@@ -99,7 +99,7 @@ describe('plugins as objects, over HTTP', () => {
     expect(calls).to.deep.equal(['start']);
   });
 
-  it('can be found by phase, version and whether they are enabled', async () => {
+  it('can be selected by phase, version and spec.enabled', async () => {
     await start({});
     for (const [selector, total] of [
       ['status.phase=Started', 1],
@@ -117,7 +117,7 @@ describe('plugins as objects, over HTTP', () => {
     expect((await json('/apis/plugin.svc.example.org/v1alpha1/plugins')).total).to.equal(1);
   });
 
-  it('refuse a value that is not a boolean, naming the field', async () => {
+  it('refuse a value of spec.enabled that is not a boolean, with the name of the field', async () => {
     await start({});
     const object = await json(`${plugins}/plugin-1`);
     const answer = await call('PUT', `${plugins}/plugin-1`, { ...object, spec: { enabled: 'no' } });

@@ -81,7 +81,7 @@ describe('requests without a credential', () => {
     [''],
     [],
   ])
-    it(`with ${hosts.length === 0 ? 'no Host' : `the Host ${hosts.map((host) => `"${host}"`).join(' and ')}`} are 400`, async () => {
+    it(`with ${hosts.length === 0 ? 'no Host' : `the Host ${hosts.map((host) => `"${host}"`).join(' and ')}`} get 400`, async () => {
       const lines = hosts.map((host) => `\r\nHost: ${host}`).join('');
       const answer = await raw(`GET /livez HTTP/1.1${lines}`);
       expect(answer).to.match(/^HTTP\/1\.1 400 /);

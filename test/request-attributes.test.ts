@@ -78,7 +78,7 @@ describe('the permission that a request needs', () => {
   after(() => server.stop());
 
   for (const [method, path, refused] of rows)
-    it(`${method} ${persons}${path}: ${refused}`, async () => {
+    it(`is "${refused}" for ${method} ${persons}${path}`, async () => {
       const { message } = await refusalOf(method, persons + path);
       if (method !== 'HEAD') expect(message).to.include(`User "eve" cannot ${refused}`);
     });

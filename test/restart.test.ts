@@ -175,7 +175,7 @@ async function checkClaims(url: string, present: readonly Listed[], round: numbe
   for (const name of absent.slice(0, 10)) expect(await tryClaim(`slug-${name}`), `slug-${name} is free`).to.equal(201);
 }
 
-describe('SIGKILL in the middle of 200 concurrent writes, ten times [slow]', () => {
+describe('a server that is killed ten times during 200 concurrent writes [slow]', () => {
   let directory = '';
   let server: KillableServer | undefined;
 

@@ -34,7 +34,7 @@ async function print(...args: readonly string[]): Promise<string> {
   return stdout;
 }
 
-describe('the list of what users install (npm run sbom) [spec experience-sbom]', () => {
+describe('the software bill of materials (npm run sbom) [spec experience-sbom]', () => {
   let text: string;
   let bom: Bom;
 

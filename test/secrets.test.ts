@@ -33,7 +33,7 @@ describe('Secrets', () => {
 
   after(() => server.stop());
 
-  it('keep data in base64, add stringData to it, and are Opaque by default', async () => {
+  it('have data in base64, to which stringData is added, and the default type Opaque', async () => {
     const sent = secret('first', { data: { a: base64('1'), b: base64('2') }, stringData: { b: 'two', c: 'ü' } });
     const created = await server.post(secrets, sent);
     expect(created.status, created.text).to.equal(201);
@@ -60,7 +60,7 @@ describe('Secrets', () => {
     expect(JSON.stringify(second.body.metadata.managedFields)).to.include('f:data');
   });
 
-  it('accept base64 with line breaks, and refuse other values without quoting them', async () => {
+  it('accept base64 with line breaks, and refuse other values with a message that does not contain them', async () => {
     const broken = await server.post(secrets, secret('lines', { data: { a: 'cGxh\r\nbnRlZA==\n' } }));
     expect(broken.body.data).to.deep.equal({ a: base64('planted') });
     const wrong = [
@@ -211,7 +211,7 @@ describe('ConfigMaps', () => {
 
   after(() => server.stop());
 
-  it('have text and bytes under different keys', async () => {
+  it('have text in data and bytes in binaryData, under different keys', async () => {
     const created = await server.post(configMaps, configMap('both', { data: { a: '1' }, binaryData: { b: '//4=' } }));
     expect(created.status, created.text).to.equal(201);
     expect(created.body).to.deep.include({ data: { a: '1' }, binaryData: { b: '//4=' } });

@@ -161,7 +161,7 @@ describe('homeostat serve --workers [slow]', function () {
     expect(await end(served.child, 'SIGTERM')).to.equal(0);
   });
 
-  it('keeps each acknowledged write when the process with the database is killed, which ends all workers', async () => {
+  it('loses no acknowledged write when the process with the database is killed; all workers then end', async () => {
     const served = await startWorkers();
     const over = new AbortController();
     const acknowledged = new Map<string, string>();

@@ -42,7 +42,7 @@ describe('spec: a model of a plugin', () => {
     await server.stop();
   });
 
-  it('has no endpoints before it is registered, and all of them afterwards [spec 1-generates-crud]', async () => {
+  it('has no endpoints before its registration, and all endpoints afterwards [spec 1-generates-crud]', async () => {
     const server = await startTestServer();
     const url = `${server.url}${persons}`;
     const body = JSON.stringify(person('ann'));

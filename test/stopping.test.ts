@@ -17,7 +17,7 @@ const firstTimeoutMs = 8_000;
 const nextTimeoutMs = 4_000;
 
 describe('a server that stops', () => {
-  it('does not wait for a connection over which nothing was ever sent', async function () {
+  it('does not wait for a connection without any data', async function () {
     this.timeout(firstTimeoutMs);
     const server = await TestServer.start();
     const socket = server.connect();

@@ -186,7 +186,7 @@ describe('tables and metadata only, requested by Accept', () => {
       expectRefusal(await server.get(`${demoPersons}/dan`), { reason: 'NotFound' });
     });
 
-    it('selects the next media type that is available', async () => {
+    it('gets the next available media type of the Accept header', async () => {
       expect((await ask(demoPersons, `application/json;as=Foo;g=x;v=v1,${table}`)).body.kind).to.equal('Table');
       expect((await ask(demoPersons, `${partial},application/json`)).body.kind).to.equal('PersonList');
       expect((await ask(demoPersons, `${table};q=0.5,application/json`)).body.kind).to.equal('PersonList');

@@ -220,7 +220,7 @@ describe('a server with TLS', () => {
   });
 });
 
-describe('a certificate that is replaced while the server runs', () => {
+describe('a certificate that is replaced in its file while the server runs', () => {
   it('is used for new connections, while present connections continue', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-tls-'));
     for (const name of ['a', 'b']) {

@@ -14,7 +14,7 @@ const errorsForOperators =
 /** The files whose errors all prevent the start of the server or of a plugin. */
 const filesForOperators = /^apiserver\/tls\//;
 
-/** The files whose texts are causes in `/readyz`, in a 503 of a kind, or in a failed plugin. */
+/** The files whose texts are reasons in `/readyz`, in the 503 of a kind, or in the status of a failed plugin. */
 const functionsForOperators: ReadonlySet<string> = new Set([
   'PluginFailure',
   'awaited',
@@ -26,7 +26,7 @@ const functionsForOperators: ReadonlySet<string> = new Set([
   'wrongDependencies',
 ]);
 
-/** Errors in the use of a store by the server's own code: no operator can cause or repair them. */
+/** Errors of wrong calls of a store by the server's own code. Operators cannot cause or repair them. */
 const internal: ReadonlySet<string> = new Set([
   '… of … has no data',
   'a store opens once',

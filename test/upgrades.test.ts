@@ -7,7 +7,7 @@ import { inspectDatabase, startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { silentLogger } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import { comparedPaths, machine, machinesPath } from './upgrades/upgraded-model.ts';
+import { comparedPaths, upgradedMachine, machinesPath } from './upgrades/upgraded-model.ts';
 import type { Recorded } from './upgrades/write-fixture.ts';
 import { WatchReader } from './support/network/watch-reader.ts';
 
@@ -37,8 +37,8 @@ describe('a SQLite database of a former version [spec experience-upgrades]', () 
 
   async function start(): Promise<void> {
     server = await startApiServer({ database: `sqlite:${path()}`, port: 0, logger: silentLogger });
-    server.schemeManager.register(machine);
-    await server.whenReady(machine);
+    server.schemeManager.register(upgradedMachine);
+    await server.whenReady(upgradedMachine);
   }
 
   async function itemsOf(at: string): Promise<readonly Stored[]> {

@@ -21,7 +21,7 @@ const clients: readonly (readonly [where: string, open: (server: TestServer) => 
 ];
 
 for (const [where, open] of clients) {
-  describe(`a client ${where}, and a kind in several versions`, () => {
+  describe(`a client ${where} of a kind in several versions`, () => {
     let server: TestServer;
     let client: Client;
 

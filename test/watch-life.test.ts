@@ -196,7 +196,7 @@ describe('the lifetime of a watch', () => {
     );
   });
 
-  it('leaves no timer behind, whichever side ends it', async () => {
+  it('leaves no timer behind when the client or the server ends it', async () => {
     const idle = clock.pendingTimers;
     const hungUp = await watch('allowWatchBookmarks=true');
     const timedOut = await watch('timeoutSeconds=5');

@@ -242,7 +242,7 @@ describe('webhooks that fail [compat webhooks]', () => {
     });
   });
 
-  it('two webhooks that change each other’s field are called only one more time', async () => {
+  it('of two webhooks that change each other’s field, only the first one is called a second time', async () => {
     for (const name of ['a', 'b']) hooks.on(`/${name}`, () => patched({ op: 'add', path: '/spec/nick', value: name }));
     const webhooks = ['a', 'b'].map((name) => ({
       name: `${name}.example.com`,

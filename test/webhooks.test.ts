@@ -381,7 +381,7 @@ describe('admission webhooks [compat webhooks]', () => {
     });
   });
 
-  it('configurations themselves are never sent to webhooks, so that they can be removed', async () => {
+  it('webhook configurations are never sent to webhooks, so that they can be deleted', async () => {
     hooks.on('/never', () => ({ allowed: false }));
     const rules = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }];
     await validate('/never', { rules });

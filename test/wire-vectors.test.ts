@@ -136,7 +136,7 @@ describe('requests recorded from Kubernetes, one after the other [compat recorde
     });
   }
 
-  it('names only existing cases as deviations', () => {
+  it('has only existing cases in its list of differences', () => {
     expect(recordings.map(({ name }) => name)).to.include.members([
       ...Object.keys(deviations),
       ...Object.keys(notCompared),

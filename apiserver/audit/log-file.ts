@@ -3,7 +3,7 @@ import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 
-export interface LogFileOptions {
+export interface LogFileSettings {
   readonly path: string;
   /** A file that would grow beyond this size is rotated. */
   readonly maxBytes: number;
@@ -20,7 +20,7 @@ const firstTime = /"stageTimestamp":"([^"]{1,40})"/;
 
 /** An append-only file of lines, which only its owner can read. It is rotated by size and age. */
 export class LogFile {
-  readonly #options: LogFileOptions;
+  readonly #settings: LogFileSettings;
   #handle: FileHandle | undefined;
   #size = 0;
   #sinceMs: number | undefined;
@@ -29,13 +29,13 @@ export class LogFile {
   /** True after a write that failed in the middle of a line. */
   #isTorn = false;
 
-  constructor(options: LogFileOptions) {
-    this.#options = options;
+  constructor(settings: LogFileSettings) {
+    this.#settings = settings;
   }
 
   /** Opens the file, and creates it when it is absent. Rejects when it cannot be opened. */
   async open(): Promise<FileHandle> {
-    const { path } = this.#options;
+    const { path } = this.#settings;
     const flags = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOCTTY;
     const handle = await open(path, flags, 0o600);
     try {
@@ -68,7 +68,7 @@ export class LogFile {
 
   /** Deletes rotated files that are too old or too many. */
   async prune(nowMs: number): Promise<void> {
-    const { maxAgeMs = Number.POSITIVE_INFINITY, maxBackups, path } = this.#options;
+    const { maxAgeMs = Number.POSITIVE_INFINITY, maxBackups, path } = this.#settings;
     const rotated = (await rotatedFiles(path)).toReversed();
     for (const [index, file] of rotated.entries()) {
       if (index >= maxBackups || nowMs - file.rotatedMs > maxAgeMs) await rm(file.path, { force: true });
@@ -97,13 +97,13 @@ export class LogFile {
   }
 
   #mustRotate(bytes: number, nowMs: number): boolean {
-    const { maxBytes, maxAgeMs = Number.POSITIVE_INFINITY } = this.#options;
+    const { maxBytes, maxAgeMs = Number.POSITIVE_INFINITY } = this.#settings;
     if (!this.#isFile || this.#size === 0) return false;
     return this.#size + bytes > maxBytes || nowMs - (this.#sinceMs ?? nowMs) > maxAgeMs;
   }
 
   async #rotate(nowMs: number): Promise<FileHandle> {
-    const { path } = this.#options;
+    const { path } = this.#settings;
     await this.close();
     await rename(path, await freeName(path, nowMs));
     this.#isTorn = false;

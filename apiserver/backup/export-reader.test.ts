@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { bytes, create, scanned, written } from '../store/store-operations.fixture.ts';
 import { ExportFileError, maxLineBytes } from './export-format.ts';
 import { ExportReader } from './export-reader.ts';
-import { epoch, exampleObjects, exported, openDatabase, readWhole } from './export-text.fixture.ts';
+import { epoch, exampleObjects, exported, openEmptyStore, readWhole } from './export-text.fixture.ts';
 import { LineCheck } from './line-check.ts';
 
 function failureOf(read: () => unknown): string {
@@ -31,7 +31,7 @@ const object = (key: string): object => ({ key, revision: 3, data: '{}' });
 
 describe('an export', () => {
   it('returns each byte, key and revision in order, whatever the size of the pieces in which it is read [slow]', async () => {
-    const store = await openDatabase();
+    const store = await openEmptyStore();
     await written(store, ...exampleObjects());
     const rows = await scanned(store);
     const data = bytes(await exported(store));
@@ -47,7 +47,7 @@ describe('an export', () => {
   });
 
   it('can be read one byte at a time', async () => {
-    const store = await openDatabase();
+    const store = await openEmptyStore();
     await written(store, create('a', '{}'), create('b', 'ß'));
     const data = bytes(await exported(store));
     await store.close();
@@ -55,7 +55,7 @@ describe('an export', () => {
   });
 
   it('has the same digest for the same objects with other revisions or another epoch', async () => {
-    const [first, second] = [await openDatabase(), await openDatabase()];
+    const [first, second] = [await openEmptyStore(), await openEmptyStore()];
     await written(first, create('a', '1'), create('b', '2'));
     await second.startHistory(5_000_000);
     await written(second, create('b', '2'));
@@ -74,7 +74,7 @@ describe('a damaged export', () => {
   let data: Uint8Array;
   let lines: readonly string[];
   before(async () => {
-    const store = await openDatabase();
+    const store = await openEmptyStore();
     await written(store, ...Array.from({ length: 8 }, (_, at) => create(`n${at}`, `{"n":"${at} é"}`)));
     data = bytes(await exported(store));
     lines = new TextDecoder().decode(data).split('\n').slice(0, -1);

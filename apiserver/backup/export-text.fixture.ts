@@ -9,7 +9,7 @@ import { writeExport } from './write-export.ts';
 
 export const epoch = '11111111-1111-4111-8111-111111111111';
 
-export async function openDatabase(): Promise<Store> {
+export async function openEmptyStore(): Promise<Store> {
   const store = createSqliteStore({ memory: true });
   await store.open();
   return store;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { bytes, create, key, rejectionOf, scanned, text, written } from '../store/store-operations.fixture.ts';
 import type { Operation, Store } from '../store/store.ts';
 import type { ExportedObject } from './export-reader.ts';
-import { exampleObjects, exported, openDatabase, readWhole } from './export-text.fixture.ts';
+import { exampleObjects, exported, openEmptyStore, readWhole } from './export-text.fixture.ts';
 import type { ReadExport } from './export-text.fixture.ts';
 import { importObjects } from './import-objects.ts';
 import { refuseUnfinishedImport } from './unfinished-import.ts';
@@ -17,7 +17,7 @@ function importOf(store: Store, { proved, objects }: ReadExport): Promise<void> 
 }
 
 async function exportOf(...operations: Operation[]): Promise<ReadExport> {
-  const store = await openDatabase();
+  const store = await openEmptyStore();
   await written(store, ...operations);
   const found = readWhole(bytes(await exported(store)));
   await store.close();
@@ -37,7 +37,7 @@ function changed(store: Store, calls: Partial<Store>): Store {
 describe('an import', () => {
   let store: Store;
   beforeEach(async () => {
-    store = await openDatabase();
+    store = await openEmptyStore();
   });
   afterEach(() => store.close());
 
@@ -90,7 +90,7 @@ describe('an import', () => {
     const source = await exportOf(...many(3500));
     const failures: string[] = [];
     for (let commits = 0; ; commits += 1) {
-      const attempt = await openDatabase();
+      const attempt = await openEmptyStore();
       let left = commits;
       const commit: Store['commit'] = (batch) => {
         left -= 1;

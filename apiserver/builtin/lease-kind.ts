@@ -1,6 +1,6 @@
 import { defineModel, formatKey, IndexSpec } from '@homeostat/controller-runtime/api';
 import type { ApiObject, LeaderEpoch, ModelDescriptor } from '@homeostat/controller-runtime/api';
-import type { LeaderRules } from '../registry/writes/registry-options.ts';
+import type { LeaderRules } from '../registry/writes/registry-parts.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
 import { notReady } from '../registry/kinds/resource.ts';
 import type { Resource } from '../registry/kinds/resource.ts';

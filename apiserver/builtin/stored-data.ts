@@ -76,7 +76,7 @@ export function undecodable(model: Pick<ModelDescriptor, 'kind' | 'version'>, pr
   return badRequest(`${model.kind} in version "${model.version}" cannot be handled as a ${model.kind}: ${problem}`);
 }
 
-interface ReadOptions {
+interface StoredField {
   readonly model: Pick<ModelDescriptor, 'kind' | 'version'>;
   readonly field: string;
   /** True when the values are bytes in base64. */
@@ -88,7 +88,7 @@ interface ReadOptions {
  * that is null counts as an empty value. Base64 is returned in its canonical form. @throws ApiError BadRequest for a
  * wrong type or wrong base64; the message does not quote values
  */
-export function readValues(value: unknown, { model, field, areBytes }: ReadOptions): Values | undefined {
+export function readValues(value: unknown, { model, field, areBytes }: StoredField): Values | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'object' || Array.isArray(value)) throw undecodable(model, `${field}: must be an object`);
   const entries = Object.entries(value).map(([key, each]: [string, unknown]) => {

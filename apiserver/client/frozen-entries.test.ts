@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ChangeFeed } from '../index/change-feed.ts';
 import type { Entry } from '../index/entry.ts';
 import type { KindCache } from '../index/kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from '../index/person.fixture.ts';
+import { createPerson, createPersonCache, personEntry } from '../index/person.fixture.ts';
 import { oneStepPerTurn, turnsOf } from '../turns/one-step-per-turn.test-support.ts';
 import { FrozenEntries } from './frozen-entries.ts';
 
@@ -25,7 +25,7 @@ describe('FrozenEntries', () => {
   });
 
   function personAt(at: number, revision: number): Entry {
-    return entryOf(cache, createPerson({ name: `p${String(at).padStart(4, '0')}` }, { age: at % 10 }), revision);
+    return personEntry(cache, createPerson({ name: `p${String(at).padStart(4, '0')}` }, { age: at % 10 }), revision);
   }
 
   function freeze(): FrozenEntries {

@@ -41,7 +41,7 @@ import { readPropagationPolicy } from '../registry/rules/propagation-policy.ts';
 import type { Registry } from '../registry/registry.ts';
 import type {
   ApplyOptions as RegistryApplyOptions,
-  WriteOptions as RegistryOptions,
+  WriteOptions as RegistryWriteOptions,
 } from '../registry/writes/write-options.ts';
 import { isHidden } from '../registry/writes/write-result.ts';
 import type { WriteResult } from '../registry/writes/write-result.ts';
@@ -284,7 +284,7 @@ export class LocalClient implements PluginClient {
     this.#parts.guard?.onChange(listener) ?? (() => undefined);
 
   /** Adds the writer to the options. The writer's fields are assigned last, so that a caller cannot override them. */
-  #written<O extends WriteOptions>(options: O): O & Pick<RegistryOptions, 'user'> & Written {
+  #written<O extends WriteOptions>(options: O): O & Pick<RegistryWriteOptions, 'user'> & Written {
     const { writer = 'service', fieldManager: own = 'homeostat', guard, author } = this.#parts;
     const { fieldManager = own } = options;
     if (fieldManager !== own) checkFieldManager(fieldManager, 'UpdateOptions');

@@ -5,12 +5,12 @@ import { ChangeFeed } from './change-feed.ts';
 import { footprintOf } from './create-entry.ts';
 import type { StoredEntry } from './stored-entry.ts';
 import { oneStepPerTurn } from '../turns/one-step-per-turn.test-support.ts';
-import { createPerson, createPersonCache, entryOf } from './person.fixture.ts';
+import { createPerson, createPersonCache, personEntry } from './person.fixture.ts';
 
 const cache = createPersonCache();
 
 function added(revision: number): FeedChange {
-  return { type: 'ADDED', revision, entry: entryOf(cache, createPerson({ name: `p${revision}` }), revision) };
+  return { type: 'ADDED', revision, entry: personEntry(cache, createPerson({ name: `p${revision}` }), revision) };
 }
 
 function createFeed(errors: unknown[] = []): ChangeFeed {
@@ -47,7 +47,7 @@ describe('ChangeFeed', () => {
 
   it('returns each former state in the window once, and how many bytes a trim frees', () => {
     const feed = createFeed();
-    const states = [11, 12, 13, 14].map((revision) => entryOf(cache, createPerson({ name: 'ann' }), revision));
+    const states = [11, 12, 13, 14].map((revision) => personEntry(cache, createPerson({ name: 'ann' }), revision));
     const [first, second, third, gone] = states as [StoredEntry, StoredEntry, StoredEntry, StoredEntry];
     feed.append({ type: 'ADDED', revision: 11, entry: first });
     feed.append({ type: 'MODIFIED', revision: 12, entry: second, previous: first });

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { IndexValueError } from './index-value-error.ts';
 import { allSteps } from '../turns/steps.ts';
 import { KindCache } from './kind-cache.ts';
-import { createPerson, createPersonCache, entryOf, personDescriptor } from './person.fixture.ts';
+import { createPerson, createPersonCache, personEntry, personDescriptor } from './person.fixture.ts';
 
 function cacheWith(indexFunc: IndexSpec['indexFunc']): KindCache {
   return new KindCache(personDescriptor(), [new IndexSpec({ name: 'spec.x', indexFunc })]);
@@ -12,8 +12,8 @@ function cacheWith(indexFunc: IndexSpec['indexFunc']): KindCache {
 describe('KindCache', () => {
   it('contains the newest entry of each key', () => {
     const cache = createPersonCache();
-    const first = entryOf(cache, createPerson({ name: 'ann' }));
-    const second = entryOf(cache, createPerson({ name: 'ann' }, { name: 'Ann' }), 2);
+    const first = personEntry(cache, createPerson({ name: 'ann' }));
+    const second = personEntry(cache, createPerson({ name: 'ann' }, { name: 'Ann' }), 2);
     expect(cache.put(first)).to.equal(undefined);
     expect(cache.put(second)).to.equal(first);
     expect(cache.size).to.equal(1);
@@ -57,7 +57,7 @@ describe('KindCache', () => {
 
   it('finds another object with a unique value, and ignores the object itself', () => {
     const cache = createPersonCache();
-    cache.put(entryOf(cache, createPerson({ name: 'ann' }, { slug: 's' })));
+    cache.put(personEntry(cache, createPerson({ name: 'ann' }, { slug: 's' })));
     const values = cache.draft(createPerson({ name: 'bob' }, { slug: 's' }));
     expect(cache.uniqueHolder(values, 'bob')).to.deep.equal({ index: 'spec.slug', value: 's', holder: 'ann' });
     expect(cache.uniqueHolder(values, 'ann')).to.equal(undefined);
@@ -80,7 +80,7 @@ describe('KindCache', () => {
   it('reports two loaded objects that share a unique value', () => {
     const cache = createPersonCache();
     const load = (...slugs: string[]): void => {
-      cache.load(slugs.map((slug, i) => entryOf(cache, createPerson({ name: `n${i}` }, { slug }))));
+      cache.load(slugs.map((slug, i) => personEntry(cache, createPerson({ name: `n${i}` }, { slug }))));
     };
     load('a', 'b', 'c');
     expect(allSteps(cache.duplicate())).to.equal(undefined);

@@ -83,7 +83,7 @@ export function createPerson(
   };
 }
 
-export function entryOf(cache: KindCache, person: Person, revision = 1): StoredEntry {
+export function personEntry(cache: KindCache, person: Person, revision = 1): StoredEntry {
   const bytes = Buffer.from(JSON.stringify(person));
   return createEntry(person, { revision, bytes, values: cache.draft(person), slabs: cache.slabs });
 }

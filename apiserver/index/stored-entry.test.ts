@@ -45,7 +45,10 @@ const given: fc.Arbitrary<Given> = fc.record({
   size: fc.constantFrom(2, 3, 1000, 140_000),
 });
 
-function entryOf(slabs: Slabs, { size, revision, values: all, owners, finalizers, ...metadata }: Given): StoredEntry {
+function personEntry(
+  slabs: Slabs,
+  { size, revision, values: all, owners, finalizers, ...metadata }: Given,
+): StoredEntry {
   const bytes = slabs.allocate(size).fill('x');
   const deletion = finalizers === undefined ? {} : { finalizers, deletionTimestamp: '2024-01-01T00:00:00Z' };
   const object: EntryObject = { metadata: { ...metadata, ...deletion, ownerReferences: owners } };
@@ -70,7 +73,7 @@ describe('a record', () => {
   it('has every field of an entry, whatever its characters, lengths and numbers are', () => {
     const slabs = new Slabs();
     const check = (each: Given): void => {
-      const entry = entryOf(slabs, each);
+      const entry = personEntry(slabs, each);
       const policies = { '': 'Background', orphan: 'Orphan', foregroundDeletion: 'Foreground' } as const;
       const finalizer = each.finalizers?.[0] ?? '';
       expect(entryWith(entry, { bytes: Buffer.alloc(0) })).to.deep.equal({
@@ -98,7 +101,7 @@ describe('a record', () => {
   it('compares names, values and texts as strings do', () => {
     const slabs = new Slabs();
     const check = (a: Given, b: Given, literal: string): void => {
-      const [left, right] = [entryOf(slabs, a), entryOf(slabs, b)];
+      const [left, right] = [personEntry(slabs, a), personEntry(slabs, b)];
       expect(Math.sign(left.compareNames(right))).to.equal(Math.sign(compareNames(a, b)));
       const count = Math.min(a.values.length, b.values.length);
       for (let at = 0; at < count; at += 1) {

@@ -5,7 +5,7 @@ import { compileCel, isCelProblem } from '../cel/evaluate/cel-expression.ts';
 import type { CelExpression } from '../cel/evaluate/cel-expression.ts';
 import type { CelType } from '../cel/types/cel-type.ts';
 import { policyScope } from './policy-scope.ts';
-import type { ScopeOptions } from './policy-scope.ts';
+import type { ScopeParts } from './policy-scope.ts';
 
 /** A compiled expression, and the item of the policy to which it belongs. */
 export interface Compiled<T> {
@@ -43,7 +43,7 @@ type Results = readonly CelType['kind'][];
 const names: Readonly<Partial<Record<CelType['kind'], string>>> = { null: 'null_type' };
 
 /** The types of written objects and of parameters. By default, any type. */
-export type PolicyTypes = Pick<ScopeOptions, 'object' | 'params'>;
+export type PolicyTypes = Pick<ScopeParts, 'object' | 'params'>;
 
 /** Compiles the expressions of a policy. */
 export function compilePolicy({ spec }: Pick<AdmissionPolicy, 'spec'>, types: PolicyTypes = {}): CompiledPolicy {
@@ -102,11 +102,11 @@ interface Wanted {
 class ExpressionCompiler {
   readonly problems: FieldViolation[] = [];
   readonly mistakes: ExpressionMistake[] = [];
-  readonly #options: Pick<ScopeOptions, 'hasParams'> & PolicyTypes;
+  readonly #parts: Pick<ScopeParts, 'hasParams'> & PolicyTypes;
   readonly #variables = new Map<string, CelType>();
 
-  constructor(options: Pick<ScopeOptions, 'hasParams'> & PolicyTypes) {
-    this.#options = options;
+  constructor(parts: Pick<ScopeParts, 'hasParams'> & PolicyTypes) {
+    this.#parts = parts;
   }
 
   declare(name: string, type: CelType): void {
@@ -117,7 +117,7 @@ class ExpressionCompiler {
   compile<T>(field: string, source: string, wanted: Wanted, of: T): readonly Compiled<T>[] {
     const { results, hasVariables = true, hasAuthorizer = true } = wanted;
     const variables = hasVariables ? new Map(this.#variables) : new Map<string, CelType>();
-    const result = compileCel(source, policyScope({ ...this.#options, hasAuthorizer, variables }));
+    const result = compileCel(source, policyScope({ ...this.#parts, hasAuthorizer, variables }));
     const problem = isCelProblem(result) ? `compilation failed: ${result.problem}` : wrongResult(result.type, results);
     if (problem === undefined && !isCelProblem(result)) return [{ of, expression: result }];
     const message = `Invalid value: ${JSON.stringify(source.slice(0, 1024))}: ${problem ?? ''}`;

@@ -6,7 +6,7 @@ import { readAny } from '../cel/schema/json-values.ts';
 import { matchedVersion, matchesRules } from '../matching/match-rules.ts';
 import type { NamespaceLabels } from '../matching/namespace-labels.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';
-import type { ReviewedWrite } from '../registry/writes/registry-options.ts';
+import type { ReviewedWrite } from '../registry/writes/registry-parts.ts';
 import { nextTurn } from '../turns/next-turn.ts';
 import { authorizerValues } from '../webhooks/review-asker.ts';
 import { convertedTo, inVersionOf, pathOf, requestOf, storedObject } from '../webhooks/review-subject.ts';

@@ -87,7 +87,7 @@ const variableNames = [
 ] as const;
 
 /** The variables that only some expressions have, and the types of variables. */
-export interface ScopeOptions {
+export interface ScopeParts {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
   /** The types of `variables.<name>`. */
@@ -109,8 +109,8 @@ function withPlainNames(type: CelType | undefined): CelType | undefined {
 }
 
 /** Returns the names that the expressions of policies, and the conditions of webhooks, may use. */
-export function policyScope(options: ScopeOptions): CelScope {
-  const { hasParams, hasAuthorizer, variables, object: type = dyn, params = dyn } = options;
+export function policyScope(parts: ScopeParts): CelScope {
+  const { hasParams, hasAuthorizer, variables, object: type = dyn, params = dyn } = parts;
   const types: Readonly<Record<(typeof variableNames)[number], CelType | undefined>> = {
     object: type,
     oldObject: type,

@@ -3,7 +3,7 @@ import type { ApiObject, Clock } from '@homeostat/controller-runtime/api';
 import { counterIndex, counterValue } from '../builtin/resource-quota-kind.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import { resourceName } from '../registry/object/resource-errors.ts';
-import type { Reservation } from '../registry/writes/registry-options.ts';
+import type { Reservation } from '../registry/writes/registry-parts.ts';
 import { waitForTurn } from '../registry/writes/wait-for-turn.ts';
 import type { RequiredClaim } from '../store/store.ts';
 import { countIn, countKey, entriesIn, prepareCount, readQuota } from './quota-counts.ts';

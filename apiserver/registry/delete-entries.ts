@@ -5,7 +5,7 @@ import type { Registry } from './registry.ts';
 import type { WriteOptions } from './writes/write-options.ts';
 import type { Resource } from './kinds/resource.ts';
 
-export interface DeleteEntriesOptions {
+export interface DeleteEntriesParts {
   /**
    * The maximum number of concurrent deletions. The queue of writes is bounded, and must have room for other writes.
    */
@@ -23,7 +23,7 @@ export interface DeleteEntriesOptions {
 export async function deleteEntries(
   registry: Registry,
   { resource, entries }: { readonly resource: Resource; readonly entries: readonly Entry[] },
-  { atOnce, optionsOf, isStopped = () => false }: DeleteEntriesOptions,
+  { atOnce, optionsOf, isStopped = () => false }: DeleteEntriesParts,
 ): Promise<void> {
   const failures: unknown[] = [];
   const deleteOne = async (entry: Entry): Promise<void> => {

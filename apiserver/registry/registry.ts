@@ -16,7 +16,7 @@ import type { CreateProposal, DeleteProposal, NextState } from './rules/proposal
 import { KeyedMutex } from './writes/keyed-mutex.ts';
 import { Committer, storedResult } from './writes/committer.ts';
 import type { Refusal } from './writes/committer.ts';
-import type { RegistryOptions, Reservation } from './writes/registry-options.ts';
+import type { RegistryParts, Reservation } from './writes/registry-parts.ts';
 import { whenConverted } from './kinds/pending-conversion.ts';
 import type { Resource } from './kinds/resource.ts';
 import { alreadyExists, conflict } from './object/resource-errors.ts';
@@ -39,7 +39,7 @@ const maxRaces = 16;
 
 type PlannedCommit = Extract<WritePlan, { readonly kind: 'commit' }>;
 
-export type { RegistryOptions };
+export type { RegistryParts };
 
 /** A write to execute. It is planned again when the state on which its plan was based has changed. */
 interface Work {
@@ -56,17 +56,17 @@ interface Work {
  * with ApiError; any other error is a bug.
  */
 export class Registry {
-  readonly #options: RegistryOptions;
+  readonly #parts: RegistryParts;
   readonly #planner: WritePlanner;
   readonly #committer: Committer;
   readonly #locks = new KeyedMutex();
   /** Numbers the writes that webhooks review, because each of them has its own lock. */
   #reviewed = 0;
 
-  constructor(options: RegistryOptions) {
-    this.#options = options;
-    this.#planner = new WritePlanner(options);
-    this.#committer = new Committer(options);
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+    this.#planner = new WritePlanner(parts);
+    this.#committer = new Committer(parts);
   }
 
   /** True while no write is running. */
@@ -79,7 +79,7 @@ export class Registry {
    * that is not older; with `0`, the state in memory ({@link Revisions.reach}).
    */
   get(resource: Resource, key: ObjectKey, resourceVersion?: string): Entry | Promise<Entry> {
-    const reached = this.#options.revisions.reach(resourceVersion);
+    const reached = this.#parts.revisions.reach(resourceVersion);
     if (reached !== undefined) return reached.then(() => this.#present(resource, key));
     return this.#present(resource, key);
   }
@@ -158,7 +158,7 @@ export class Registry {
    * object is running. If the object may exist, the client must not need the permission to create it.
    */
   #isSurelyAbsent({ cache, keyPrefix }: Resource, key: ObjectKey): boolean {
-    if (this.#options.revisions.mayLag) return false;
+    if (this.#parts.revisions.mayLag) return false;
     const at = formatKey(key);
     return cache.get(at) === undefined && !cache.broken.has(at) && !this.#locks.isHeld(keyPrefix + at);
   }
@@ -205,7 +205,7 @@ export class Registry {
       propose: (stored, request) =>
         oneStep((): DeleteProposal => ({ verb: 'delete', request, object: checked(stored), policy })),
       proposeBroken: (stored, request) =>
-        oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#options.uuid() })),
+        oneStep(() => proposeBrokenDelete(rules, checked(stored), { ...request, uid: this.#parts.uuid() })),
       takesLocked: true,
       requested: resource,
     });
@@ -278,7 +278,7 @@ export class Registry {
   #carryOut(work: Work, race: number): Promise<WriteResult> {
     if (race === maxRaces) return Promise.reject(conflict(work.resource.model, work.name));
     try {
-      const planned = this.#options.revisions.mayLag
+      const planned = this.#parts.revisions.mayLag
         ? this.#planOnLatest(work)
         : work.resource.storage.hasVersions
           ? whenConverted(work.plan)
@@ -305,7 +305,7 @@ export class Registry {
       if (written === 'exists')
         throw alreadyExists(resource.model, name, resource.cache.get(write.key)?.deletion !== undefined);
       if (typeof written === 'string') return this.#carryOut(work, race + 1);
-      if (!dryRun && written.revision !== undefined) this.#options.writers?.note(written.revision, work.options);
+      if (!dryRun && written.revision !== undefined) this.#parts.writers?.note(written.revision, work.options);
       return storedResult(write, written, warnings);
     });
   }
@@ -315,7 +315,7 @@ export class Registry {
    * before its commit.
    */
   #commitInTurn({ write, recheck }: PlannedCommit, resource: Resource, race: number): Promise<Written | Refusal> {
-    const { turns } = this.#options;
+    const { turns } = this.#parts;
     if (turns === undefined) return this.#committer.commit(resource, write);
     return turns.run(race, async (claims) => {
       recheck?.();
@@ -337,7 +337,7 @@ export class Registry {
       const isUndecided = first.kind === 'refused' && ['Timeout', 'InternalError'].includes(first.error.reason);
       if (first.kind === 'commit' || isUndecided) return first;
     }
-    await this.#options.revisions.reach(undefined);
+    await this.#parts.revisions.reach(undefined);
     resource.checkServed();
     return whenConverted(plan);
   }

@@ -12,7 +12,7 @@ import { QuotaLedger } from '../quota/quota-ledger.ts';
 import type { QuotaLedgerParts } from '../quota/quota-ledger.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { StoreVault } from '../registry/vault/store-vault.ts';
-import type { RegistryOptions, WriteReview } from '../registry/writes/registry-options.ts';
+import type { RegistryParts, WriteReview } from '../registry/writes/registry-parts.ts';
 import { WriteTurns } from '../registry/writes/write-turns.ts';
 import type { Settings } from './api-server-options.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
@@ -37,7 +37,7 @@ import { WebhookReview } from '../webhooks/webhook-review.ts';
 export function quotaAdmission(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
   { table, isShared, registry }: QuotaAdmissionParts,
-): NonNullable<RegistryOptions['reserve']> {
+): NonNullable<RegistryParts['reserve']> {
   const getQuotas = table.getterOf(resourceQuotaKind);
   const takeOver: QuotaLedgerParts['takeOver'] = async (quota, id) =>
     takeOverQuota({ registry: registry(), table }, quota, id);
@@ -133,7 +133,7 @@ export interface WriteRuleParts {
 export function writeRules(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,
   { table, authorizer, vault, isShared }: WriteRuleParts,
-): Pick<RegistryOptions, 'creationRules' | 'guards' | 'turns'> {
+): Pick<RegistryParts, 'creationRules' | 'guards' | 'turns'> {
   const id = settings.uuid();
   const holder = { hold: async () => vault.hold('turn/permissions', id), reach: async () => vault.reach() };
   return {

@@ -41,7 +41,7 @@ const drainMs = 10_000;
  */
 const silentMs = 100;
 
-export interface ListenOptions {
+export interface ListenAddress {
   readonly host: string;
   readonly port: number;
   readonly insecure: boolean;
@@ -55,7 +55,7 @@ export interface KeyPair {
   readonly clientAuthorities?: string | undefined;
 }
 
-export interface ListenerOptions {
+export interface ListenerParts {
   /** The key and the certificate for HTTPS. Without them, the listener serves plain HTTP. */
   readonly keyPair?: KeyPair | undefined;
   readonly clock: Clock;
@@ -80,8 +80,8 @@ export class HttpListener {
   readonly #looks: PeriodicTask;
   #url = '';
 
-  constructor(handler: Handler, options: ListenerOptions) {
-    const { keyPair, clock, connections = new ConnectionTable(), times = connectionTimes } = options;
+  constructor(handler: Handler, parts: ListenerParts) {
+    const { keyPair, clock, connections = new ConnectionTable(), times = connectionTimes } = parts;
     const answer = this.#inTurn(handler, clock);
     const httpOptions = { ...fixedOptions, ...timeOptions(times) };
     this.#looks = new PeriodicTask({ clock, intervalMs: lookMs, run: () => this.#lookAtConnections() });
@@ -127,7 +127,7 @@ export class HttpListener {
    * Listens on an address. Rejects when the address is in use, and for plain HTTP on any other than a loopback address
    * without `insecure`.
    */
-  async listen({ host, port, insecure }: ListenOptions): Promise<void> {
+  async listen({ host, port, insecure }: ListenAddress): Promise<void> {
     if (!isLoopback(host) && this.#tls === undefined && !insecure) {
       throw new Error(
         `host ${host}: plain HTTP is for loopback addresses only; use tls (--tls), or insecure (--insecure) to listen without encryption`,

@@ -3,7 +3,7 @@ import { CelAuthorizer, CelCheck } from '../cel/authorizer/authorizer-functions.
 import type { Asker } from '../cel/authorizer/authorizer-functions.ts';
 import type { UserInfo } from '../identity/user-info.ts';
 import { service } from '../identity/user-info.ts';
-import type { ReviewedWrite } from '../registry/writes/registry-options.ts';
+import type { ReviewedWrite } from '../registry/writes/registry-parts.ts';
 
 function askerOf(authorizer: Authorizer, user: UserInfo): Asker {
   return {

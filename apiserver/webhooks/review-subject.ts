@@ -6,7 +6,7 @@ import type { Resource } from '../registry/kinds/resource.ts';
 import { project } from '../registry/kinds/other-versions.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';
 import { readScale, scaleOf, scalePatch } from '../registry/rules/scale.ts';
-import type { ReviewedWrite } from '../registry/writes/registry-options.ts';
+import type { ReviewedWrite } from '../registry/writes/registry-parts.ts';
 import { reviewedObject } from './admission-review.ts';
 import type { AdmissionRequest } from './admission-review.ts';
 

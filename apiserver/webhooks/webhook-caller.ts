@@ -1,6 +1,6 @@
 import type { Logger } from '@homeostat/controller-runtime/api';
 import { toError } from '../base/to-error.ts';
-import type { ReviewedWrite } from '../registry/writes/registry-options.ts';
+import type { ReviewedWrite } from '../registry/writes/registry-parts.ts';
 import { failedCall, readVerdict, refusalBy, reviewBody, reviewVersionOf } from './admission-review.ts';
 import type { AdmissionRequest, AdmissionVerdict } from './admission-review.ts';
 import type { WebhookClient } from './webhook-client.ts';

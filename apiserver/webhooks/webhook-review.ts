@@ -14,7 +14,7 @@ import { objectLimits } from '../limits/body-limits.ts';
 import { matchedVersion } from '../matching/match-rules.ts';
 import type { NamespaceLabels } from '../matching/namespace-labels.ts';
 import { PendingConversion } from '../registry/kinds/pending-conversion.ts';
-import type { ReviewedWrite, WriteReview } from '../registry/writes/registry-options.ts';
+import type { ReviewedWrite, WriteReview } from '../registry/writes/registry-parts.ts';
 import { authorizerValues } from './review-asker.ts';
 import { convertedTo, inVersionOf, pathOf, requestOf, storedObject, withShown } from './review-subject.ts';
 import type { Question, WebhookCaller } from './webhook-caller.ts';

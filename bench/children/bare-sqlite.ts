@@ -20,7 +20,7 @@ let created = 0;
 /** The revision of each object, by the number of the object. The store has them in memory, too. */
 const present: number[] = [];
 
-export interface BareWrites {
+export interface SqliteWrites {
   readonly count: number;
   /** The number of rows in one commit. */
   readonly batch: number;
@@ -38,7 +38,7 @@ function keyOf(number: number): string {
   return `/registry/people.example.com/persons/p-${number.toString()}`;
 }
 
-function create({ count, batch, data }: BareWrites): Figures {
+function create({ count, batch, data }: SqliteWrites): Figures {
   const bytes = Buffer.from(data);
   const insert = database.prepare('INSERT INTO history VALUES (?, 0, 1, NULL, ?, ?)');
   return commitAll({ count, batch }, () => {
@@ -49,7 +49,7 @@ function create({ count, batch, data }: BareWrites): Figures {
   });
 }
 
-function update({ count, batch, data }: BareWrites): Figures {
+function update({ count, batch, data }: SqliteWrites): Figures {
   const bytes = Buffer.from(data);
   const insert = database.prepare('INSERT INTO history VALUES (?, 1, 1, ?, ?, ?)');
   return commitAll({ count, batch }, (position) => {
@@ -61,7 +61,7 @@ function update({ count, batch, data }: BareWrites): Figures {
 }
 
 /** Writes all rows in commits of `batch` rows. The latency of an operation is that of its commit. */
-function commitAll({ count, batch }: Omit<BareWrites, 'data'>, write: (position: number) => void): Figures {
+function commitAll({ count, batch }: Omit<SqliteWrites, 'data'>, write: (position: number) => void): Figures {
   const commit = database.transaction((from: number, to: number) => {
     for (let position = from; position < to; position += 1) write(position);
   });

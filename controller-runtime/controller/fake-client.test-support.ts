@@ -25,7 +25,7 @@ interface Body extends ApiObject {
 }
 
 /** A request as one line, such as `patch persons/ada/status`. */
-export type RequestLine = string;
+export type FakeRequest = string;
 
 /**
  * A client of a fake server whose objects are in a map. It has the behaviour on which controllers depend: revisions,
@@ -33,17 +33,17 @@ export type RequestLine = string;
  * receive changes later than the responses, and independently of them.
  */
 export class FakeClient implements Client {
-  readonly requests: RequestLine[] = [];
+  readonly requests: FakeRequest[] = [];
   /** The number of turns of the event loop before the response to a write; events take two turns. */
   answerTurns = 0;
   /** Called before each request is carried out; an error that it throws is the response. */
-  intercept: (line: RequestLine) => void | Promise<void> = () => {};
+  intercept: (line: FakeRequest) => void | Promise<void> = () => {};
   readonly #objects = new Map<string, Body>();
   readonly #informers = new Map<string, FakeInformer>();
   #revision = 100;
 
   /** The writes so far, including those that changed nothing. */
-  get writes(): readonly RequestLine[] {
+  get writes(): readonly FakeRequest[] {
     return this.requests.filter((line) => !line.startsWith('get '));
   }
 
@@ -157,7 +157,7 @@ export class FakeClient implements Client {
       T | undefined;
   }
 
-  async #begin(line: RequestLine): Promise<void> {
+  async #begin(line: FakeRequest): Promise<void> {
     this.requests.push(line);
     await this.intercept(line);
   }

@@ -16,7 +16,7 @@ import { ConflictWaits } from './run/conflict-waits.ts';
 import { HotLoopDetector } from './run/hot-loop.ts';
 import { ObjectSlots } from './run/object-slots.ts';
 import type { Outcome } from './run/outcome.ts';
-import { ReconcileRun, type RunOptions, type RunParts } from './run/reconcile-run.ts';
+import { ReconcileRun, type RunTask, type RunParts } from './run/reconcile-run.ts';
 import { settleRun } from './run/settle-run.ts';
 import { childLogger } from './sources/child-logger.ts';
 
@@ -223,7 +223,7 @@ export class Shard {
    * Called when a run exceeds its timeout. The key stays locked and the worker stays occupied until the run ends; a run
    * may never end.
    */
-  #onTimeout({ item: { key, attempts }, logger }: RunOptions, err: Error): void {
+  #onTimeout({ item: { key, attempts }, logger }: RunTask, err: Error): void {
     this.#overdue.add(key);
     this.#parts.observer.timedOut();
     logger.error({ attempt: attempts + 1, err }, 'a run outlasted its timeout; its key waits until it has ended');

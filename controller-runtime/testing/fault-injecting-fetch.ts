@@ -117,35 +117,35 @@ class Faults {
   }
 }
 
-interface CuttableOptions {
+interface CuttableParts {
   readonly afterBytes: number;
   readonly request: Request;
   /** The map to which the function that cuts the stream is added while the stream is being read. */
   readonly open: Map<() => void, Request>;
 }
 
-function cuttableStream(body: ReadableStream<Uint8Array>, options: CuttableOptions): ReadableStream<Uint8Array> {
+function cuttableStream(body: ReadableStream<Uint8Array>, parts: CuttableParts): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  let left = options.afterBytes;
+  let left = parts.afterBytes;
   let cut = (): void => {};
   return new ReadableStream<Uint8Array>({
     start: (controller) => {
       cut = () => {
-        options.open.delete(cut);
+        parts.open.delete(cut);
         controller.error(connectionLost());
         // The inner stream may have failed already; there is nothing to close then.
         void reader.cancel().catch(() => {});
       };
-      options.open.set(cut, options.request);
+      parts.open.set(cut, parts.request);
     },
     pull: async (controller) => {
       const { done, value } = await reader.read().catch((error: unknown) => {
-        options.open.delete(cut);
+        parts.open.delete(cut);
         throw error;
       });
-      if (!options.open.has(cut)) return;
+      if (!parts.open.has(cut)) return;
       if (done) {
-        options.open.delete(cut);
+        parts.open.delete(cut);
         return controller.close();
       }
       controller.enqueue(value.subarray(0, Math.min(value.byteLength, left)));
@@ -153,7 +153,7 @@ function cuttableStream(body: ReadableStream<Uint8Array>, options: CuttableOptio
       if (left <= 0) cut();
     },
     cancel: (reason) => {
-      options.open.delete(cut);
+      parts.open.delete(cut);
       return reader.cancel(reason);
     },
   });

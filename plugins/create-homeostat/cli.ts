@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { basename, relative, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { createPlugin, groupProblemOf, kindProblemOf, nameProblemOf } from './create-plugin.ts';
-import type { CreatePluginOptions } from './create-plugin.ts';
+import type { NewPlugin } from './create-plugin.ts';
 import { ScaffoldError } from './names/scaffold-error.ts';
 
 /** The exit code for a mistake in the command line. */
@@ -31,9 +31,9 @@ export async function runCreate(argv: readonly string[], environment: CreateEnvi
     program.parse(argv, { from: 'user' });
     const ask = await asker(program.opts<Given>(), environment);
     try {
-      const options = await readOptions(program, ask.question);
-      await createPlugin(options);
-      environment.stdout.write(nextSteps(options));
+      const plugin = await readOptions(program, ask.question);
+      await createPlugin(plugin);
+      environment.stdout.write(nextSteps(plugin));
     } finally {
       ask.close();
     }
@@ -99,7 +99,7 @@ async function asker({ yes = false }: Given, { stdin, stdout }: CreateEnvironmen
   return { question, close: () => terminal.close() };
 }
 
-async function readOptions(program: Command, question: Question): Promise<CreatePluginOptions> {
+async function readOptions(program: Command, question: Question): Promise<NewPlugin> {
   const given = program.opts<Given>();
   const folder = resolve(program.args[0] ?? (await question({ what: 'Folder', proposal: 'my-plugin' })));
   const name = given.name ?? (await question({ what: 'Name', proposal: basename(folder), problemOf: nameProblemOf }));
@@ -110,7 +110,7 @@ async function readOptions(program: Command, question: Question): Promise<Create
   return { folder, name, group, kind };
 }
 
-function nextSteps({ folder, name, kind }: CreatePluginOptions): string {
+function nextSteps({ folder, name, kind }: NewPlugin): string {
   const way = relative('', folder);
   return `Made the plugin ${name} with the kind ${kind}. Next:
 ${way === '' ? '' : `  cd ${way}\n`}  npm install

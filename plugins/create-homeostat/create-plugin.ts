@@ -7,7 +7,7 @@ import { ScaffoldError } from './names/scaffold-error.ts';
 import { pluginFiles, tools } from './templates/plugin-files.ts';
 import { writeNewFiles } from './names/write-new-files.ts';
 
-export interface CreatePluginOptions {
+export interface NewPlugin {
   /** The folder, which is created if it does not exist; it must be empty, except for `.git`. */
   readonly folder: string;
   readonly name: string;
@@ -19,9 +19,9 @@ export interface CreatePluginOptions {
  * Makes a plugin with one kind and one controller. Rejects with ScaffoldError, and writes nothing, when a value is
  * invalid or the folder is not empty.
  */
-export async function createPlugin(options: CreatePluginOptions): Promise<void> {
-  const { folder, name, group, kind } = options;
-  const problem = problemOf(options);
+export async function createPlugin(plugin: NewPlugin): Promise<void> {
+  const { folder, name, group, kind } = plugin;
+  const problem = problemOf(plugin);
   if (problem !== undefined) throw new ScaffoldError(problem);
   await requireEmpty(folder);
   await mkdir(folder, { recursive: true });
@@ -35,7 +35,7 @@ export async function createPlugin(options: CreatePluginOptions): Promise<void> 
  * Returns the first problem only, since the defaults of the group and of the kind's names depend on the values before
  * them.
  */
-function problemOf({ name, group, kind }: CreatePluginOptions): string | undefined {
+function problemOf({ name, group, kind }: NewPlugin): string | undefined {
   const nameProblem = nameProblemOf(name);
   if (nameProblem !== undefined) return `--name: ${nameProblem}`;
   const groupProblem = groupProblemOf(group);
@@ -55,7 +55,7 @@ export function groupProblemOf(group: string): string | undefined {
 }
 
 /** Returns why a plugin with the group cannot have the kind; undefined when it can. */
-export function kindProblemOf({ group, kind }: Pick<CreatePluginOptions, 'group' | 'kind'>): string | undefined {
+export function kindProblemOf({ group, kind }: Pick<NewPlugin, 'group' | 'kind'>): string | undefined {
   return checkKindNames({ group, kind, plural: pluralOf(kind) });
 }
 

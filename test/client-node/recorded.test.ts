@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { demoPerson, demoPersons } from '../support/models/applied-person.ts';
+import { appliedPerson, appliedPersons } from '../support/models/applied-person.ts';
 import { TestServer } from '../support/servers/test-server.ts';
 
 /** A recorded request of client-node, and the status of Kubernetes' response. */
@@ -28,7 +28,7 @@ const deviations: Readonly<Record<string, { readonly status: number; readonly wh
     why: 'treated as a merge patch, the default of client-node',
   },
   'PUT without resourceVersion': { status: 200, why: 'an update without a precondition is unconditional' },
-  [`GET ${demoPersons}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },
+  [`GET ${appliedPersons}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },
   'GET /readyz': { status: 200, why: 'the recorded server was not ready' },
   'POST after Foreground': { status: 201, why: 'objects of the first recording do not exist here' },
 };
@@ -49,8 +49,8 @@ for (const [client, requests] of Object.entries(recordings)) {
 
     before(async () => {
       server = await TestServer.start();
-      server.api.schemeManager.register(demoPerson);
-      await server.api.whenReady(demoPerson);
+      server.api.schemeManager.register(appliedPerson);
+      await server.api.whenReady(appliedPerson);
     });
 
     after(async () => server.stop());
@@ -74,7 +74,7 @@ for (const [client, requests] of Object.entries(recordings)) {
     async function answerTo(recorded: Recorded): Promise<number> {
       const { method, url, accept, contentType } = recorded;
       if (url.includes('watch=true')) {
-        const revision = await server.revision(demoPersons);
+        const revision = await server.revision(appliedPersons);
         const { status } = await server.watch(url.replace(/resourceVersion=\d+/, `resourceVersion=${revision}`), {
           accept,
         });

@@ -119,8 +119,7 @@ describe('an administrator in the console [slow]', function () {
     const card = page.getByRole('region', { name: 'stamps', exact: true });
     await card.getByText('Stamps <b>letters</b>').waitFor();
     await card.getByRole('button', { name: 'Uninstall…' }).waitFor();
-    // A plugin that was given at the start of the server is not in the folder of installed plugins, so it cannot be
-    // uninstalled.
+    // A plugin in the options of the server is not in the folder of installed plugins, so it cannot be uninstalled.
     const task = page.getByRole('region', { name: 'task', exact: true });
     await task.getByRole('button', { name: 'Reload' }).waitFor();
     expect(await task.getByRole('button', { name: 'Uninstall…' }).count()).to.equal(0);

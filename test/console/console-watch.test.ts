@@ -7,7 +7,7 @@ import { TcpProxy } from '../support/network/tcp-proxy.ts';
 import { browserTimeoutMs, ConsoleBrowser, consoleFolder, expectAccessible } from './console.fixture.ts';
 import { Ticket, ticketsPath } from './tickets.fixture.ts';
 
-describe('a lost connection of the console [slow]', function () {
+describe('a broken connection of the console to the server [slow]', function () {
   this.timeout(browserTimeoutMs);
   const clock = new FakeClock();
   let browser: ConsoleBrowser;

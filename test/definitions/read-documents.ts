@@ -8,11 +8,11 @@ import { CORE_SCHEMA, defineScalarTag, intCoreTag, loadAll, mergeTag, YAMLExcept
 export interface Documents {
   /** The objects of all files in order. The items of a `List` replace the list. */
   readonly objects: readonly JsonObject[];
-  /** Files that cannot be read, as `<path>:<line>: <reason>`. */
+  /** The errors of files that cannot be read, as `<path>:<line>: <reason>`. */
   readonly problems: readonly string[];
 }
 
-/** An integer with a leading 0 is octal in YAML 1.1, which kubectl reads: `0755` is 493. */
+/** The integers with a leading 0, which are octal in YAML 1.1, the version that kubectl reads: `0755` is 493. */
 const octalTag = defineScalarTag(intCoreTag.tagName, {
   ...intCoreTag,
   resolve: (source, ...more) =>

@@ -1,9 +1,9 @@
 import { Agent, request as httpRequest } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { answerOf } from '../support/servers/test-server.ts';
-import type { Answer as HttpAnswer } from '../support/servers/test-server.ts';
+import type { Answer } from '../support/servers/test-server.ts';
 import { cell, cellsPath } from './cell-model.ts';
-import type { Answer, ObjectState, Request } from './history.ts';
+import type { Outcome, ObjectState, Request } from './history.ts';
 
 /** The time limit for a response. It is longer than any fault lasts. */
 const patienceMs = 5_000;
@@ -21,7 +21,7 @@ export class CellClient {
   /**
    * Sends a request about a cell. Returns undefined when the request was not sent, so that no operation is recorded.
    */
-  async perform(port: number, key: string, request: Request): Promise<Answer | undefined> {
+  async perform(port: number, key: string, request: Request): Promise<Outcome | undefined> {
     const answer = await this.#send(port, ...messageOf(key, request));
     if (answer === 'lost') return { kind: 'unknown' };
     return answer === 'refused' ? undefined : meaningOf(answer, key);
@@ -58,7 +58,7 @@ export class CellClient {
    * Returns the response; `refused` when no server listens, so that nothing was sent; `lost` when there is no response,
    * or only a part of it.
    */
-  async #send(port: number, method: string, path: string, body?: object): Promise<HttpAnswer | 'refused' | 'lost'> {
+  async #send(port: number, method: string, path: string, body?: object): Promise<Answer | 'refused' | 'lost'> {
     const data = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const headers = data === undefined ? {} : { 'content-type': 'application/json', 'content-length': data.length };
     const signal = AbortSignal.timeout(patienceMs);
@@ -106,7 +106,7 @@ function messageOf(key: string, request: Request): [method: string, path: string
  * Returns the meaning of a response; undefined when the request had no effect. Throws for a response that no request of
  * this client may get.
  */
-function meaningOf({ status, body, text }: HttpAnswer, key: string): Answer | undefined {
+function meaningOf({ status, body, text }: Answer, key: string): Outcome | undefined {
   if (status >= 500) return { kind: 'unknown' };
   // Too many requests: the server has not tried the write.
   if (status === 429) return undefined;

@@ -1,4 +1,4 @@
-import type { Answer, Event, Frame, History, Listing, ObjectState, Operation, Request, Watch } from './history.ts';
+import type { Outcome, Event, Frame, History, Listing, ObjectState, Operation, Request, Watch } from './history.ts';
 
 /** The name of the object in hand-made histories. */
 export const key = 'a';
@@ -8,7 +8,7 @@ export function state(revision: number, fields: Partial<ObjectState> = {}): Obje
   return { uid: 'u1', revision, version: 1, value: `v${revision}`, ...fields };
 }
 
-export function shown(object: ObjectState): Answer {
+export function shown(object: ObjectState): Outcome {
   return { kind: 'state', state: object };
 }
 
@@ -16,7 +16,7 @@ export function shown(object: ObjectState): Answer {
 export function operation(
   [call, end]: readonly [call: number, end: number],
   request: Request,
-  answer: Answer,
+  answer: Outcome,
 ): Operation {
   return { client: 'client', key, request, answer, call, return: end };
 }

@@ -1,9 +1,9 @@
-// A server in a separate process: `node history-server.js <database URL> <port> [mutant]`. Prints its URL when ready.
-import { plant } from './mutants.ts';
+// A program that runs a server: `node history-server.js <database URL> <port> [mutant]`. Prints its URL when ready.
+import { plantMutant } from './mutants.ts';
 import type { Mutant } from './mutants.ts';
 
 const [database = '', port, mutant] = process.argv.slice(2);
-if (mutant !== undefined) await plant(mutant as Mutant);
+if (mutant !== undefined) await plantMutant(mutant as Mutant);
 // After the bug is planted, because it decides which files of the packages are loaded.
 const { startApiServer } = await import('@homeostat/apiserver');
 const { Cell } = await import('./cell-model.ts');

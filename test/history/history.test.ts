@@ -89,9 +89,10 @@ checkSetup(setups.threeOnPostgres);
 checkSetup(setups.threeOnMysql);
 checkSetup(setups.threeOnEtcd);
 
-describe('the history of servers with a planted bug [slow]', () => {
+describe('the history of a server with a planted bug [slow]', () => {
   /**
-   * Records until the history breaks the guarantee, because on a busy machine one run may be too short to show the bug.
+   * Repeats runs until a history breaks the guarantee, because on a busy machine one run may be too short to show the
+   * bug.
    */
   async function expectBroken(
     context: Mocha.Context,
@@ -113,11 +114,11 @@ describe('the history of servers with a planted bug [slow]', () => {
     expect(broken).to.include(guarantee);
   }
 
-  it('that responds before a write is durable is not linearizable', async function () {
+  it('that responds before a write is durable breaks linearizability', async function () {
     await expectBroken(this, 'linearizable', { mutant: 'earlyAnswers', ...setups.oneOnSqlite, faults: ['kill'] });
   });
 
-  it('that responds to some reads from an earlier state is not linearizable', async function () {
+  it('that returns an earlier state for some reads breaks linearizability', async function () {
     const faults = ['slowWatchers'] as const;
     await expectBroken(this, 'linearizable', { mutant: 'staleReads', ...setups.oneOnSqlite, faults });
   });
@@ -129,7 +130,7 @@ describe('the history of servers with a planted bug [slow]', () => {
     await expectBroken(this, 'every write is an event', { mutant: 'lostChanges', ...setups.oneOnSqlite, faults });
   });
 
-  it('whose replicas read only their own memory is not linearizable', async function () {
+  it('whose replicas read only their own memory breaks linearizability', async function () {
     const faults = ['pause'] as const;
     await expectBroken(this, 'linearizable', { mutant: 'unaskedReads', ...setups.threeOnPostgres, faults });
   });

@@ -1,4 +1,4 @@
-// The records of a run: the types that clients, watchers and checkers share.
+// The types of a recorded run, which clients, watchers and checkers share.
 
 /** An object in a response or an event. Each write stores a new value, so that a value identifies its write. */
 export interface ObjectState {
@@ -25,7 +25,7 @@ export type Request =
   | { readonly verb: 'delete'; readonly expect: Expectation }
   | { readonly verb: 'get' };
 
-export type Answer =
+export type Outcome =
   | { readonly kind: 'state'; readonly state: ObjectState }
   | { readonly kind: 'deleted'; readonly uid: string }
   | { readonly kind: 'exists' | 'conflict' | 'notFound' }
@@ -44,7 +44,7 @@ export interface Operation {
   /** The object's name. */
   readonly key: string;
   readonly request: Request;
-  readonly answer: Answer;
+  readonly answer: Outcome;
   readonly call: Moment;
   /** Infinity when the response is unknown. */
   readonly return: Moment;

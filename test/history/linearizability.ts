@@ -102,7 +102,7 @@ class Search<State, Operation extends Timed> {
     const met = new Memory<State>((configuration) => this.#keyOf(configuration));
     for (const configuration of from) met.add(configuration);
     const found: Configuration<State>[] = [];
-    // The list grows during the loop, so the search is breadth first.
+    // The loop also visits configurations that it adds to the list, so the search is breadth first.
     for (const configuration of met.list) {
       if (configuration.done.has(id)) found.push(configuration);
       else for (const next of this.#successors(configuration)) met.add(next);

@@ -18,7 +18,7 @@ const mutants: Readonly<Record<Mutant, () => Promise<void>>> = {
 };
 
 /** Plants a bug. Call this before the packages of the server are loaded. */
-export async function plant(mutant: Mutant): Promise<void> {
+export async function plantMutant(mutant: Mutant): Promise<void> {
   await import(new URL('../../../.ci/bundles/without-bundles.js', import.meta.url).href);
   await mutants[mutant]();
 }

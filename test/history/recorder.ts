@@ -1,4 +1,4 @@
-import type { Answer, Frame, History, Listing, Moment, Operation, Request, Watch } from './history.ts';
+import type { Outcome, Frame, History, Listing, Moment, Operation, Request, Watch } from './history.ts';
 
 /** A watch that is being recorded. */
 export interface OpenWatch extends Watch {
@@ -25,7 +25,7 @@ export class Recorder {
   }
 
   /** Records the end of an operation: a response that arrived now, or `unknown` if no response will arrive. */
-  operation(asked: { client: string; key: string; request: Request; call: Moment }, answer: Answer): void {
+  operation(asked: { client: string; key: string; request: Request; call: Moment }, answer: Outcome): void {
     const end = answer.kind === 'unknown' ? Infinity : this.moment();
     this.#operations.push({ ...asked, answer, return: end });
   }

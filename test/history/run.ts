@@ -12,7 +12,7 @@ import { Replica } from './replica.ts';
 import { Watcher } from './watcher.ts';
 import { WorkloadClient } from './workload-client.ts';
 
-export interface RunOptions {
+export interface RecordedRunOptions {
   readonly database: HistoryDatabase;
   readonly replicas: number;
   readonly faults: readonly Fault[];
@@ -39,7 +39,7 @@ const catchUpMs = 15_000;
  * Runs clients and watchers against servers with faults, and returns the recorded history. Afterwards the servers have
  * ended; the database remains.
  */
-export async function recordRun(options: RunOptions): Promise<Run> {
+export async function recordRun(options: RecordedRunOptions): Promise<Run> {
   const replicas: Replica[] = [];
   const client = new CellClient();
   try {
@@ -55,14 +55,14 @@ export async function recordRun(options: RunOptions): Promise<Run> {
 }
 
 class RunningHistory {
-  readonly #options: RunOptions;
+  readonly #options: RecordedRunOptions;
   readonly #replicas: readonly Replica[];
   readonly #recorder = new Recorder();
   readonly #clients: readonly WorkloadClient[];
   readonly #watchers: readonly Watcher[];
   readonly #faultRandom: () => number;
 
-  constructor(options: RunOptions, replicas: readonly Replica[], client: CellClient) {
+  constructor(options: RecordedRunOptions, replicas: readonly Replica[], client: CellClient) {
     this.#options = options;
     this.#replicas = replicas;
     const ports = replicas.map(({ port }) => port);

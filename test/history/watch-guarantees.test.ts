@@ -31,7 +31,7 @@ function broken(subject: History): string[] {
 }
 
 describe('the guarantees of a watch', () => {
-  it('are met for a watcher that received everything, with bookmarks, over two connections', () => {
+  it('are met for a watcher that received all events and bookmarks over two connections', () => {
     const streams = [
       { after: 0, frames: [added, second, bookmark(2, 12)] },
       { after: 2, frames: [third, deleted, bookmark(9, 15)] },

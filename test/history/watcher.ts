@@ -7,7 +7,7 @@ import { cellsPath } from './cell-model.ts';
 import type { Frame } from './history.ts';
 import type { OpenWatch, Recorder } from './recorder.ts';
 
-export interface WatcherOptions {
+export interface WatcherParts {
   readonly name: string;
   /** The cell that it watches; undefined for all cells in `keys`. */
   readonly key: string | undefined;
@@ -28,17 +28,17 @@ const restMs = 20;
  * lists again.
  */
 export class Watcher {
-  readonly #options: WatcherOptions;
+  readonly #parts: WatcherParts;
   #watch: OpenWatch | undefined;
   #reader: WatchReader | undefined;
   #paused: WatchReader | undefined;
 
-  constructor(options: WatcherOptions) {
-    this.#options = options;
+  constructor(parts: WatcherParts) {
+    this.#parts = parts;
   }
 
   get key(): string | undefined {
-    return this.#options.key;
+    return this.#parts.key;
   }
 
   /** The revision up to which it has received all changes: that of its last event, bookmark or list. */
@@ -69,7 +69,7 @@ export class Watcher {
   }
 
   async #list(): Promise<OpenWatch | undefined> {
-    const { name, key, keys, recorder, client, nextPort } = this.#options;
+    const { name, key, keys, recorder, client, nextPort } = this.#parts;
     const call = recorder.moment();
     const answer = await client.list(nextPort(), key === undefined ? {} : { key });
     if (answer === undefined) return undefined;
@@ -79,7 +79,7 @@ export class Watcher {
 
   /** Runs one connection of a watch from its start to its end. */
   async #follow(watch: OpenWatch, signal: AbortSignal): Promise<void> {
-    const { key, nextPort, nextStayMs } = this.#options;
+    const { key, nextPort, nextStayMs } = this.#parts;
     const selector = key === undefined ? '' : `&fieldSelector=metadata.name=${key}`;
     const stream: OpenWatch['streams'][number] = { after: this.revision, frames: [] };
     const query = `?watch=true&allowWatchBookmarks=true&resourceVersion=${stream.after}${selector}`;
@@ -103,7 +103,7 @@ export class Watcher {
   }
 
   #take({ type, object }: WireEvent, { frames }: { readonly frames: Frame[] }): void {
-    const at = this.#options.recorder.moment();
+    const at = this.#parts.recorder.moment();
     switch (type) {
       case 'ADDED':
       case 'MODIFIED':

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@homeostat/controller-runtime/testing';
 import type { CellClient, ListAnswer } from './cell-client.ts';
-import type { Answer, Expectation, ObjectState, Request } from './history.ts';
+import type { Outcome, Expectation, ObjectState, Request } from './history.ts';
 import { pick } from '../support/writes/random.ts';
 import type { Recorder } from './recorder.ts';
 
-export interface WorkloadOptions {
+export interface WorkloadParts {
   readonly name: string;
   readonly keys: readonly string[];
   readonly recorder: Recorder;
@@ -50,13 +50,13 @@ interface Step {
 
 /** A client that sends random requests one after the other, each to a random replica. */
 export class WorkloadClient {
-  readonly #options: WorkloadOptions;
+  readonly #parts: WorkloadParts;
   /** The last state of each object that the client has received. */
   readonly #seen = new Map<string, ObjectState>();
   #written = 0;
 
-  constructor(options: WorkloadOptions) {
-    this.#options = options;
+  constructor(parts: WorkloadParts) {
+    this.#parts = parts;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -71,7 +71,7 @@ export class WorkloadClient {
 
   /** Creates or updates an object, and repeats this until a write is acknowledged. Returns the revision. */
   async write(key: string): Promise<number> {
-    const [port = 0] = this.#options.ports;
+    const [port = 0] = this.#parts.ports;
     return eventually(
       async () => {
         await this.ask(key, { verb: 'create', value: this.#nextValue() }, port);
@@ -83,8 +83,8 @@ export class WorkloadClient {
   }
 
   /** Sends a request to a replica, and records and returns the response; undefined without a response. */
-  async ask(key: string, request: Request, port: number): Promise<Answer | undefined> {
-    const { name, recorder, client } = this.#options;
+  async ask(key: string, request: Request, port: number): Promise<Outcome | undefined> {
+    const { name, recorder, client } = this.#parts;
     const call = recorder.moment();
     const answer = await client.perform(port, key, request);
     if (answer === undefined) return undefined;
@@ -94,7 +94,7 @@ export class WorkloadClient {
   }
 
   #draw(): Step {
-    const { random, keys, ports } = this.#options;
+    const { random, keys, ports } = this.#parts;
     return {
       verb: pick(random, verbs),
       key: pick(random, keys),
@@ -128,7 +128,7 @@ export class WorkloadClient {
   }
 
   async #list({ key, port, list }: Step): Promise<ListAnswer | undefined> {
-    const { name, keys, recorder, client } = this.#options;
+    const { name, keys, recorder, client } = this.#parts;
     const call = recorder.moment();
     const answer = await client.list(port, {
       ...(list === 'one' ? { key } : {}),
@@ -142,7 +142,7 @@ export class WorkloadClient {
 
   #nextValue(): string {
     this.#written += 1;
-    return `${this.#options.name}-${this.#written}`;
+    return `${this.#parts.name}-${this.#written}`;
   }
 }
 

@@ -1,4 +1,4 @@
-/** A request over HTTP, or bytes that a client writes to the socket. */
+/** An HTTP request, or raw bytes that a client writes to the socket. */
 export type HostileRequest =
   | {
       readonly method: string;

@@ -1,4 +1,5 @@
-// An API server in a separate process, which measures how long its event loop was blocked. Its parent sends messages.
+// An API server in a separate process, which measures how long its event loop was blocked. The parent process calls its
+// functions by messages.
 import { serviceOwner, startApiServer } from '@homeostat/apiserver';
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
@@ -17,7 +18,7 @@ export interface HostileServerCalls {
   heldBytes(): Promise<number>;
   problems(): readonly string[];
   fill(count: number): Promise<void>;
-  /** Changes each of the first objects of {@link fill}. */
+  /** Changes each of the first `count` objects of {@link fill}. */
   change(count: number): Promise<void>;
   reindex(): Promise<void>;
   /** Runs an informer of the objects of {@link fill} as a plugin. Resolves when the informer has all objects. */
@@ -106,7 +107,7 @@ const following = new AbortController();
 let run: Promise<void> = Promise.resolve();
 let indexes = 0;
 
-/** Waits until the informer has reached a state; its changes arrive in later turns of the event loop. */
+/** Waits until a condition about the informer is true, because its changes arrive in later turns of the event loop. */
 async function until(isDone: () => boolean): Promise<void> {
   while (!isDone()) await new Promise((resolve) => setTimeout(resolve, 10));
 }

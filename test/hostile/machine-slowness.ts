@@ -1,6 +1,6 @@
 const rounds = 5;
 
-/** The time of one round on the machine on which the limits were measured, without other load. */
+/** The time of one round on the reference machine, on which the limits were measured, without other load. */
 const usualMs = 4;
 
 const text = JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ [`k${index % 100}`]: `${index}` })));

@@ -1,7 +1,7 @@
 // Random requests about definitions of kinds, with schemas of any shape.
 import fc from 'fast-check';
 import type { HostileRequest } from './hostile-request.ts';
-import { definitions, json } from './random-values.ts';
+import { definitionsPath, json } from './random-values.ts';
 
 const keyword = fc.constantFrom(
   'type',
@@ -58,6 +58,6 @@ export const defining = fc
       spec: { group: 'defined.example.com', scope: 'Cluster', names, versions: [version] },
     });
     // All requests are dry runs, because otherwise the number of served kinds would grow.
-    const path = `${definitions}${method === 'PUT' ? `/${name}` : ''}?dryRun=All`;
+    const path = `${definitionsPath}${method === 'PUT' ? `/${name}` : ''}?dryRun=All`;
     return { method, path, headers: { 'content-type': 'application/json' }, body };
   });

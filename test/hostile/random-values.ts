@@ -8,7 +8,7 @@ export const visible = fc.string({
   maxLength: 30,
 });
 
-export const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /** Texts that repeat a part, so that they are long or deeply nested. */
 export const repeated = fc

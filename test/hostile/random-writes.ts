@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { persons } from '../support/models/models.ts';
 import { things } from './models.ts';
 import type { HostileRequest } from './hostile-request.ts';
-import { visible, definitions, repeated, json, almostThing } from './random-values.ts';
+import { visible, definitionsPath, repeated, json, almostThing } from './random-values.ts';
 
 const yaml = fc.oneof(
   fc.string(),
@@ -117,7 +117,13 @@ export const writing = fc
 export const reading = fc
   .tuple(
     yaml,
-    fc.constantFrom(things, persons, '/api/v1/namespaces', definitions, '/apis/authentication.k8s.io/v1/tokenreviews'),
+    fc.constantFrom(
+      things,
+      persons,
+      '/api/v1/namespaces',
+      definitionsPath,
+      '/apis/authentication.k8s.io/v1/tokenreviews',
+    ),
   )
   .map(([text, path]): HostileRequest => ({
     method: 'POST',

@@ -38,7 +38,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     );
   });
 
-  it('create a namespace as a dry run, by apply and by a file [compat namespaces]', async () => {
+  it('create a namespace as a dry run, by apply, and from a file [compat namespaces]', async () => {
     expect(await kubectl.succeeds('create', 'ns', 'dry', '--dry-run=server')).to.contain('namespace/dry created');
     const path = await kubectl.file('ns.json', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'applied' } });
     expect(await kubectl.succeeds('apply', '-f', path)).to.equal('namespace/applied created\n');
@@ -101,7 +101,7 @@ describe('kubectl and the built-in kinds [slow]', () => {
     expect(await kubectl.succeeds('get', 'letters', '-A', '--ignore-not-found')).to.equal('');
   });
 
-  it('events, get events and describe show what happened to an object [compat events, describe]', async () => {
+  it('events, get events and describe show the events of an object [compat events, describe]', async () => {
     const { uid } = (await kubectl.server.get('/apis/demo.example.com/v1alpha1/persons/ann')).body.metadata;
     const time = new Date(kubectl.clock.now()).toISOString().replace(/\.\d+/, '');
     await kubectl.server.create(events, {

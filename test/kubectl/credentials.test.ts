@@ -48,13 +48,13 @@ describe('kubectl with the kubeconfig that homeostat writes [compat credentials]
     expect(await run('wait', '--for=delete', 'person/ada', `--timeout=${testPatienceMs(5)}s`)).to.be.a('string');
   });
 
-  it('asks the user to log in when its token is wrong', async () => {
+  it('prints that the user must be logged in when the token is wrong', async () => {
     const { code, stderr } = await kubectl(['get', 'persons', '--token', 'incorrect-horse-battery-staple']);
     expect(code).to.equal(1);
     expect(stderr).to.equal('error: You must be logged in to the server (Unauthorized)\n');
   });
 
-  it('acts as another user, with the permissions of that user', async () => {
+  it('impersonates another user, with the permissions of that user', async () => {
     for (const args of [
       ['--as', 'eve'],
       ['--as', 'eve', '--as-group', 'readers'],

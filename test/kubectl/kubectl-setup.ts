@@ -20,7 +20,7 @@ export interface Printed {
 /** The time limit of kubectl. It takes 0.1 s, on a busy machine up to 10 s. */
 const timeoutMs = 15_000;
 
-/** kubectl against a server with two demo persons, and with its own home folder. */
+/** Runs kubectl with its own home folder against a server with two demo persons. */
 export class KubectlSetup {
   readonly server: TestServer;
   /** A clock that does not advance, so that ages are the same on a slow machine. */
@@ -65,7 +65,7 @@ export class KubectlSetup {
     return (await this.server.get(`${demoPersons}/${name}`)).body;
   }
 
-  /** Writes an object for `-f`; returns its path. */
+  /** Writes an object to a file for `-f`, and returns the path of the file. */
   async file(name: string, object: object): Promise<string> {
     const path = join(this.#home, name);
     await writeFile(path, JSON.stringify(object));

@@ -21,7 +21,7 @@ describe('kubectl watches [slow]', () => {
     return kubectl.server.patch(`${demoPersons}/${name}`, { spec: { age } });
   }
 
-  it('get -w prints the table, then a row for each change [compat watch]', async () => {
+  it('get -w prints the table, and then a row for each change [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', '-w');
     const before = await printed(lines(3));
     await setAge('ann', 31);
@@ -36,7 +36,7 @@ describe('kubectl watches [slow]', () => {
     expect(before[0]).to.match(/^NAME +AGE +READY +CREATED$/);
   });
 
-  it('get NAME -w prints the object, then each of its changes [compat watch]', async () => {
+  it('get NAME -w prints the object, and then each of its changes [compat watch]', async () => {
     const printed = kubectl.watch('get', 'ps', 'bob', '-w', '--no-headers');
     await printed(lines(1));
     await setAge('ann', 32);

@@ -9,9 +9,9 @@ export interface Running {
   readonly client: Client;
   readonly faulty: FaultyClient;
   readonly clock: FakeClock;
-  /** Returns the number of requests that runs made. */
+  /** Returns the number of requests that runs of the controllers have sent. */
   requestsOfRuns(): number;
-  /** Returns the reasons for which a key of the first controller is queued. */
+  /** Returns the reasons why a key of the first controller is in the queue. */
   reasonsOf(key: string): readonly string[];
   settle(): Promise<void>;
   /** Stops the controllers until {@link restart}. */

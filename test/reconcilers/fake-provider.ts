@@ -1,5 +1,5 @@
 /** A thing at a provider. */
-export interface Thing {
+export interface ProvidedThing {
   readonly id: string;
   readonly key: string;
   /** The uid of the object for which the thing was made. */
@@ -8,7 +8,7 @@ export interface Thing {
 
 /** An external provider. It keeps its things when controllers crash. */
 export class FakeProvider {
-  readonly things = new Map<string, Thing>();
+  readonly things = new Map<string, ProvidedThing>();
   /** The keys of the calls of `create`, in order. */
   readonly created: string[] = [];
   /** The keys of the calls of `find`, in order. */
@@ -23,7 +23,7 @@ export class FakeProvider {
   }
 
   /** Makes a new thing at each call. */
-  create(key: string, owner: string): Thing {
+  create(key: string, owner: string): ProvidedThing {
     this.created.push(key);
     const thing = { id: `t-${this.created.length}`, key, owner };
     this.things.set(thing.id, thing);
@@ -31,7 +31,7 @@ export class FakeProvider {
     return thing;
   }
 
-  find(key: string): Thing | undefined {
+  find(key: string): ProvidedThing | undefined {
     this.sought.push(key);
     return [...this.things.values()].find((thing) => thing.key === key);
   }

@@ -259,8 +259,8 @@ for (const transport of transports) {
         hasCrashed = true;
         await at.pause();
         const [thing] = provider.things.values();
-        // The garbage collector handles this dependent after the record. Its deletion shows that the record was
-        // handled.
+        // The garbage collector handles this dependent after the record. A change or deletion of the dependent shows
+        // that the record was handled.
         const { uid } = await at.client.get(Machine, 'a', { namespace }).then(({ metadata }) => metadata);
         const ownerReferences = [{ apiVersion: 'work.example.com/v1', kind: 'Machine', name: 'a', uid }];
         await at.client.create(ConfigMap, { metadata: { name: 'witness', namespace, ownerReferences } });

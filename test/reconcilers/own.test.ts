@@ -155,7 +155,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are ready when their condition Ready is True, if they have one', async () => {
+    it('are ready when their condition Ready is True, if they have this condition', async () => {
       const ready: boolean[] = [];
       const at = await runTeam(transport, async ({ own }) => {
         ready.push((await own([wish(Desk, { metadata: { name: 'red' } })])).ready);

@@ -138,13 +138,13 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('follows the local time of a zone over a change of daylight saving [slow]', async () => {
+    it('follows the local time of a time zone at the start of daylight saving time [slow]', async () => {
       const timeZone = 'Europe/Berlin';
       const schedule = { cron: '30 2 * * *', timeZone };
       const at = await runTeams(transport, { schedule }, undefined, { startTime: '2030-03-30T00:00:00Z' });
       at.read();
       await at.to('2030-03-30T01:30:00Z');
-      // 02:30 does not exist on the 31st: the slot is at 03:00 summer time.
+      // On the 31st, the time 02:30 does not exist, so the slot is at 03:00 summer time.
       await at.to('2030-03-31T01:00:00Z');
       await at.to('2030-04-01T00:30:00Z');
       expect(at.read()).to.deep.equal([

@@ -81,7 +81,7 @@ describe('the types of reconcilers', () => {
     expect(isExactly<FromModel<typeof Team>['metadata']['namespace'], string | undefined>(true)).to.equal(true);
   });
 
-  it('let status and ensure remove optional fields with null, and no others', () => {
+  it('allow null for optional fields in status and ensure, which removes the fields, but not for others', () => {
     const definition = controller(Team, {
       owns: [Worker, Note],
       async reconcile({ status, ensure }) {

@@ -66,7 +66,7 @@ describe('old records of runs', () => {
     expect(await recorded('test/calm')).to.have.length(3);
   });
 
-  it('survive a restart, and are deleted after 24 hours by the server that runs then [slow]', async () => {
+  it('stay after a restart, and are deleted after 24 hours by the new server [slow]', async () => {
     await server.stop();
     server = await start();
     expect(await recorded('test/busy')).to.have.length(1000);

@@ -66,7 +66,7 @@ describe('npm create homeostat [slow]', function () {
       npm_config_audit: 'false',
       npm_config_fund: 'false',
       npm_config_update_notifier: 'false',
-      // The packages of the registry already contain the result of their builds.
+      // The packages in the registry already contain the results of their install scripts.
       npm_config_ignore_scripts: 'true',
     };
     return execute('npm', args, { cwd, environment });

@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 
 /** The kind of the objects in the databases of former versions. It must not change. */
-export const machine = defineModel({
+export const upgradedMachine = defineModel({
   gvk: 'upgrades.example.com/v1/Machine',
   plural: 'machines',
   schema: {

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { startApiServer } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { defineModel } from '@homeostat/controller-runtime/api';
-import { comparedPaths, machine, machinesPath } from './upgraded-model.ts';
+import { comparedPaths, upgradedMachine, machinesPath } from './upgraded-model.ts';
 
 const configMap = defineModel({
   gvk: 'v1/ConfigMap',
@@ -27,20 +27,20 @@ export interface Recorded {
 /** Creates, updates and deletes objects, and creates an object again with the name of a deleted one. */
 async function write({ client }: ApiServer): Promise<Pick<Recorded, 'since' | 'events'>> {
   const create = (at: number, size: number): Promise<unknown> =>
-    client.create(machine, {
+    client.create(upgradedMachine, {
       metadata: { name: `m-${at}`, labels: { size: String(size) } },
       spec: { slug: `slug-${at}`, size, note: `ünïcode ${'n'.repeat(at * 20)}` },
     });
   for (let at = 0; at < 12; at += 1) await create(at, at);
   await client.create(configMap, { metadata: { name: 'kept', namespace: 'default' }, data: { key: 'value' } });
-  await client.delete(machine, 'm-3');
-  const { metadata } = await client.list(machine);
+  await client.delete(upgradedMachine, 'm-3');
+  const { metadata } = await client.list(upgradedMachine);
   const since = metadata.resourceVersion ?? '';
-  await client.patch(machine, 'm-1', { type: 'merge', patch: { spec: { size: 100 } } });
-  await client.patch(machine, 'm-1', { type: 'merge', patch: { spec: { size: 101 } } });
-  await client.delete(machine, 'm-2');
+  await client.patch(upgradedMachine, 'm-1', { type: 'merge', patch: { spec: { size: 100 } } });
+  await client.patch(upgradedMachine, 'm-1', { type: 'merge', patch: { spec: { size: 101 } } });
+  await client.delete(upgradedMachine, 'm-2');
   await create(3, 33);
-  await client.patch(machine, 'm-4', { type: 'merge', patch: { spec: { slug: 'slug-2' } } });
+  await client.patch(upgradedMachine, 'm-4', { type: 'merge', patch: { spec: { slug: 'slug-2' } } });
   const events = [
     ['MODIFIED', 'm-1'],
     ['MODIFIED', 'm-1'],
@@ -66,8 +66,8 @@ const folder = await mkdtemp(join(tmpdir(), 'homeostat-fixture-'));
 const path = join(folder, 'homeostat.db');
 await copyFile(join(target, '..', 'encryption.key'), join(folder, 'encryption.key'));
 const server = await startApiServer({ database: `sqlite:${path}`, port: 0 });
-server.schemeManager.register(machine);
-await server.whenReady(machine);
+server.schemeManager.register(upgradedMachine);
+await server.whenReady(upgradedMachine);
 const recorded: Recorded = { ...(await write(server)), lists: await readLists(server.url) };
 await server.stop();
 await writeFile(`${target}.db.gz`, gzipSync(await readFile(path), { level: 9 }));

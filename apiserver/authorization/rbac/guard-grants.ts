@@ -5,7 +5,7 @@ import type { BindingObject, RoleObject } from '../../builtin/objects/rbac-objec
 import type { UserInfo } from '../../identity/user-info.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { notFound, resourceName } from '../../registry/object/resource-errors.ts';
-import type { GuardedWrite, WriteGuard } from '../../registry/writes/registry-options.ts';
+import type { GuardedWrite, WriteGuard } from '../../registry/writes/registry-parts.ts';
 import { escalationOf } from '../escalation.ts';
 import { fullAuthority, isMaster } from '../rbac-authorizer.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';

@@ -4,7 +4,7 @@ import { isUserKind } from '../../builtin/user-kind.ts';
 import type { UserObject } from '../../builtin/user-kind.ts';
 import { mastersGroup } from '../../identity/user-info.ts';
 import { resourceName } from '../../registry/object/resource-errors.ts';
-import type { GuardedWrite, WriteGuard } from '../../registry/writes/registry-options.ts';
+import type { GuardedWrite, WriteGuard } from '../../registry/writes/registry-parts.ts';
 import { isMaster } from '../rbac-authorizer.ts';
 import type { RbacAuthorizer } from '../rbac-authorizer.ts';
 

@@ -74,7 +74,7 @@ function matches(text: string, source: string, meter: CostMeter): boolean {
   }
 }
 
-interface FindOptions {
+interface FindLimits {
   readonly most: number;
   readonly meter: CostMeter;
 }
@@ -83,7 +83,7 @@ interface FindOptions {
  * Returns the matches in a text. RE2 searches again from the end of each match, and a search cannot be interrupted. So
  * each search costs as much as its longest possible time.
  */
-function find(text: string, source: string, { most, meter }: FindOptions): readonly string[] {
+function find(text: string, source: string, { most, meter }: FindLimits): readonly string[] {
   const { expression, states } = compiled(source, meter);
   const found: string[] = [];
   const matcher = expression.matcher(text);

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { eventually, FakeClock } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import { ChangeFeed } from '../../index/change-feed.ts';
-import { createPerson, createPersonCache, entryOf } from '../../index/person.fixture.ts';
+import { createPerson, createPersonCache, personEntry } from '../../index/person.fixture.ts';
 import type { Resource } from '../../registry/kinds/resource.ts';
 import { FlushCycle } from './flush-cycle.ts';
 import { jsonLines } from './watch-frames.ts';
@@ -66,7 +66,7 @@ describe('WatchStream', () => {
 
   const watch = (path: string): Promise<Response> => fetch(`${url}${path}`, { signal: aborting.signal });
   const add = (name: string, revision: number): void =>
-    feed.append({ type: 'ADDED', revision, entry: entryOf(cache, createPerson({ name }), revision) });
+    feed.append({ type: 'ADDED', revision, entry: personEntry(cache, createPerson({ name }), revision) });
   const firstChunk = async ({ body }: Response): Promise<string> => {
     const { value } = await body!.getReader().read();
     return new TextDecoder().decode(value);

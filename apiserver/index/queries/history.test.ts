@@ -7,7 +7,7 @@ import type { Entry } from '../entry.ts';
 import { History } from './history.ts';
 import type { HistoryOptions } from './history.ts';
 import type { KindCache } from '../kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
+import { createPerson, createPersonCache, personEntry } from '../person.fixture.ts';
 import { compileQuery } from './query.ts';
 import { select } from './select.ts';
 
@@ -29,7 +29,11 @@ class Kind {
 
   put(name: string, age: number): void {
     const revision = ++this.revision;
-    const entry = entryOf(this.cache, createPerson({ name }, { age, team: age % 2 === 0 ? 'red' : 'green' }), revision);
+    const entry = personEntry(
+      this.cache,
+      createPerson({ name }, { age, team: age % 2 === 0 ? 'red' : 'green' }),
+      revision,
+    );
     const previous = this.cache.put(entry);
     this.feed.append(
       previous === undefined ? { type: 'ADDED', revision, entry } : { type: 'MODIFIED', revision, entry, previous },

@@ -1,7 +1,7 @@
 import { seededRandom } from '@homeostat/controller-runtime/testing';
 import { expect } from 'chai';
 import type { KindCache } from '../kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
+import { createPerson, createPersonCache, personEntry } from '../person.fixture.ts';
 import { prepareQuery } from './prepare-query.ts';
 import { compileQuery } from './query.ts';
 import type { QueryOptions } from './query.ts';
@@ -20,7 +20,7 @@ function put(cache: KindCache, name: string, random: Random): void {
   const labels = { app: `a${draw(7)}`, ...(draw(2) === 0 ? { '\uFF5E': `${draw(3)}` } : {}) };
   const team = teams[draw(3)];
   const spec = { age: draw(20), tags: [...new Set(tags)], ...(team === undefined ? {} : { team }) };
-  cache.put(entryOf(cache, createPerson({ name, labels, creationTimestamp: '2024-01-01T00:00:00Z' }, spec)));
+  cache.put(personEntry(cache, createPerson({ name, labels, creationTimestamp: '2024-01-01T00:00:00Z' }, spec)));
 }
 
 function crowd(random: Random): KindCache {

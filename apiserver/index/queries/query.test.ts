@@ -2,7 +2,7 @@ import type { Selector } from '@homeostat/controller-runtime/api';
 import { IndexSpec, reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import { KindCache } from '../kind-cache.ts';
-import { createPerson, createPersonCache, entryOf, personDescriptor } from '../person.fixture.ts';
+import { createPerson, createPersonCache, personEntry, personDescriptor } from '../person.fixture.ts';
 import type { QueryOptions } from './query.ts';
 import { compileQuery, matches } from './query.ts';
 
@@ -76,7 +76,7 @@ describe('compileQuery', () => {
 
   it('treats metadata.namespace as absent in a cluster-scoped kind', () => {
     const cache = createPersonCache();
-    const ann = entryOf(cache, createPerson({ name: 'ann' }));
+    const ann = personEntry(cache, createPerson({ name: 'ann' }));
     const isSelected = (operator: 'in' | 'notin' | 'exists' | 'absent') => {
       const values = operator === 'in' || operator === 'notin' ? ['x'] : [];
       return matches(compileQuery(cache, { fieldSelector: [{ key: 'metadata.namespace', operator, values }] }), ann);
@@ -93,7 +93,7 @@ describe('compileQuery', () => {
     const cache = createPersonCache();
     const isSelected = (label: string, operator: 'gt' | 'lt', limit: string) => {
       const query = compileQuery(cache, { labelSelector: [{ key: 'n', operator, values: [limit] }] });
-      return matches(query, entryOf(cache, createPerson({ name: 'ann', labels: { n: label } })));
+      return matches(query, personEntry(cache, createPerson({ name: 'ann', labels: { n: label } })));
     };
     expect(isSelected('10', 'gt', '9')).to.equal(true);
     expect(isSelected('9', 'gt', '9')).to.equal(false);
@@ -113,8 +113,8 @@ describe('matches', () => {
     const many = { ...Object.fromEntries(filling), ...few };
     const tags = ['b', 'd', '\u{1F600}', '\uFFFD'];
     const moreTags = [...tags, ...filling.map(([name]) => name)];
-    const entries = [entryOf(cache, createPerson({ name: 'few', labels: few }, { tags }))].concat(
-      entryOf(cache, createPerson({ name: 'many', labels: many }, { tags: moreTags })),
+    const entries = [personEntry(cache, createPerson({ name: 'few', labels: few }, { tags }))].concat(
+      personEntry(cache, createPerson({ name: 'many', labels: many }, { tags: moreTags })),
     );
     const long = Array.from({ length: 200 }, (_, at) => `other${at}`);
     const selectors: readonly QueryOptions[] = [

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ChangeFeed } from '../change-feed.ts';
 import { History } from './history.ts';
 import type { KindCache } from '../kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
+import { createPerson, createPersonCache, personEntry } from '../person.fixture.ts';
 import { compileQuery } from './query.ts';
 import type { QueryOptions } from './query.ts';
 import { select } from './select.ts';
@@ -18,7 +18,7 @@ function createCrowd(): KindCache {
     const name = `p${String((i * 7919) % size).padStart(5, '0')}`;
     const team = ['red', 'green'][i % 3];
     const spec = { name, age: i % 100, tags: [`t${i % 11}`, 'z'], ...(team === undefined ? {} : { team }) };
-    return entryOf(cache, createPerson({ name, labels: { app: `a${i % 10}` } }, spec));
+    return personEntry(cache, createPerson({ name, labels: { app: `a${i % 10}` } }, spec));
   });
   cache.load(entries);
   return cache;
@@ -91,7 +91,7 @@ describe('isLongSelection', () => {
     expect(isLong({ ...others, ...ofOld }), 'few candidates').to.equal(false);
     const large = createPersonCache();
     large.load(
-      Array.from({ length: 4 * size }, (_, i) => entryOf(large, createPerson({ name: `p${i}` }, { age: i % 10 }))),
+      Array.from({ length: 4 * size }, (_, i) => personEntry(large, createPerson({ name: `p${i}` }, { age: i % 10 }))),
     );
     const sorted = compileQuery(large, { sort: twoKeys });
     expect(isLongSelection(large, sorted)).to.equal(true);
@@ -107,7 +107,7 @@ describe('History, for queries that take long', () => {
     const history = new History(cache, feed);
     const queriesOf = [ofRed, notRed, {}].map((options) => compileQuery(cache, { ...others, ...options }));
     const before = queriesOf.map((query) => select(cache, query).entries);
-    const entry = entryOf(cache, createPerson({ name: 'new' }, { team: 'red' }), 2);
+    const entry = personEntry(cache, createPerson({ name: 'new' }, { team: 'red' }), 2);
     cache.put(entry);
     feed.append({ type: 'ADDED', revision: 2, entry });
     for (const [at, query] of queriesOf.entries()) {

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KindCache } from '../kind-cache.ts';
 import type { Person } from '../person.fixture.ts';
-import { createPerson, createPersonCache, encodeAge, entryOf } from '../person.fixture.ts';
+import { createPerson, createPersonCache, encodeAge, personEntry } from '../person.fixture.ts';
 import type { QueryOptions, SortRequest } from './query.ts';
 import { compileQuery } from './query.ts';
 import { select } from './select.ts';
@@ -176,7 +176,7 @@ describe('select, compared with filtering and sorting all objects [spec 1-own-in
           expect(cache.remove(action.gone) !== undefined).to.equal(persons.delete(action.gone));
         } else {
           persons.set(formatKey(keyOf(action.person)), action.person);
-          cache.put(entryOf(cache, action.person));
+          cache.put(personEntry(cache, action.person));
         }
       }
       expect(cache.size).to.equal(persons.size);
@@ -194,7 +194,7 @@ describe('select, compared with filtering and sorting all objects [spec 1-own-in
         fc.sample(personNamed(name), { numRuns: 1800, seed: 11 }).map((person) => [formatKey(keyOf(person)), person]),
       );
       const cache = createPersonCache('Namespaced');
-      cache.load([...persons.values()].map((person) => entryOf(cache, person)));
+      cache.load([...persons.values()].map((person) => personEntry(cache, person)));
       fc.assert(
         fc.property(anyQuery, (options) => expectSame(cache, persons.values(), options)),
         { numRuns },

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { KindCache } from '../kind-cache.ts';
-import { createPerson, createPersonCache, entryOf } from '../person.fixture.ts';
+import { createPerson, createPersonCache, personEntry } from '../person.fixture.ts';
 import type { QueryOptions } from './query.ts';
 import { compileQuery } from './query.ts';
 import type { PageBounds, SelectedEntries } from './select.ts';
@@ -25,7 +25,7 @@ function createCrowd(): KindCache {
       team: i < size / 2 ? 'red' : 'green',
       ...(i % 40 === 0 ? { tags: [`t${i}`, 'z'] } : {}),
     };
-    return entryOf(cache, createPerson({ name, creationTimestamp, labels: { app: `a${i % 10}` } }, spec));
+    return personEntry(cache, createPerson({ name, creationTimestamp, labels: { app: `a${i % 10}` } }, spec));
   });
   cache.load(entries);
   return cache;

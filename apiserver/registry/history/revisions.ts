@@ -11,7 +11,7 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-export interface RevisionsOptions {
+export interface RevisionsParts {
   readonly clock: Clock;
   /** The revision of memory at the start. */
   readonly start: number;
@@ -29,14 +29,14 @@ export interface RevisionsOptions {
 export class Revisions {
   /** True when memory may be behind the writes of other processes. */
   readonly mayLag: boolean;
-  readonly #options: RevisionsOptions;
+  readonly #parts: RevisionsParts;
   readonly #waiters = new Set<Waiter>();
   #current: number;
 
-  constructor(options: RevisionsOptions) {
-    this.#options = options;
-    this.mayLag = options.latest !== undefined;
-    this.#current = options.start;
+  constructor(parts: RevisionsParts) {
+    this.#parts = parts;
+    this.mayLag = parts.latest !== undefined;
+    this.#current = parts.start;
   }
 
   get current(): number {
@@ -49,7 +49,7 @@ export class Revisions {
    */
   advance(revision: number, bytes?: number): void {
     this.#current = revision;
-    if (bytes !== undefined) this.#options.history.record(revision, bytes);
+    if (bytes !== undefined) this.#parts.history.record(revision, bytes);
     for (const waiter of this.#waiters) {
       if (waiter.revision <= revision) waiter.resolve();
     }
@@ -75,7 +75,7 @@ export class Revisions {
 
   async #latest(): Promise<number> {
     try {
-      return (await this.#options.latest?.()) ?? this.#current;
+      return (await this.#parts.latest?.()) ?? this.#current;
     } catch (error) {
       throw unreadable(error);
     }
@@ -87,10 +87,10 @@ export class Revisions {
     const reached = await new Promise<boolean>((resolve) => {
       waiter = { revision, resolve: () => resolve(true) };
       this.#waiters.add(waiter);
-      timer = this.#options.clock.setTimeout(() => resolve(false), reachTimeoutMs);
-      this.#options.onWanted?.(revision);
+      timer = this.#parts.clock.setTimeout(() => resolve(false), reachTimeoutMs);
+      this.#parts.onWanted?.(revision);
     });
-    this.#options.clock.clearTimeout(timer);
+    this.#parts.clock.clearTimeout(timer);
     if (waiter !== undefined) this.#waiters.delete(waiter);
     if (!reached) throw tooLarge(revision, this.#current);
   }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { array, assert, integer, option, property, record, string, tuple, uniqueArray } from 'fast-check';
-import { createPerson, createPersonCache, entryOf } from '../../index/person.fixture.ts';
+import { createPerson, createPersonCache, personEntry } from '../../index/person.fixture.ts';
 import { entryWith } from '../../index/create-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { StoredEntry } from '../../index/stored-entry.ts';
@@ -52,7 +52,11 @@ describe('KeptPart', () => {
               ...(blocks === 1 && { blockOwnerDeletion: true }),
             })),
           };
-          return entryOf(cache, createPerson(metadata, { ...spec, tags: [...(spec.tags ?? [])] }), (revision += gap));
+          return personEntry(
+            cache,
+            createPerson(metadata, { ...spec, tags: [...(spec.tags ?? [])] }),
+            (revision += gap),
+          );
         });
         const { last, data } = packed(entries);
         const part = new KeptPart(data);
@@ -67,7 +71,9 @@ describe('KeptPart', () => {
 
   it('finds no entry for a revision that was not added', () => {
     const cache = createPersonCache();
-    const part = new KeptPart(packed([2, 4, 9].map((at) => entryOf(cache, createPerson({ name: `p${at}` }), at))).data);
+    const part = new KeptPart(
+      packed([2, 4, 9].map((at) => personEntry(cache, createPerson({ name: `p${at}` }), at))).data,
+    );
     expect([1, 2, 3, 4, 5, 8, 9, 10].map((revision) => part.find(revision))).to.deep.equal([
       undefined,
       0,
@@ -82,7 +88,7 @@ describe('KeptPart', () => {
 
   it('recognizes the bytes of an object wherever they are in memory, and refuses changed bytes', () => {
     const cache = createPersonCache();
-    const entry = entryOf(cache, createPerson({ name: 'ann' }), 7);
+    const entry = personEntry(cache, createPerson({ name: 'ann' }), 7);
     const part = new KeptPart(packed([entry]).data);
     const bytes = Buffer.from(entry.bytes);
     expect(part.hasBytes(0, bytes)).to.equal(true);
@@ -92,7 +98,9 @@ describe('KeptPart', () => {
 
   it('is unreadable when any of its bytes has changed or is missing', () => {
     const cache = createPersonCache();
-    const { data } = packed([1, 2].map((at) => entryOf(cache, createPerson({ name: `p${at}` }, { slug: 'é' }), at)));
+    const { data } = packed(
+      [1, 2].map((at) => personEntry(cache, createPerson({ name: `p${at}` }, { slug: 'é' }), at)),
+    );
     for (let at = 0; at < data.length; at += 1) {
       const damaged = Uint8Array.from(data);
       damaged[at] = (damaged[at] ?? 0) ^ (1 << (at % 8));
@@ -105,7 +113,7 @@ describe('KeptPart', () => {
 
   it('can be read from any offset of a buffer', () => {
     const cache = createPersonCache();
-    const { data } = packed([entryOf(cache, createPerson({ name: 'ann' }), 7)]);
+    const { data } = packed([personEntry(cache, createPerson({ name: 'ann' }), 7)]);
     const moved = Buffer.concat([Buffer.of(1, 2, 3), data]).subarray(3);
     expect(new KeptPart(moved).find(7)).to.equal(0);
   });
@@ -113,12 +121,12 @@ describe('KeptPart', () => {
   it('is full at the maximum number of entries, or of bytes of values', () => {
     const cache = createPersonCache();
     const packer = new PartPacker('f');
-    const entry = entryOf(cache, createPerson({ name: 'ann' }), 7);
+    const entry = personEntry(cache, createPerson({ name: 'ann' }), 7);
     while (!packer.isFull) packer.add(entry);
     expect(packer.size).to.equal(maxPartEntries);
     const large = new PartPacker('f');
     const tags = Array.from({ length: 10_000 }, (_, at) => `tag-${at}`);
-    const many = entryOf(cache, createPerson({ name: 'ann' }, { tags }), 7);
+    const many = personEntry(cache, createPerson({ name: 'ann' }, { tags }), 7);
     while (!large.isFull) large.add(many);
     expect(large.size).to.be.within(10, 20);
   });

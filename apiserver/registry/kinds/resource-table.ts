@@ -36,7 +36,7 @@ interface FoundSlot {
   readonly slot: Slot;
 }
 
-export type ResourceTableOptions = Omit<
+export type ResourceTableParts = Omit<
   OpenParts,
   'onProgress' | 'onError' | 'onUnreadable' | 'onValidateBug' | 'onBroken' | 'onVarying'
 > & {
@@ -49,7 +49,7 @@ export type ResourceTableOptions = Omit<
  * when it is unregistered.
  */
 export class ResourceTable extends EventEmitter<TableEvents> {
-  readonly #options: ResourceTableOptions;
+  readonly #parts: ResourceTableParts;
   readonly #slots = new Map<string, Slot>();
   /** The result of the last search for a slot; undefined once the slots have changed. */
   #last: FoundSlot | undefined;
@@ -57,12 +57,12 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   /** The unregistered kinds that still have running work, by group and plural. */
   readonly #leaving = new Map<string, Promise<void>>();
 
-  constructor(options: ResourceTableOptions) {
+  constructor(parts: ResourceTableParts) {
     super();
-    this.#options = options;
-    options.schemes.on('registered', (registration) => this.#open(registration));
-    options.schemes.on('replaced', (registration) => this.#replace(registration));
-    options.schemes.on('unregistered', (registration) => this.#close(registration));
+    this.#parts = parts;
+    parts.schemes.on('registered', (registration) => this.#open(registration));
+    parts.schemes.on('replaced', (registration) => this.#replace(registration));
+    parts.schemes.on('unregistered', (registration) => this.#close(registration));
   }
 
   /**
@@ -100,7 +100,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   /** Returns a served kind in this version; undefined when the kind is not served. */
   get(gvk: GroupVersionKind): Resource | undefined {
-    const registration = this.#options.schemes.lookup(gvk);
+    const registration = this.#parts.schemes.lookup(gvk);
     const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
     return slot?.resource?.inVersion(gvk.version);
   }
@@ -131,7 +131,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
    * another error when the kind is not registered, or is unregistered before it is served.
    */
   async whenReady(gvk: GroupVersionKind): Promise<Resource> {
-    const registration = this.#options.schemes.lookup(gvk);
+    const registration = this.#parts.schemes.lookup(gvk);
     const slot = registration === undefined ? undefined : this.#slots.get(keyOf(registration.descriptor));
     if (slot === undefined) throw new Error(`${apiVersionOf(gvk)} ${gvk.kind} is not registered`);
     const resource = await slot.ready;
@@ -169,7 +169,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   async #build(registration: Registration, slotOf: () => Slot): Promise<Resource> {
-    const { logger } = this.#options;
+    const { logger } = this.#parts;
     const { owner } = registration;
     const { kind, group } = registration.descriptor;
     // A read at this point would miss the running writes of the kind's former registration, so the build waits for
@@ -177,7 +177,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const left = this.#leaving.get(stemOf(registration.descriptor));
     if (left !== undefined) await left;
     const parts = {
-      ...this.#options,
+      ...this.#parts,
       onError: (err: unknown) => logger.error({ err, kind, group }, 'a listener to changes failed'),
       onUnreadable: (err: unknown) =>
         logger.warn({ err, kind, group, owner }, 'a stored object cannot be shown in another version'),
@@ -209,14 +209,14 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     const { descriptor, origin } = registration;
     const slot = this.#slots.get(keyOf(descriptor));
     if (slot?.resource === undefined) throw notReady(descriptor);
-    const parts = { ...this.#options, origin, onValidateBug: this.#validateBugLog(registration) };
+    const parts = { ...this.#parts, origin, onValidateBug: this.#validateBugLog(registration) };
     slot.resource.replaceRules(rulesOf(descriptor, parts), otherRulesOf(descriptor, parts));
     slot.registration = registration;
   }
 
   #validateBugLog({ descriptor, owner }: Registration): (err: unknown) => void {
     const { kind, group } = descriptor;
-    return (err) => this.#options.logger.warn({ err, kind, group, owner }, 'the validate of a model failed');
+    return (err) => this.#parts.logger.warn({ err, kind, group, owner }, 'the validate of a model failed');
   }
 
   #checkPresent(slot: Slot): Slot {

@@ -20,7 +20,7 @@ import type { CreateProposal, UpdateProposal } from './proposal.ts';
 import { readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict } from '../object/resource-errors.ts';
 import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft } from './write-rules.ts';
-import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
+import type { CreateRequest, ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
   /** True: the write takes fields from other owners. False: such fields cause a 409. */
@@ -65,7 +65,7 @@ export function* proposeApply(
   if (request.isLong) yield;
   const applied = yield* applyUncontested(live, wanted, { write, onContested: request.onContested });
   // The apply may have removed the last owned field of metadata, and metadata with it, so metadata is added again.
-  const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as Draft;
+  const next = { apiVersion: stored.apiVersion, kind: stored.kind, metadata: {}, ...applied.content } as ObjectDraft;
   if (request.fieldManager === kubectl) {
     const annotations = renewLastApplied(next.metadata.annotations, draft);
     next.metadata = { ...next.metadata, ...(annotations === undefined ? {} : { annotations }) };
@@ -138,7 +138,7 @@ function changesOf(rules: Rules, stored: ApiObject): AppliedWrite['changesIn'] {
   };
 }
 
-function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest): Steps<Draft> {
+function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest): Steps<ObjectDraft> {
   const value = body();
   if (request.isLong) yield;
   const draft = readNamedDraft(rules, value, request);
@@ -149,7 +149,7 @@ function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest):
 }
 
 /** Returns the fields of an applied object that a request to this path may write. */
-function* appliedContent(rules: Rules, draft: Draft, request: WriteRequest): Steps<Fields> {
+function* appliedContent(rules: Rules, draft: ObjectDraft, request: WriteRequest): Steps<Fields> {
   const { apiVersion: _version, kind: _kind, metadata, status, ...rest } = draft;
   const ofStatus = status === undefined ? {} : { status };
   if (request.subresource === 'status') return yield* withoutNulls(ofStatus, rules.schema.shape, new Pace());

@@ -9,7 +9,7 @@ import type { Steps } from '../../turns/steps.ts';
 import { invalid } from '../object/resource-errors.ts';
 import type { States } from '../object/states.ts';
 import { formatTime } from '../object/object-codec.ts';
-import type { Draft, Rules, WriteRequest } from './write-request.ts';
+import type { ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
 /** The effect of a write on an object's managedFields, whose items are called entries. */
 export interface FieldManagement {
@@ -44,7 +44,7 @@ export function* admittedFields(
  * empty list; then the stored entries are kept. An object without entries (because they were cleared, or the object is
  * older than this feature) gets none before its first apply.
  */
-export function fieldManagement(rules: Rules, draft: Draft, request: WriteRequest): FieldManagement {
+export function fieldManagement(rules: Rules, draft: ObjectDraft, request: WriteRequest): FieldManagement {
   const sent = request.subresource === undefined ? draft.metadata.managedFields : undefined;
   return {
     keepsEntries: ({ metadata: { managedFields } }) =>

@@ -9,7 +9,7 @@ import type { Fields } from '../../apply/field-type.ts';
 import { appliedFieldsOf } from '../../apply/fields-of.ts';
 import { Pace } from '../../turns/pace.ts';
 import type { Steps } from '../../turns/steps.ts';
-import type { Draft, Rules } from './write-request.ts';
+import type { ObjectDraft, Rules } from './write-request.ts';
 
 // kubectl's client-side apply stores the applied object in this annotation. In a server-side apply, the annotation
 // decides which fields kubectl owns. It must stay correct, because users may return to client-side apply.
@@ -32,11 +32,11 @@ export function* lastAppliedFields(rules: Rules, live: Fields): Steps<FieldSet> 
   return yield* differenceSteps(yield* differenceSteps(fields, changed), removed);
 }
 
-function parseApplied(text: string | undefined): Draft | undefined {
+function parseApplied(text: string | undefined): ObjectDraft | undefined {
   if (text === undefined) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && isJsonObject(value['metadata']) ? (value as Draft) : undefined;
+    return isJsonObject(value) && isJsonObject(value['metadata']) ? (value as ObjectDraft) : undefined;
   } catch {
     return undefined;
   }
@@ -46,7 +46,10 @@ function parseApplied(text: string | undefined): Draft | undefined {
  * Returns the annotations with the newly applied object, if they had an applied object before. If the new object is too
  * large, removes the annotation.
  */
-export function renewLastApplied(annotations: ObjectMeta['annotations'], applied: Draft): ObjectMeta['annotations'] {
+export function renewLastApplied(
+  annotations: ObjectMeta['annotations'],
+  applied: ObjectDraft,
+): ObjectMeta['annotations'] {
   if (annotations === undefined || (annotations[annotation] ?? '') === '') return annotations;
   const { [annotation]: _old, ...others } = annotations;
   const { annotations: own = {}, ...metadata } = applied.metadata;

@@ -1,7 +1,7 @@
 import type { ApiObject } from '@homeostat/controller-runtime/api';
 import type { PropagationPolicy } from '../../index/propagation.ts';
 import type { FieldManagement } from './field-management.ts';
-import type { CreateRequest, Draft, WriteRequest } from './write-request.ts';
+import type { CreateRequest, ObjectDraft, WriteRequest } from './write-request.ts';
 
 /** The state that a write requests, before hooks and rules have checked it. */
 export type Proposal = CreateProposal | UpdateProposal | DeleteProposal;
@@ -12,7 +12,7 @@ export interface CreateProposal {
   readonly op: 'create' | 'update';
   readonly request: CreateRequest;
   /** The next state, shaped by the schema; owned by the proposal. */
-  readonly object: Draft;
+  readonly object: ObjectDraft;
   /** True when the server chose the name, from generateName. */
   readonly isNameDrawn: boolean;
 }
@@ -21,7 +21,7 @@ export interface UpdateProposal {
   readonly verb: 'update';
   readonly request: WriteRequest;
   /** The next state, shaped by the schema; owned by the proposal. */
-  readonly object: Draft;
+  readonly object: ObjectDraft;
   readonly stored: ApiObject;
   readonly manage: FieldManagement;
 }

@@ -2,17 +2,17 @@ import { apiVersionOf, metadataShapeErrors } from '@homeostat/controller-runtime
 import type { ApiError, ModelDescriptor, ObjectMeta } from '@homeostat/controller-runtime/api';
 import { checkItems } from '../../limits/check-items.ts';
 import { badRequest, clip } from '../object/resource-errors.ts';
-import type { Draft, Rules, WriteRequest } from './write-request.ts';
+import type { ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
 /**
  * Checks that a body is an object of this model, with the name and namespace of the path. @throws ApiError BadRequest
  */
-export function readDraft(rules: Rules, body: unknown, request: WriteRequest): Draft {
+export function readDraft(rules: Rules, body: unknown, request: WriteRequest): ObjectDraft {
   const { model } = rules;
   if (body === null || typeof body !== 'object' || Array.isArray(body)) {
     throw badRequest(`the object provided is unrecognized (must be of type ${model.kind}): expected an object`);
   }
-  const draft = body as Draft;
+  const draft = body as ObjectDraft;
   if (draft.apiVersion !== apiVersionOf(model) || draft.kind !== model.kind) throw wrongType(model, draft);
   const metadata: unknown = draft.metadata ?? {};
   const wrong = metadataShapeErrors(metadata);
@@ -40,7 +40,7 @@ function withoutNulls(metadata: ObjectMeta): ObjectMeta {
 }
 
 /** Returns the error for an object that has another kind or none. */
-function wrongType(model: ModelDescriptor, draft: Draft): ApiError {
+function wrongType(model: ModelDescriptor, draft: ObjectDraft): ApiError {
   for (const field of ['apiVersion', 'kind'] as const) {
     if (typeof draft[field] !== 'string' || draft[field] === '') {
       return badRequest(
@@ -57,7 +57,7 @@ function wrongType(model: ModelDescriptor, draft: Draft): ApiError {
   return badRequest(`the kind in the data (${clip(draft.kind)}) does not match the expected kind (${model.kind})`);
 }
 
-function checkPath(draft: Draft, request: WriteRequest): void {
+function checkPath(draft: ObjectDraft, request: WriteRequest): void {
   const { name, namespace } = draft.metadata;
   if (request.name !== undefined && name !== undefined && name !== request.name) {
     throw badRequest(`the name of the object (${clip(name)}) does not match the name on the URL (${request.name})`);
@@ -76,7 +76,7 @@ export function requireName(draft: { readonly metadata: { readonly name?: unknow
 }
 
 /** Reads the parsed body of an object that must have a name. */
-export function readNamedDraft(rules: Rules, value: unknown, request: WriteRequest): Draft {
+export function readNamedDraft(rules: Rules, value: unknown, request: WriteRequest): ObjectDraft {
   const draft = readDraft(rules, value, request);
   requireName(draft, request);
   return draft;

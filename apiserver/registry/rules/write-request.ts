@@ -56,7 +56,10 @@ export interface WriteRequest extends LabelKeyRules {
 }
 
 /** The fields of an object whose types are not checked yet. */
-export type Draft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & { status?: unknown; [field: string]: unknown };
+export type ObjectDraft = { -readonly [K in keyof ApiObject]: ApiObject[K] } & {
+  status?: unknown;
+  [field: string]: unknown;
+};
 
 export interface CreateRequest extends WriteRequest {
   readonly uid: string;

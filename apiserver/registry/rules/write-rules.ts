@@ -11,10 +11,10 @@ import type { CreateProposal, NextState, UpdateProposal } from './proposal.ts';
 import { readDraft, readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict, invalid } from '../object/resource-errors.ts';
 import type { Steps } from '../../turns/steps.ts';
-import type { CreateRequest, Draft, Rules, WriteRequest } from './write-request.ts';
+import type { CreateRequest, ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
 /** Removes unknown fields, or refuses them (400), as the request's fieldValidation demands. */
-export function pruneDraft(rules: Rules, draft: Draft, request: WriteRequest): void {
+export function pruneDraft(rules: Rules, draft: ObjectDraft, request: WriteRequest): void {
   const unknown = rules.schema.prune(draft);
   if (unknown.length === 0 || request.fieldValidation === 'Ignore') return;
   if (request.fieldValidation === 'Strict') {
@@ -158,9 +158,9 @@ export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: 
  */
 function acceptAdmitted(
   rules: Rules,
-  proposed: Draft,
+  proposed: ObjectDraft,
   { admitted, subresource }: { readonly admitted: Stated; readonly subresource?: string | undefined },
-): Draft {
+): ObjectDraft {
   const { status, ...fields } = admitted;
   if (subresource === 'status') return reshaped(rules, withStatus(proposed, status));
   const metadata = nextMetadata(proposed, admitted);
@@ -168,7 +168,7 @@ function acceptAdmitted(
   return reshaped(rules, withStatus({ ...fields, metadata }, keepsStatus ? proposed.status : status));
 }
 
-function reshaped({ schema }: Rules, draft: Draft): Draft {
+function reshaped({ schema }: Rules, draft: ObjectDraft): ObjectDraft {
   schema.applyDefaults(draft);
   schema.prune(draft);
   return draft;
@@ -267,7 +267,7 @@ function noRevision(model: ModelDescriptor, name: string): ApiError {
 }
 
 interface Next {
-  readonly draft: Draft;
+  readonly draft: ObjectDraft;
   readonly request: WriteRequest;
   readonly keepStatus: boolean;
   readonly manage: FieldManagement;
@@ -319,7 +319,7 @@ export function* decideUpdate(
   return { op: 'update', object: changed };
 }
 
-function nextObject(rules: Rules, stored: ApiObject, next: Next): Draft {
+function nextObject(rules: Rules, stored: ApiObject, next: Next): ObjectDraft {
   const { draft, request } = next;
   const { strategy } = rules;
   if (request.subresource === 'finalize') return { ...(strategy?.finalize(stored, draft) ?? stored) };
@@ -339,12 +339,12 @@ export function isHeld({ strategy }: Rules, object: ApiObject): boolean {
 
 type Stated = ApiObject & { readonly status?: unknown };
 
-function withStatus(object: Stated, status: unknown): Draft {
+function withStatus(object: Stated, status: unknown): ObjectDraft {
   const { apiVersion, kind, metadata, status: _status, ...fields } = object;
   return { apiVersion, kind, metadata, ...fields, ...(status === undefined ? {} : { status }) };
 }
 
-function withStored(rules: Rules, stored: Stated, next: Next): Draft {
+function withStored(rules: Rules, stored: Stated, next: Next): ObjectDraft {
   const { draft } = next;
   const keepStatus = next.keepStatus || rules.model.subresources.includes('status');
   return keepStatus ? withStatus(draft, stored.status) : draft;
@@ -361,13 +361,13 @@ function nextMetadata(stored: ApiObject, object: ApiObject): ObjectMeta {
  * Sets managedFields in place. The metadata was created for this write, and a copy costs as much as the computation of
  * the owners.
  */
-function setManagedFields({ metadata }: Draft, entries: ManagedFields | undefined): void {
+function setManagedFields({ metadata }: ObjectDraft, entries: ManagedFields | undefined): void {
   const own: { managedFields?: ManagedFields } = metadata;
   if (entries !== undefined && entries.length > 0) own.managedFields = entries;
   else if (own.managedFields !== undefined) delete own.managedFields;
 }
 
-function withVersions(stored: Stated, object: Draft): ApiObject {
+function withVersions(stored: Stated, object: ObjectDraft): ApiObject {
   const { metadata: former, status: _before, ...before } = stored;
   const { metadata, status: _after, ...after } = object;
   const own: OwnMetadata = metadata;

@@ -7,7 +7,7 @@ import type { Operation, Outcome } from '../../store/store.ts';
 import type { Resource } from '../kinds/resource.ts';
 import { encodeObject, withRevision } from '../object/object-codec.ts';
 import { duplicateValue, formerLeader, storeUnavailable } from '../object/resource-errors.ts';
-import type { RegistryOptions } from './registry-options.ts';
+import type { RegistryParts } from './registry-parts.ts';
 import type { PreparedWrite } from './prepare-write.ts';
 import { resultOf, writtenAs } from './write-result.ts';
 import type { WriteResult, Written } from './write-result.ts';
@@ -19,10 +19,10 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Stores planned writes, and then makes them visible in memory. */
 export class Committer {
-  readonly #options: RegistryOptions;
+  readonly #parts: RegistryParts;
 
-  constructor(options: RegistryOptions) {
-    this.#options = options;
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
   }
 
   /**
@@ -32,9 +32,9 @@ export class Committer {
    */
   commit(resource: Resource, write: PreparedWrite): Promise<Written | Refusal> {
     return new Promise((resolve, reject) => {
-      const commit = new Commit(this.#options, { resource, write, resolve, reject });
+      const commit = new Commit(this.#parts, { resource, write, resolve, reject });
       resource.storage.beginCommit();
-      this.#options.commits.begin(commit);
+      this.#parts.commits.begin(commit);
     });
   }
 }
@@ -49,16 +49,16 @@ interface CommitParts {
 /** One commit: the callbacks for the store, and the result. */
 class Commit implements Submission {
   readonly operation: Operation;
-  readonly #options: RegistryOptions;
+  readonly #around: RegistryParts;
   readonly #parts: CommitParts;
   readonly #traceparent: string | undefined;
   #written: Written | undefined;
 
-  constructor(options: RegistryOptions, parts: CommitParts) {
-    this.#options = options;
+  constructor(around: RegistryParts, parts: CommitParts) {
+    this.#around = around;
     this.#parts = parts;
     this.#traceparent = currentTraceparent();
-    this.operation = operationOf(parts.resource.storage, parts.write, options);
+    this.operation = operationOf(parts.resource.storage, parts.write, around);
   }
 
   /**
@@ -68,7 +68,7 @@ class Commit implements Submission {
   apply(revision: number): void {
     const { resource, write } = this.#parts;
     const { op, key, object, values, data, stored } = write;
-    const { revisions } = this.#options;
+    const { revisions } = this.#around;
     const { notes, cache } = resource.storage;
     const { slabs } = cache;
     const bytes = withRevision(data, revision, slabs.allocate);
@@ -100,7 +100,7 @@ class Commit implements Submission {
   fail(error: unknown): void {
     this.#parts.resource.storage.endCommit();
     if (storeErrorCodeOf(error) === undefined) return this.#parts.reject(error);
-    this.#options.logger.error({ err: error, key: this.operation.key }, 'commit failed');
+    this.#around.logger.error({ err: error, key: this.operation.key }, 'commit failed');
     this.#parts.reject(storeUnavailable(error));
   }
 
@@ -117,9 +117,9 @@ class Commit implements Submission {
         holder: outcome.holder.slice(resource.keyPrefix.length),
       });
     }
-    if (outcome.conflict === 'generation') await this.#options.onOldGeneration(storage);
+    if (outcome.conflict === 'generation') await this.#around.onOldGeneration(storage);
     // Memory now has every change before this commit, including the change that released the claim.
-    if (outcome.conflict === 'requires' && leader !== undefined && !this.#options.leaders.isLeading(leader)) {
+    if (outcome.conflict === 'requires' && leader !== undefined && !this.#around.leaders.isLeading(leader)) {
       throw formerLeader(model, name, leader);
     }
     return outcome.conflict;
@@ -129,7 +129,7 @@ class Commit implements Submission {
 function operationOf(
   storage: Resource,
   { op, key, object, data, stored, values, requires, leader }: PreparedWrite,
-  { leaders }: RegistryOptions,
+  { leaders }: RegistryParts,
 ): Operation {
   const unique = storage.claimChanges(stored, op === 'delete' ? undefined : values);
   const required = leader === undefined ? requires : [...requires, leaders.claimOf(leader)];

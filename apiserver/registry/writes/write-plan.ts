@@ -13,7 +13,7 @@ import { brokenObject } from '../object/broken-object.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { alreadyExists, notFound } from '../object/resource-errors.ts';
 import { formatTime } from '../object/object-codec.ts';
-import type { GuardedWrite, RegistryOptions, Reservation, WriteGuard, WriteReview } from './registry-options.ts';
+import type { GuardedWrite, RegistryParts, Reservation, WriteGuard, WriteReview } from './registry-parts.ts';
 import { decideDelete } from '../rules/delete-rules.ts';
 import type { NextState, Proposal } from '../rules/proposal.ts';
 import type { CreateRequest, WriteRequest } from '../rules/write-request.ts';
@@ -75,18 +75,18 @@ const largeObject = 64 * 1024;
  * nothing.
  */
 export class WritePlanner {
-  readonly #options: RegistryOptions;
-  readonly #draw = (base: string): string => generateName(base, this.#options.random);
+  readonly #parts: RegistryParts;
+  readonly #draw = (base: string): string => generateName(base, this.#parts.random);
   readonly #kinds = new WeakMap<Resource, KindRules>();
 
-  constructor(options: RegistryOptions) {
-    this.#options = options;
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
   }
 
   /** Returns the request for a new object. The name comes from `key`, or from the body if there is no key. */
   createRequest(options: CreateOptions, isLong: boolean, key?: ObjectKey): CreateRequest {
     const at = { name: key?.name, namespace: key === undefined ? options.namespace : key.namespace };
-    const identity = { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
+    const identity = { uid: this.#parts.uuid(), draw: this.#draw, managedFields: undefined };
     // A spread of the request takes 3 µs, forty times as long as this call, even if the other fields are then added one
     // by one.
     return Object.assign(this.#request(options, isLong, at), identity);
@@ -94,14 +94,14 @@ export class WritePlanner {
 
   /** Returns the identity of a new object that replaces a stored object that cannot be read. */
   newIdentity(): Pick<CreateRequest, 'uid' | 'draw' | 'managedFields'> {
-    return { uid: this.#options.uuid(), draw: this.#draw, managedFields: undefined };
+    return { uid: this.#parts.uuid(), draw: this.#draw, managedFields: undefined };
   }
 
   /** Returns the rules of a kind that depend on other objects. */
   rulesOf(resource: Resource): KindRules {
     const known = this.#kinds.get(resource);
     if (known !== undefined) return known;
-    const { guards = [], creationRules = [] } = this.#options;
+    const { guards = [], creationRules = [] } = this.#parts;
     const rules = {
       guards: guards.filter((guard) => guard.covers(resource)),
       ofCreation: creationRules.filter((rule) => rule.covers(resource)),
@@ -123,7 +123,7 @@ export class WritePlanner {
 
   /** Returns the reviewer of a write; undefined when no webhook or policy reviews the write. */
   reviewOf(resource: Resource, options: WriteOptions): WriteReview | undefined {
-    const { review } = this.#options;
+    const { review } = this.#parts;
     if (review?.isConfigured() !== true || options.isOwnUpkeep === true) return undefined;
     return review.covers(resource) ? review : undefined;
   }
@@ -132,7 +132,7 @@ export class WritePlanner {
    * Returns the hooks for a write; an empty list when the write has only reviews, and undefined when it has neither.
    */
   hooksFor(resource: Resource, options: WriteOptions): readonly MountedHooks[] | undefined {
-    const { hooks } = this.#options;
+    const { hooks } = this.#parts;
     const own = hooks === undefined || hooks.isEmpty ? undefined : hooks.hooksOf(resource.keyPrefix);
     return own ?? (this.reviewOf(resource, options) === undefined ? undefined : noHooks);
   }
@@ -142,7 +142,7 @@ export class WritePlanner {
     const { resource, proposal, stored, options, warnings } = asked;
     const { dryRun = false, subresource } = options;
     const write = { verb: proposal.verb, resource, stored, dryRun, subresource, warnings };
-    const context = { write, around: this.#options };
+    const context = { write, around: this.#parts };
     const { object, failure } = await admitWrite(proposal.object, hooks, context);
     if (failure === undefined) return this.#decideReviewed(object, asked);
     try {
@@ -172,7 +172,7 @@ export class WritePlanner {
 
   /** Plans the creation of an object that rules and hooks have accepted. */
   planCreate(resource: Resource, next: NextState, { key, options, request }: Creation): WritePlan | Promise<WritePlan> {
-    const { memory } = this.#options;
+    const { memory } = this.#parts;
     if (memory.isFull && options.isOwnUpkeep !== true) return { kind: 'refused', error: memory.refuse() };
     const { object } = next;
     const { name, namespace } = object.metadata;
@@ -185,9 +185,9 @@ export class WritePlanner {
       return { kind: 'refused', error: alreadyExists(resource.model, name, present?.deletion !== undefined) };
     }
     const { isLong, warnings } = request;
-    const { logger } = this.#options;
+    const { logger } = this.#parts;
     const context = { key, stored: undefined, leader: options.leader, requires, isLong, logger };
-    const reserved = namespace === undefined ? undefined : this.#options.reserve?.(resource, object);
+    const reserved = namespace === undefined ? undefined : this.#parts.reserve?.(resource, object);
     if (reserved !== undefined) return this.#planReserved(resource, next, { context, warnings, recheck, reserved });
     const write = prepareWrite(resource, next, context);
     if (write instanceof Promise) return write.then((made) => ({ kind: 'commit', write: made, warnings, recheck }));
@@ -234,7 +234,7 @@ export class WritePlanner {
       isDeletion = proposal.verb === 'delete';
       return this.#decideChange({ proposal, ...asked });
     });
-    const { logger, memory } = this.#options;
+    const { logger, memory } = this.#parts;
     const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
     return afterwards(decided, (next) => {
       const known = broken === undefined ? stored : undefined;
@@ -267,10 +267,7 @@ export class WritePlanner {
     const broken = brokenAt(resource, at);
     if (broken === undefined) throw notFound(resource.model, key.name);
     const { problem } = broken;
-    this.#options.logger.warn(
-      { key: resource.keyPrefix + at, problem },
-      'a request needs an object that cannot be read',
-    );
+    this.#parts.logger.warn({ key: resource.keyPrefix + at, problem }, 'a request needs an object that cannot be read');
     throw brokenObject(resource.model, broken);
   }
 
@@ -278,8 +275,8 @@ export class WritePlanner {
     const { warnings = [], fieldValidation = 'Warn', writer = 'user', fieldManager = unknownManager } = options;
     // The warnings of an earlier plan of the same write are removed.
     warnings.length = 0;
-    const now = formatTime(this.#options.clock.now());
-    const { serviceDomain } = this.#options;
+    const now = formatTime(this.#parts.clock.now());
+    const { serviceDomain } = this.#parts;
     const { subresource } = options;
     return {
       name,

@@ -7,7 +7,7 @@ import {
   formatRecord,
   type LoggedChange,
   parseObject,
-  type StoredBytes,
+  type StoredData,
   type StoredObject,
 } from './stored-value.ts';
 import { drop, get, put } from './transactions.ts';
@@ -122,7 +122,7 @@ function stagedChanges(writes: readonly PlannedWrite[], state: StoredState, stag
     names.add(name);
     total += bytesPerStaged - saved;
   }
-  const bytesOf = (name: string, data: Uint8Array): StoredBytes =>
+  const bytesOf = (name: string, data: Uint8Array): StoredData =>
     names.has(name) ? staging.add(name, data) : { kind: 'inline', data };
   return writes.map(({ operation, revision }) => {
     const { op, kind, key, data } = operation;
@@ -182,7 +182,7 @@ function garbageOf({ op, bytes, previous }: LoggedChange): string[] {
 function newParts(
   { key, bytes, previous }: LoggedChange,
   { objects }: StoredState,
-): (StoredBytes & { kind: 'parts' })[] {
+): (StoredData & { kind: 'parts' })[] {
   const isNew = previous && previous !== objects.get(key);
   const values = isNew ? [bytes, previous.bytes] : [bytes];
   return values.flatMap((value) => (value?.kind === 'parts' ? [value] : []));

@@ -13,7 +13,7 @@ import {
   status,
 } from '@grpc/grpc-js';
 
-import { EtcdError, fromCall, isLost } from './etcd-errors.ts';
+import { EtcdError, fromCall, isLostConnection } from './etcd-errors.ts';
 import { codecOf, type Methods, type Streams } from './etcd-messages.ts';
 import type { EtcdDatabase, EtcdTlsFiles, EtcdUser } from './etcd-url.ts';
 import { StoreError } from '../store-error.ts';
@@ -171,7 +171,7 @@ export class EtcdConnection {
   }
 
   #failed(error: EtcdError): EtcdError {
-    if (isLost(error)) this.lose();
+    if (isLostConnection(error)) this.lose();
     return error;
   }
 

@@ -33,7 +33,7 @@ const codes: Partial<Record<status, StoreErrorCode>> = {
  * Returns true when it is not known whether the request was executed, so that it should be looked up on another
  * connection.
  */
-export function isLost(error: unknown): boolean {
+export function isLostConnection(error: unknown): boolean {
   return error instanceof EtcdError && lost.has(error.status);
 }
 

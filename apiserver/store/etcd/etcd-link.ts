@@ -1,7 +1,7 @@
 import type { Clock, Logger } from '@homeostat/controller-runtime/api';
 
 import { EtcdConnection } from './etcd-connection.ts';
-import { isExpiredToken, isLost, storeErrorFrom } from './etcd-errors.ts';
+import { isExpiredToken, isLostConnection, storeErrorFrom } from './etcd-errors.ts';
 import { type EtcdDatabase, nameOf } from './etcd-url.ts';
 import { ConnectionLink } from '../server/connection-link.ts';
 import type { StoreError, StoreErrorCode } from '../store-error.ts';
@@ -68,7 +68,7 @@ export class EtcdLink {
       try {
         return await attempt(connection);
       } catch (error) {
-        const isGone = isLost(error) || isExpiredToken(error);
+        const isGone = isLostConnection(error) || isExpiredToken(error);
         if (isGone) this.#link.discard(connection);
         if (!isGone || attempts === maxAttempts) throw storeErrorFrom(error, this.name);
       }

@@ -12,7 +12,7 @@ import { StoreError } from '../store-error.ts';
 /** The time within which a member must start a watch. */
 const startTimeoutMs = 3_000;
 
-export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'> {
+export interface EtcdListenerParts extends Pick<EtcdLinkParts, 'database' | 'clock'> {
   readonly layout: EtcdLayout;
   /** Called with each new head. */
   readonly onHead: (head: Head) => void;
@@ -20,7 +20,7 @@ export interface ListenOptions extends Pick<EtcdLinkParts, 'database' | 'clock'>
 
 /** Watches the head on a separate connection, and reports the revisions of all commits to the subscription. */
 export function listenForCommits(
-  { database, clock, layout, onHead }: ListenOptions,
+  { database, clock, layout, onHead }: EtcdListenerParts,
   subscription: Pick<ChangeSubscription, 'notice' | 'look'>,
 ): ChangeSource {
   // This connection logs nothing, because the store's other connection reports when the cluster is lost.

@@ -11,7 +11,7 @@ import {
   type LogRecord,
   parseObject,
   parseRecord,
-  type StoredBytes,
+  type StoredData,
   type StoredObject,
 } from './stored-value.ts';
 import { foundIn, get } from './transactions.ts';
@@ -235,7 +235,7 @@ export class EtcdReader {
     return { revision, op, key, kind, data, ...(before && { previous: before }) };
   }
 
-  async #loggedBytes(bytes: StoredBytes): Promise<Uint8Array> {
+  async #loggedBytes(bytes: StoredData): Promise<Uint8Array> {
     const data = await this.#bytesOf(bytes);
     if (data) return data;
     // The log was compacted since the record was read.
@@ -243,7 +243,7 @@ export class EtcdReader {
   }
 
   /** Returns the bytes of a value; undefined when its parts were deleted. */
-  async #bytesOf(bytes: StoredBytes): Promise<Uint8Array | undefined> {
+  async #bytesOf(bytes: StoredData): Promise<Uint8Array | undefined> {
     if (bytes.kind === 'inline') return bytes.data;
     if (bytes.size === 0) return new Uint8Array();
     const { kvs } = await this.#range(this.#layout.parts(bytes.id));
@@ -266,7 +266,7 @@ function pageFrom<Item>(items: readonly Item[], size: (item: Item) => number, ma
   return last < 0 ? items : items.slice(0, last + 1);
 }
 
-function sizeOf(bytes: StoredBytes | undefined): number {
+function sizeOf(bytes: StoredData | undefined): number {
   if (!bytes) return 0;
   return bytes.kind === 'inline' ? bytes.data.byteLength : bytes.size;
 }

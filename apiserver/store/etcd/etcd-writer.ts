@@ -5,7 +5,7 @@ import type { EtcdHistory } from './etcd-history.ts';
 import type { EtcdLayout } from './etcd-layout.ts';
 import type { EtcdLink } from './etcd-link.ts';
 import type { EtcdLock } from './etcd-lock.ts';
-import { isExpiredToken, isLost, isOverQuota, storeErrorFrom } from './etcd-errors.ts';
+import { isExpiredToken, isLostConnection, isOverQuota, storeErrorFrom } from './etcd-errors.ts';
 import type { RequestOp, ResponseOp } from './etcd-messages.ts';
 import { formatHead, type Head, type HeadFields, parseHead } from './head.ts';
 import { commitOf } from './stored-value.ts';
@@ -194,7 +194,7 @@ export class EtcdWriter {
       if (isShort) return found;
     } catch (error) {
       if (isOverQuota(error) && (await this.#isStored(to, write))) return this.#written(to, write);
-      const isGone = isLost(error);
+      const isGone = isLostConnection(error);
       if (isGone || isExpiredToken(error)) link.discard(connection);
       else throw storeErrorFrom(error, link.name);
       if (isGone && (await this.#wasWritten(from, to, write))) return this.#written(to, write);

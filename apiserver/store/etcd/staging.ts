@@ -1,7 +1,7 @@
 import type { EtcdLayout } from './etcd-layout.ts';
 import type { EtcdLink } from './etcd-link.ts';
 import type { RequestOp } from './etcd-messages.ts';
-import type { StoredBytes } from './stored-value.ts';
+import type { StoredData } from './stored-value.ts';
 import { nested } from './transactions.ts';
 
 /**
@@ -23,7 +23,7 @@ export class Staging {
   readonly #link: EtcdLink;
   readonly #layout: EtcdLayout;
   readonly #id: string;
-  readonly #staged = new Map<string, StoredBytes & { readonly kind: 'parts' }>();
+  readonly #staged = new Map<string, StoredData & { readonly kind: 'parts' }>();
   readonly #waiting: { readonly key: Buffer; readonly value: Uint8Array }[] = [];
   #lease: number | undefined;
 
@@ -38,7 +38,7 @@ export class Staging {
    * Adds a value that {@link write} writes later, and returns the reference to it. A value that was already added under
    * the same `name` is not added again.
    */
-  add(name: string, data: Uint8Array): StoredBytes & { readonly kind: 'parts' } {
+  add(name: string, data: Uint8Array): StoredData & { readonly kind: 'parts' } {
     const known = this.#staged.get(name);
     if (known) return known;
     const staged = { kind: 'parts', id: `${this.#id}.${this.#staged.size}`, size: data.byteLength } as const;
@@ -60,7 +60,7 @@ export class Staging {
   }
 
   /** Returns the operations with which a transaction removes the pieces of a value from the lease. */
-  keep({ id, size }: StoredBytes & { readonly kind: 'parts' }): RequestOp[] {
+  keep({ id, size }: StoredData & { readonly kind: 'parts' }): RequestOp[] {
     const pieces = Math.ceil(size / maxPieceBytes);
     return Array.from({ length: pieces }, (_, at) => ({
       request_put: { key: this.#layout.part(id, at), ignore_value: true },

@@ -2,13 +2,13 @@
  * The bytes of an object. They are in the value itself or, when they are too large for one request, in several parts
  * with their own keys.
  */
-export type StoredBytes =
+export type StoredData =
   | { readonly kind: 'inline'; readonly data: Uint8Array }
   | { readonly kind: 'parts'; readonly id: string; readonly size: number };
 
 export interface StoredObject {
   readonly revision: number;
-  readonly bytes: StoredBytes;
+  readonly bytes: StoredData;
 }
 
 const newline = 0x0a;
@@ -25,7 +25,7 @@ export function formatObject({ revision, bytes }: StoredObject): Buffer {
 export function parseObject(value: Buffer): StoredObject {
   const end = value.indexOf(newline);
   const [revision, id, size] = value.toString('latin1', 0, end).split(' ');
-  const bytes: StoredBytes =
+  const bytes: StoredData =
     id === undefined ? { kind: 'inline', data: value.subarray(end + 1) } : { kind: 'parts', id, size: Number(size) };
   return { revision: Number(revision), bytes };
 }
@@ -36,7 +36,7 @@ export interface LoggedChange {
   readonly kind: number;
   readonly key: string;
   /** The new state; for a deletion, the last state, or undefined when it equals the previous state. */
-  readonly bytes: StoredBytes | undefined;
+  readonly bytes: StoredData | undefined;
   readonly previous: StoredObject | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface LogRecord {
   readonly changes: readonly LoggedChange[];
 }
 
-/** The description of {@link StoredBytes} in the first line of a record. */
+/** The description of {@link StoredData} in the first line of a record. */
 interface Extent {
   readonly size: number;
   readonly parts?: string;
@@ -67,7 +67,7 @@ interface RecordLine {
 /** Returns the stored form of a record: a line of JSON that describes the changes; then their bytes, without gaps. */
 export function formatRecord({ commit, changes }: LogRecord): Buffer {
   const data: Uint8Array[] = [];
-  const extent = (bytes: StoredBytes): Extent => {
+  const extent = (bytes: StoredData): Extent => {
     if (bytes.kind === 'parts') return { size: bytes.size, parts: bytes.id };
     data.push(bytes.data);
     return { size: bytes.data.byteLength };
@@ -91,7 +91,7 @@ export function parseRecord(value: Buffer): LogRecord {
   // The format is not checked, because only this program writes below the prefix.
   const { commit, changes } = JSON.parse(value.toString('utf8', 0, end)) as RecordLine;
   let at = end + 1;
-  const bytesOf = ({ size, parts }: Extent): StoredBytes => {
+  const bytesOf = ({ size, parts }: Extent): StoredData => {
     if (parts !== undefined) return { kind: 'parts', id: parts, size };
     const from = at;
     at += size;

@@ -21,7 +21,7 @@ const timeoutS = 2;
  */
 const evictedTimeoutS = 5;
 
-export interface LockOptions {
+export interface LockRequest {
   /** The database's name in messages. */
   readonly name: string;
   /** A secret that only this store knows, and that names its lock. */
@@ -51,14 +51,14 @@ const listHolders = `SELECT ${places.map((place) => `IS_USED_LOCK(${place})`).jo
  * Takes the locks of a store after its earlier session has ended. Rejects with StoreError `locked` when another store
  * excludes this one, and with `refused` when too many stores have the database open.
  */
-export async function lockDatabase(connection: MysqlConnection, options: LockOptions): Promise<void> {
-  const { name, token, exclusive } = options;
+export async function lockDatabase(connection: MysqlConnection, request: LockRequest): Promise<void> {
+  const { name, token, exclusive } = request;
   await evict(connection, token);
   if (!(await isTrue(connection, `GET_LOCK(${ownLock(token)}, ${evictedTimeoutS})`))) {
     throw new StoreError('locked', `${name} still has this store's previous session, which does not end`);
   }
   if (await isTrue(connection, exclusive ? takeAll : takeAnyInTime)) return;
-  throw refusal(await holdersOf(connection), options);
+  throw refusal(await holdersOf(connection), request);
 }
 
 /**
@@ -79,7 +79,7 @@ export async function evict(connection: MysqlConnection, token: string): Promise
   await connection.query(`KILL ${int(Number(session))}`).catch(() => undefined);
 }
 
-function refusal(holders: readonly number[], { name, exclusive }: LockOptions): StoreError {
+function refusal(holders: readonly number[], { name, exclusive }: LockRequest): StoreError {
   const sessions = `the server's connection${holders.length > 1 ? 's' : ''} ${holders.join(', ') || 'of its last session'}`;
   if (exclusive) {
     return new StoreError(

@@ -14,7 +14,7 @@ import { StoreError } from '../store-error.ts';
 const lockName = `CONCAT('homeostat-schema:', SHA1(LOWER(DATABASE())))`;
 const lockTimeoutS = 30;
 
-export interface MigrationOptions {
+export interface MigrationParts {
   /** The database's name in messages. */
   readonly name: string;
   /** The epoch for a new database. */
@@ -25,11 +25,11 @@ export interface MigrationOptions {
  * Migrates the tables to this program's version. DDL cannot be rolled back, so a crash can leave a migration half done.
  * Therefore every migration can be repeated, and its version is stored only when it is done: the next start repeats it.
  */
-export async function migrate(connection: MysqlConnection, options: MigrationOptions): Promise<void> {
+export async function migrate(connection: MysqlConnection, parts: MigrationParts): Promise<void> {
   const [[[taken] = []] = []] = await connection.query(`SELECT GET_LOCK(${lockName}, ${lockTimeoutS})`);
-  if (taken !== 1) throw new StoreError('locked', `${options.name} is being migrated by another process`);
+  if (taken !== 1) throw new StoreError('locked', `${parts.name} is being migrated by another process`);
   try {
-    await migrateLocked(connection, options);
+    await migrateLocked(connection, parts);
   } finally {
     if (!connection.isLost) await connection.query(`DO RELEASE_LOCK(${lockName})`);
   }
@@ -49,7 +49,7 @@ export async function mysqlSchema(database: MysqlDatabase, clock: Clock): Promis
   }
 }
 
-async function migrateLocked(connection: MysqlConnection, { name, epoch }: MigrationOptions): Promise<void> {
+async function migrateLocked(connection: MysqlConnection, { name, epoch }: MigrationParts): Promise<void> {
   const version = await schemaVersion(connection, name);
   if (version > 0) {
     const [[[target] = []] = []] = await connection.query(sql.getSchema);

@@ -12,7 +12,7 @@ import { StoreError } from '../store-error.ts';
  */
 const minPacketBytes = 4 * 1024 * 1024;
 
-export interface SessionOptions {
+export interface SessionParts {
   readonly database: MysqlDatabase;
   readonly clock: Clock;
   /**
@@ -43,7 +43,7 @@ function settings(idleTimeoutS: number): readonly string[] {
  * Opens a connection, and sets its settings. Rejects with StoreError; the code is `io` while the server does not
  * respond.
  */
-export async function openSession({ database, clock, idleTimeoutS }: SessionOptions): Promise<MysqlConnection> {
+export async function openSession({ database, clock, idleTimeoutS }: SessionParts): Promise<MysqlConnection> {
   let connection: MysqlConnection | undefined;
   try {
     connection = await MysqlConnection.open(database, clock);

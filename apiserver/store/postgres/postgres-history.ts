@@ -81,7 +81,7 @@ export async function startHistory(connection: PostgresConnection, revision: num
   await connection.query(sql.lockCounter);
   // This comes before the deletion of the changes, because a compaction takes the locks in this order, too.
   await connection.query(sql.getCompactRevision);
-  const [objects] = await connection.query<{ empty: boolean }>(sql.isEmpty);
+  const [objects] = await connection.query<{ empty: boolean }>(sql.hasNoObjects);
   if (objects?.empty !== true) throw new StoreError('refused', `${connection.name} has objects already`);
   await connection.query(sql.deleteChanges, [Number.MAX_SAFE_INTEGER]);
   await connection.query(sql.setCounter, [revision]);

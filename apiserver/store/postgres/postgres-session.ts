@@ -8,7 +8,7 @@ import { StoreError } from '../store-error.ts';
 /** The oldest version that is accepted: 13 is the first version with `gen_random_uuid`. */
 const oldestVersion = 130_000;
 
-export interface WritingSessionOptions {
+export interface WritingSessionParts {
   readonly url: string;
   /** The id of the store. Each new session of a store ends the earlier ones. */
   readonly storeId: string;
@@ -21,13 +21,13 @@ export interface WritingSessionOptions {
  * ends the earlier sessions of the store. A transaction that such a session has not committed by then will never be
  * committed.
  */
-export async function openWritingSession(options: WritingSessionOptions): Promise<PostgresConnection> {
-  const connection = await PostgresConnection.open(options.url);
+export async function openWritingSession(parts: WritingSessionParts): Promise<PostgresConnection> {
+  const connection = await PostgresConnection.open(parts.url);
   try {
     await checkVersion(connection);
-    await connection.query(sql.endSessions, [options.storeId]);
-    await connection.query(sql.lockSession, [options.storeId]);
-    await takeLock(connection, options.isExclusive);
+    await connection.query(sql.endSessions, [parts.storeId]);
+    await connection.query(sql.lockSession, [parts.storeId]);
+    await takeLock(connection, parts.isExclusive);
     await transaction(connection, () => migrate(connection));
     return connection;
   } catch (error) {
@@ -79,7 +79,7 @@ export async function transaction<Result>(
 }
 
 async function checkVersion(connection: PostgresConnection): Promise<void> {
-  const [server] = await connection.query<{ version: number }>(sql.serverVersion);
+  const [server] = await connection.query<{ version: number }>(sql.getServerVersion);
   const version = server?.version ?? 0;
   if (version >= oldestVersion) return;
   const found = Math.floor(version / 10_000);

@@ -44,7 +44,7 @@ export const ownSchema: string = `${getSchema} FOR UPDATE`;
 export const setMeta = `INSERT INTO homeostat_meta (name, value) VALUES ($1, $2)
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`;
 
-export const serverVersion = `SELECT current_setting('server_version_num')::int AS version`;
+export const getServerVersion = `SELECT current_setting('server_version_num')::int AS version`;
 
 /** The first statement of a writing transaction. The session that has locked this row assigns the next revisions. */
 export const lockCounter: Statement = {
@@ -80,7 +80,7 @@ export const findCommit = `SELECT m.value::bigint AS compacted, l.key, l.revisio
  */
 export const waitLonger = `SET LOCAL lock_timeout = '12s'`;
 
-export const isEmpty = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS empty';
+export const hasNoObjects = 'SELECT NOT EXISTS (SELECT FROM homeostat_kv) AS empty';
 export const setCounter = 'UPDATE homeostat_counter SET revision = $1 WHERE id = 1';
 export const setEpoch = `UPDATE homeostat_meta SET value = gen_random_uuid()::text WHERE name = 'epoch'`;
 

@@ -23,7 +23,7 @@ import type { Committed, OpenedStore, Operation } from '../store.ts';
 /** The maximum number of times that a transaction is sent when its connection is lost. */
 const maxAttempts = 3;
 
-export interface WriterOptions {
+export interface WriterParts {
   readonly url: string;
   readonly clock: Clock;
   readonly uuid: () => string;
@@ -34,17 +34,17 @@ export interface WriterOptions {
 
 /** Writes to a database: runs the transactions of one store, one after the other. */
 export class PostgresWriter {
-  readonly #options: WriterOptions;
+  readonly #parts: WriterParts;
   readonly #id: string;
   readonly #queue = new SerialQueue();
   readonly #link: ConnectionLink<PostgresConnection>;
   #known: KnownCommits | undefined;
   #compactRevision = 0;
 
-  constructor(options: WriterOptions) {
-    this.#options = options;
-    this.#id = options.uuid();
-    this.#link = new ConnectionLink({ clock: options.clock, connect: () => this.#connect() }, { mayPass });
+  constructor(parts: WriterParts) {
+    this.#parts = parts;
+    this.#id = parts.uuid();
+    this.#link = new ConnectionLink({ clock: parts.clock, connect: () => this.#connect() }, { mayPass });
   }
 
   async open(): Promise<OpenedStore> {
@@ -85,11 +85,11 @@ export class PostgresWriter {
   }
 
   async #connect(): Promise<PostgresConnection> {
-    const { url, exclusive = false } = this.#options;
+    const { url, exclusive = false } = this.#parts;
     const connection = await openWritingSession({ url, storeId: this.#id, isExclusive: exclusive });
     try {
       const found = await transaction(connection, () => findHistory(connection, this.#known));
-      if (this.#known) this.#options.onNewSession();
+      if (this.#known) this.#parts.onNewSession();
       this.#known ??= { revision: found.revision, epoch: found.epoch };
       this.learn(found.revision);
       this.#compactRevision = found.compactRevision;
@@ -126,7 +126,7 @@ export class PostgresWriter {
    */
   async #send(outcomes: BatchOutcomes): Promise<unknown> {
     const connection = await this.#link.get();
-    const sent: SentCommit = { id: this.#options.uuid(), after: this.#known?.revision ?? 0 };
+    const sent: SentCommit = { id: this.#parts.uuid(), after: this.#known?.revision ?? 0 };
     const result = await sendBatch(connection, outcomes.rest, sent.id);
     if (result.kind === 'refused') throw await this.#refused(connection, result.error);
     if (result.kind === 'lost') {

@@ -24,7 +24,7 @@ interface NodeSqlite {
   ) => Promise<number>;
 }
 
-export interface BackupOptions {
+export interface CopyParts {
   /**
    * Aborts the backup before its next step; the call rejects with the reason of the signal. The database must stay open
    * until then: if it is closed during a backup, the promise of Node never settles.
@@ -39,11 +39,11 @@ export interface BackupOptions {
  * copy has every write that was committed before the call, and may have later ones. After a failure, there is no file.
  * @throws StoreError `locked` when the file already exists
  */
-export async function backUpDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
+export async function backUpDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
   createFile(path);
   try {
-    await copyDatabase(database, path, options);
-    options.signal.throwIfAborted();
+    await copyDatabase(database, path, parts);
+    parts.signal.throwIfAborted();
     await markBackup(path);
   } catch (error) {
     rmSync(path, { force: true });
@@ -61,8 +61,8 @@ function createFile(path: string): void {
 }
 
 /** Copies the database. Writes of the same connection can continue meanwhile; the copy has them as well. */
-async function copyDatabase(database: SqlDatabase, path: string, options: BackupOptions): Promise<void> {
-  const { signal, byNode = nodeSqlite()?.backup } = options;
+async function copyDatabase(database: SqlDatabase, path: string, parts: CopyParts): Promise<void> {
+  const { signal, byNode = nodeSqlite()?.backup } = parts;
   const progress = (): number => {
     signal.throwIfAborted();
     return pagesPerStep;

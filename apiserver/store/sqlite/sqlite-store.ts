@@ -32,11 +32,11 @@ import { SqliteSession } from './sqlite-session.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
 /** The database: a file, which is created with mode 0600 if it is missing, as is its folder; or only memory. */
-export type SqliteStoreOptions = { readonly path: string } | { readonly memory: true };
+export type SqlitePlace = { readonly path: string } | { readonly memory: true };
 
 /** Creates a store on SQLite. Only `open` accesses files. */
-export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
-  return new SqliteStore('path' in options ? options.path : undefined);
+export function createSqliteStore(place: SqlitePlace): SqliteStore {
+  return new SqliteStore('path' in place ? place.path : undefined);
 }
 
 /** The way in which a store sends requests to its database. */

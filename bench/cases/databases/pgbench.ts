@@ -8,7 +8,7 @@ import { storedPerson } from '../../load/person.ts';
 
 const run = promisify(execFile);
 
-export interface PgbenchOptions {
+export interface PgbenchParts {
   readonly url: string;
   readonly clients: number;
   /** The length of a run. It is rounded up to whole seconds, because pgbench accepts no others. */
@@ -42,13 +42,13 @@ export async function hasPgbench(): Promise<boolean> {
 }
 
 /** Measures updates of single rows with a prepared statement, each in its own transaction. */
-export async function runPgbench(options: PgbenchOptions): Promise<Figures> {
-  const folder = await mkdtemp(join(options.folder, 'pgbench-'));
+export async function runPgbench(parts: PgbenchParts): Promise<Figures> {
+  const folder = await mkdtemp(join(parts.folder, 'pgbench-'));
   const file = join(folder, 'update.sql');
   await writeFile(file, script);
-  const { stdout } = await run('pgbench', argumentsOf(options, file), {
+  const { stdout } = await run('pgbench', argumentsOf(parts, file), {
     cwd: folder,
-    env: { ...process.env, ...connectionOf(options.url) },
+    env: { ...process.env, ...connectionOf(parts.url) },
   });
   const perSecond = Number(/^tps = ([\d.]+)/m.exec(stdout)?.[1]);
   if (!(perSecond > 0)) throw new Error(stdout);
@@ -57,7 +57,7 @@ export async function runPgbench(options: PgbenchOptions): Promise<Figures> {
   return { ...figuresOf(latencies, 0), opsPerSecond: perSecond };
 }
 
-function argumentsOf({ clients, seconds, objects }: PgbenchOptions, file: string): string[] {
+function argumentsOf({ clients, seconds, objects }: PgbenchParts, file: string): string[] {
   return [
     '--no-vacuum',
     '--protocol=prepared',

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CaseContext } from '../../measure/case.ts';
 import { Child, childrenOf } from '../../processes/child.ts';
-import type { BareWrites } from '../../children/bare-sqlite.ts';
+import type { SqliteWrites } from '../../children/bare-sqlite.ts';
 import type { StoreStart, StoreWrites } from '../../children/store-writer.ts';
 import { median } from '../../measure/figures.ts';
 import type { InFlightFigures } from '../../measure/in-flight.ts';
@@ -72,7 +72,7 @@ async function writes({ settings, folder }: Pick<CaseContext, 'settings' | 'fold
  * Returns the processor time of a create in microseconds when better-sqlite3 is used alone, with the same table and
  * bytes, and as many rows per commit.
  */
-async function bareCost(bare: Child, creates: BareWrites): Promise<number> {
+async function bareCost(bare: Child, creates: SqliteWrites): Promise<number> {
   const beforeMs = bare.mainCpuMs();
   await bare.call('create', creates);
   return ((bare.mainCpuMs() - beforeMs) / creates.count) * 1000;

@@ -41,10 +41,10 @@ export interface RunParts {
   readonly logsWrites: boolean;
   readonly events: Pick<EventWriter, 'ofRun'>;
   /** Called when a run exceeds its timeout; the run continues until it ends. */
-  readonly onTimeout: (run: RunOptions, error: Error) => void;
+  readonly onTimeout: (run: RunTask, error: Error) => void;
 }
 
-export interface RunOptions {
+export interface RunTask {
   readonly item: WorkItem;
   readonly reconcileID: string;
   /** A logger that adds the run to each line. */
@@ -54,7 +54,7 @@ export interface RunOptions {
 /** One run of one key: it reads the object, calls the author's code, and determines the outcome. */
 export class ReconcileRun {
   readonly #parts: RunParts;
-  readonly #options: RunOptions;
+  readonly #task: RunTask;
   readonly #client: RunClient;
   /**
    * Aborts the requests of the run. Its signal is created only when it is first read, because the creation costs as
@@ -74,11 +74,11 @@ export class ReconcileRun {
   #object: ApiObject | undefined;
   #slot: { readonly object: ApiObject; readonly slot: number } | undefined;
 
-  constructor(parts: RunParts, options: RunOptions) {
+  constructor(parts: RunParts, task: RunTask) {
     this.#parts = parts;
-    this.#options = options;
+    this.#task = task;
     const { client, view, statusWrites, quietWrites, quietKinds, ownKind, logsWrites } = parts;
-    const { reconcileID } = options;
+    const { reconcileID } = task;
     const { kindId: ownKindId } = ownKind;
     const abort = this.#abort;
     const writes = { statusWrites, quietWrites, quietKinds };
@@ -135,7 +135,7 @@ export class ReconcileRun {
   /** Returns the error for requests that are sent after the end of the run. */
   lateError(): Error {
     if (this.#toldToEnd !== undefined) return this.#toldToEnd;
-    const { item, logger } = this.#options;
+    const { item, logger } = this.#task;
     const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
     const err = new Error(`${run}: is an await missing? Its client accepts no more requests`);
     if (!this.#hasFailed) logger.error({ err }, 'a request came after its run');
@@ -147,7 +147,7 @@ export class ReconcileRun {
     const error = new Error(`the run outlasted its timeout of ${timeoutMs} ms`);
     this.#timeout = error;
     this.#tellToEnd(error);
-    this.#parts.onTimeout(this.#options, error);
+    this.#parts.onTimeout(this.#task, error);
   }
 
   #tellToEnd(reason: Error): void {
@@ -158,7 +158,7 @@ export class ReconcileRun {
   }
 
   #awaitForgotten(writes: Promise<void>): Promise<void> {
-    this.#options.logger.warn({}, 'a run returned before its writes had ended: is an await missing?');
+    this.#task.logger.warn({}, 'a run returned before its writes had ended: is an await missing?');
     return writes;
   }
 
@@ -174,7 +174,7 @@ export class ReconcileRun {
       return result;
     } catch (error) {
       await this.#verbs?.writeConditions().catch((err: unknown) => {
-        this.#options.logger.warn({ err }, 'the conditions of a failed run could not be written');
+        this.#task.logger.warn({ err }, 'the conditions of a failed run could not be written');
       });
       await this.#endSlot(() => isTerminal(error));
       throw error;
@@ -203,7 +203,7 @@ export class ReconcileRun {
     }
     this.#watchHotLoop(object);
     const isPresent = object !== undefined && object.metadata.deletionTimestamp === undefined;
-    if (!isPresent) this.#parts.slots?.forget(this.#options.item.key);
+    if (!isPresent) this.#parts.slots?.forget(this.#task.item.key);
     if (typeof reconcile !== 'function') {
       if (!isPresent || this.#parts.slots === undefined) return reconcile.reconcile(request);
       return this.#inSlot(request, object, () => reconcile.reconcile(request));
@@ -246,12 +246,12 @@ export class ReconcileRun {
   }
 
   #slotRun(): SlotRun {
-    const { item, reconcileID, logger } = this.#options;
+    const { item, reconcileID, logger } = this.#task;
     return { key: item.key, reconcileID, logger, client: this.#client };
   }
 
   #watchHotLoop(object: ApiObject | undefined): void {
-    const { item, logger } = this.#options;
+    const { item, logger } = this.#task;
     const { clock, hotLoop } = this.#parts;
     const hot = hotLoop.countRun(item.key, object?.metadata.generation, clock.monotonicMs());
     if (hot === undefined) return;
@@ -310,7 +310,7 @@ export class ReconcileRun {
    * time of short runs, of which there can be more than 10,000 a second.
    */
   #request(): ReconcileRequest {
-    const { item, logger, reconcileID } = this.#options;
+    const { item, logger, reconcileID } = this.#task;
     const { clock, events } = this.#parts;
     const stop = this.#stop;
     const key = parseKey(item.key);

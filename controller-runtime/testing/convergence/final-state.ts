@@ -6,7 +6,7 @@ import { labelOfSystem, plainState } from './external-state.ts';
 /** The compared forms of objects, by kind and key. */
 export type FinalState = ReadonlyMap<string, unknown>;
 
-export interface StateOptions {
+export interface StateParts {
   /**
    * True to compare names that the server made from a generateName as `<generateName>1`, `<generateName>2` and so on.
    */
@@ -24,14 +24,14 @@ const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const incidental: ReadonlySet<string> = new Set(['resourceVersion', 'version', 'generation', 'uid', 'managedFields']);
 
 /** Returns the final state without the parts that differ between equal runs. */
-export function finalStateOf(objects: readonly ApiObject[], options: StateOptions): FinalState {
+export function finalStateOf(objects: readonly ApiObject[], parts: StateParts): FinalState {
   const kept = objects.flatMap((object) => {
-    const normal = options.normalise(object);
+    const normal = parts.normalise(object);
     return normal === undefined ? [] : [normal];
   });
-  const names = options.generatedNames ? numberedNames(kept) : new Map<string, string>();
+  const names = parts.generatedNames ? numberedNames(kept) : new Map<string, string>();
   const words = new Map([...names, ...labelsOf(kept, names)]);
-  const external = options.externalSystems.map(
+  const external = parts.externalSystems.map(
     (system) => [labelOfSystem(system), plainState(system.state(), (text) => stringOf(text, words))] as const,
   );
   return new Map([...kept.map((object) => [labelOf(object, names), comparable(object, words)] as const), ...external]);

@@ -39,7 +39,7 @@ export interface WatchLine {
   readonly object: JsonObject;
 }
 
-export interface ObjectServerOptions {
+export interface ObjectServerParts {
   /** Receives the warnings of responses. */
   readonly warn: (text: string) => void;
   /** The user as whom the requests run; when absent, the user of the credential. */
@@ -50,12 +50,12 @@ export interface ObjectServerOptions {
 export class ObjectServer {
   readonly signal: AbortSignal;
   readonly #address: ServerAddress;
-  readonly #options: ObjectServerOptions;
+  readonly #parts: ObjectServerParts;
 
-  constructor(address: ServerAddress, signal: AbortSignal, options: ObjectServerOptions) {
+  constructor(address: ServerAddress, signal: AbortSignal, parts: ObjectServerParts) {
     this.#address = address;
     this.signal = signal;
-    this.#options = options;
+    this.#parts = parts;
   }
 
   /** Resolves with the JSON object that the server sends. Rejects with ServerRefusal. */
@@ -112,10 +112,10 @@ export class ObjectServer {
       method,
       signal,
       headers,
-      runAs: this.#options.runAs,
+      runAs: this.#parts.runAs,
       ...content,
     });
-    for (const text of warningsOf(response)) this.#options.warn(text);
+    for (const text of warningsOf(response)) this.#parts.warn(text);
     if (response.ok) return response;
     const status: unknown = await response.json().catch(() => ({}));
     throw new ServerRefusal(response.status, isJsonObject(status) ? status : {});

@@ -1,4 +1,4 @@
-export interface WatchedFilesOptions {
+export interface WatchedPlugin {
   /** The file that exports the plugin, as in the manifest. */
   readonly main: string;
   /** True when the code is TypeScript, which is compiled to `main`. */
@@ -13,14 +13,14 @@ const testFiles = /\.(?:test|spec)\.[cm]?[jt]sx?$/;
 const testFolders: readonly string[] = ['test', 'tests', '__tests__'];
 
 /** Selects the paths of a plugin's folder to watch: sources and YAML files, without tests and compiled files. */
-export function watchedFiles(options: WatchedFilesOptions): (path: string, isFolder: boolean) => boolean {
-  const [output = '', ...rest] = options.main.split('/').filter((part) => part !== '.');
+export function watchedFiles(plugin: WatchedPlugin): (path: string, isFolder: boolean) => boolean {
+  const [output = '', ...rest] = plugin.main.split('/').filter((part) => part !== '.');
   return (path, isFolder) => {
     const name = path.slice(path.lastIndexOf('/') + 1);
     if (isFolder) {
-      const isOutput = options.isCompiled && rest.length > 0 && path === output;
+      const isOutput = plugin.isCompiled && rest.length > 0 && path === output;
       return !isOutput && name !== 'node_modules' && !name.startsWith('.') && !testFolders.includes(path);
     }
-    return ofPlugin.test(name) && !testFiles.test(name) && !(options.isCompiled && generated.test(name));
+    return ofPlugin.test(name) && !testFiles.test(name) && !(plugin.isCompiled && generated.test(name));
   };
 }

@@ -86,7 +86,7 @@ describe('the static files of a plugin', () => {
       const page = await policyOf('');
       for (const rule of ["default-src 'self'", "object-src 'none'", "frame-ancestors 'none'"])
         expect(page).to.contain(rule);
-      // Scripts have no separate rule, so the default applies: 'self'.
+      // The policy has no script-src, so default-src applies to scripts: 'self'.
       expect(page).to.not.match(/script-src|unsafe-eval/);
       expect(await policyOf('logo.SVG')).to.equal(
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
@@ -94,7 +94,7 @@ describe('the static files of a plugin', () => {
     });
 
     for (const [path, type, text] of types) {
-      it(`serves "${path}" as ${type}, to GET and HEAD`, async () => {
+      it(`serves "${path}" as ${type} for GET and HEAD`, async () => {
         const { status, headers, text: got } = await ask(`/plugins/shop/assets/${path}`);
         expect([status, headers['content-type'], got]).to.deep.equal([200, type, text]);
         expect(headers['content-length']).to.equal(String(Buffer.byteLength(text)));
@@ -296,7 +296,7 @@ describe('the static files of a plugin', () => {
         expect((await ask(`/plugins/shop/assets/${path}`)).status, path).to.equal(400);
     });
 
-    it('leaks nothing for unusual request bytes', async () => {
+    it('does not return secret files for unusual bytes in the request path', async () => {
       const { port } = new URL(server.url);
       for (const path of ['shop.js\0', '../../secret.txt', '\\..\\..\\secret.txt']) {
         const socket = connect({ host: '127.0.0.1', port: Number(port) });
@@ -307,7 +307,7 @@ describe('the static files of a plugin', () => {
       }
     });
 
-    it('follows links that stay inside, and treats dots within a name as part of the name', async () => {
+    it('follows links within the folder of static files, and allows dots within names', async () => {
       expect((await ask('/plugins/shop/assets/inside.js')).text).to.equal('export const price = 7;');
       expect((await ask('/plugins/shop/assets/a..b/fine.txt')).text).to.equal('fine');
     });
@@ -327,7 +327,7 @@ describe('the static files of a plugin', () => {
     it('responds with 404 to a file that the server has no permission to read', async () => {
       await writeFile(inStatic('locked.txt'), secret);
       await chmod(inStatic('locked.txt'), 0);
-      // Root may read everything, so the test temporarily runs as another user.
+      // Root may read all files, so the test temporarily runs as another user.
       const isRoot = process.getuid?.() === 0;
       if (isRoot) process.seteuid?.(65_534);
       try {
@@ -373,7 +373,7 @@ describe('the static files of a plugin', () => {
     await host.stop();
   });
 
-  it('fail the plugin when the folder of static files is a link that leads out of the plugin’s folder', async () => {
+  it("fail the plugin when the folder of static files is a link that leads out of the plugin's folder", async () => {
     const own = await makePlugin('escaping', plainPlugin, { 'resources/x': '' });
     await symlink('/etc', join(own, 'resources/static'));
     const error: unknown = await startTestServer({ plugins: [own], logger: silentLogger }).catch(

@@ -150,7 +150,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get(`${base}/apples/cox`, { method: 'POST', body: '{}', headers: accept })).status).to.equal(406);
   });
 
-  it('are ignored without @ApiVersion, with exactly one warning that names class and plugin [spec 1-custom-endpoints-versioned, 4.3-unversioned]', async () => {
+  it('are ignored without @ApiVersion; one warning names the class and the plugin [spec 1-custom-endpoints-versioned, 4.3-unversioned]', async () => {
     add('fruit', { endpoints: [IgnoredController, AppleController] });
     await host.start();
     expect(host.statuses()).to.deep.include({ name: 'fruit', version: '0.0.0', phase: 'Started' });
@@ -160,7 +160,7 @@ describe('the endpoints of a plugin', () => {
     expect((await get(`${base}/apples/starting`)).status).to.equal(200);
   });
 
-  it('may be added by the plugin’s start function, and use what the host passed to it [spec 1-custom-endpoints, 4.3-handler, 9-style-2.15]', async () => {
+  it("may be added by the plugin's start function, and use what the host passed to it [spec 1-custom-endpoints, 4.3-handler, 9-style-2.15]", async () => {
     const Widget = widgetModel();
     class Mine extends BasePlugin {
       override async start(): Promise<void> {
@@ -205,7 +205,7 @@ describe('the endpoints of a plugin', () => {
   describe('fail only the plugin that declares them', () => {
     const answer = (): ServerResponse => ServerResponse.ok();
 
-    it('when they cannot be served: no version, a foreign group, functional in 2.9 [spec 9-style-2.9]', async () => {
+    it('when they cannot be served: without a version, in a foreign group, or functional in revision 2.9 [spec 9-style-2.9]', async () => {
       const reserved = route('x.homeostat.internal/v1').GET('/a', answer).build();
       add('nameless', { endpoints: [route().GET('/a', answer).build()] });
       add('foreign', { endpoints: [reserved] });

@@ -21,9 +21,9 @@ describe('the extension points of plugins', () => {
   let server: ApiServer;
   let host: PluginHost;
   let errors: string[];
-  /** The contributions that the plugin `menu` sees in its latest run. */
+  /** The contributions that the plugin `menu` received in its latest run. */
   let menu: Contributions<Item>;
-  /** The calls of the handler that the plugin `menu` has added. */
+  /** The arguments of all calls of the handler of the plugin `menu`. */
   let told: string[];
 
   beforeEach(async () => {
@@ -76,7 +76,7 @@ describe('the extension points of plugins', () => {
     await eventually(() => host.isIdle());
   }
 
-  it('have the contributions of plugins, in the order of dependencies, then of contribution', async () => {
+  it('have contributions in the order of dependencies, and those of one plugin in the order of their calls', async () => {
     // The plugins are added in the reverse order. Those without a dependency on each other start at the same time.
     add('last', offering('x'), ['menu', 'middle']);
     add('middle', offering('b', 'a'), ['first', 'menu']);
@@ -248,7 +248,7 @@ describe('the extension points of plugins', () => {
     expect(labels()).to.equal('shop:a');
   });
 
-  it('of an optional dependency drop contributions that do not fit, with an error in the contributor’s log', async () => {
+  it('of an optional dependency drop contributions that break the schema, with an error in the contributor’s log', async () => {
     addMenu(strictItems);
     add(
       'shop',
@@ -313,7 +313,7 @@ describe('the extension points of plugins', () => {
     expect(told.at(-1)).to.equal('shop:a shop:b');
   });
 
-  it('are inaccessible to a plugin that has stopped', async () => {
+  it('throw errors when a stopped plugin uses them', async () => {
     let kept: PluginExtensions | undefined;
     addMenu();
     add('shop', ({ extensions }) => void (kept = extensions));

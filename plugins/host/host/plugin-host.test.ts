@@ -69,7 +69,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Widget']);
     });
 
-    it('makes an instance of a plugin in class form, and gives it the interfaces of the host', async () => {
+    it('makes an instance of a plugin class, with the interfaces of the host', async () => {
       const Widget = widgetModel();
       const calls: string[] = [];
       class Mine extends BasePlugin {
@@ -262,7 +262,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Good']);
     });
 
-    it('a failure after start: its stop is called, its signal aborted', async () => {
+    it('a failure after start: calls its stop, and aborts its signal', async () => {
       const calls: string[] = [];
       add('good', good);
       add('bad', {
@@ -278,7 +278,7 @@ describe('the plugin host', () => {
       expect(calls).to.deep.equal(['abort', 'stop']);
     });
 
-    it('a dependency that failed: its dependents fail, and no other plugin', async () => {
+    it('a dependency that failed: only its dependents fail, too', async () => {
       add('bad', { start: rejecting('no') });
       add('dependent', { models: [widgetModel()] }, ['bad']);
       add('further', {}, ['dependent']);
@@ -297,7 +297,7 @@ describe('the plugin host', () => {
       expect(phases()).to.deep.equal({ a: 'Failed', b: 'Failed', good: 'Started' });
     });
 
-    it('a name that is taken, a missing folder, a manifest with mistakes', async () => {
+    it('a name that another plugin has, a missing folder, and an invalid manifest', async () => {
       await host.addFolder(await makePlugin('good', 'export default {};'));
       add('good', good);
       await host.addFolder('/nowhere/at-all');
@@ -325,7 +325,7 @@ describe('the plugin host', () => {
   });
 
   describe('stopping', () => {
-    it('serves nothing of a plugin that is stopped just before it has started', async () => {
+    it('does not serve kinds or files of a plugin that is stopped immediately before it is Started', async () => {
       const Widget = widgetModel();
       let release = (): void => undefined;
       const released = new Promise<void>((resolve) => (release = resolve));
@@ -359,7 +359,7 @@ describe('the plugin host', () => {
       expect((await fetch(`${server.url}/plugins/slow/assets/page.html`)).status).to.equal(404);
     });
 
-    it('lets reconciles end, then aborts the signal, then calls stop, then unregisters the kinds', async () => {
+    it('waits for reconciles, then aborts the signal, then calls stop, and then unregisters the kinds', async () => {
       const Widget = widgetModel();
       const events: string[] = [];
       let release = (): void => undefined;
@@ -388,7 +388,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal([]);
     });
 
-    it('abandons a stop that never ends, and releases what the plugin had', async () => {
+    it('continues after 30 s when a stop never ends, and releases the registrations of the plugin', async () => {
       add('a', { models: [widgetModel()], stop: never });
       await host.start();
       const stopped = host.stop();
@@ -447,7 +447,7 @@ describe('the plugin host', () => {
     });
   });
 
-  it('names the plugin whose files an error comes from', async () => {
+  it('returns the plugin in whose files an error was created', async () => {
     await host.addFolder(await makePlugin('a', "export default { start() { globalThis.made = new Error('x'); } };"));
     await host.start();
     const { made } = globalThis as typeof globalThis & { made?: unknown };
@@ -456,7 +456,7 @@ describe('the plugin host', () => {
   });
 });
 
-/** Leaves an object in the store, so that an index function has something to run on. */
+/** Stores an object, so that an index function is called for it. */
 async function storeWidget(server: ApiServer): Promise<void> {
   const Widget = widgetModel();
   server.schemeManager.register(Widget, undefined, { owner: 'before' });

@@ -40,7 +40,7 @@ export interface PluginHostOptions {
    * one that was not added. Default: none.
    */
   readonly pluginsDir?: string;
-  /** Reports what the plugins' controllers do; close it after the host. Default: nothing is reported. */
+  /** Records the runs of the plugins' controllers. The caller closes it after the host. Default: no records. */
   readonly reporter?: Reporter;
   /** Called when a plugin has become Failed. */
   readonly onFailed?: () => void;
@@ -135,8 +135,8 @@ export class PluginHost {
   }
 
   /**
-   * Adds every plugin of the folder of plugins, by name. Never rejects: a plugin that cannot be read is Failed, and a
-   * missing folder counts as empty.
+   * Adds all plugins in the folder of plugins, in the order of their names. Never rejects: a plugin that cannot be read
+   * is Failed, and a missing folder counts as empty.
    */
   async addInstalled(): Promise<void> {
     if (this.#pluginsDir === undefined) return;
@@ -152,7 +152,10 @@ export class PluginHost {
     }
   }
 
-  /** Adds a plugin. Never throws: a plugin that requires another host, or whose name is taken, is Failed. */
+  /**
+   * Adds a plugin. Never throws: a plugin is Failed when it requires another version of the host, or when another
+   * plugin has its name.
+   */
   add(source: PluginSource): void {
     const { manifest } = source;
     try {
@@ -236,8 +239,9 @@ export class PluginHost {
   }
 
   /**
-   * The reason why the host is not ready: names the plugins that are not Started or Failed yet. Once it is ready, it
-   * stays undefined: a plugin that is enabled later does not take the others out of service.
+   * Returns the reason why the host is not ready, which names the plugins that are not Started or Failed yet. After the
+   * host was ready once, always returns undefined, so that a plugin that is enabled later does not make the server
+   * unready.
    */
   readinessProblem(): string | undefined {
     if (this.#isReady) return undefined;
@@ -256,7 +260,7 @@ export class PluginHost {
     return this.#awaited.reasonOf(kind, [...known, ...refused]);
   }
 
-  /** The plugin whose files an error comes from, if its stack shows it. */
+  /** Returns the plugin in whose files an error was created, if the stack of the error shows it. */
   pluginOf(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
     return this.#fleet.instances.find(({ folder }) => folder !== undefined && isFromFolder(stack, folder))?.manifest
@@ -264,8 +268,8 @@ export class PluginHost {
   }
 
   /**
-   * Fails the plugin that an uncaught exception comes from, and returns its name; undefined when the exception may
-   * have interrupted other code as well, so that the process should end.
+   * Fails the plugin that threw an uncaught exception, and returns its name. Returns undefined when the exception may
+   * have interrupted other code as well; then the process should end.
    */
   crash(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? '') : '';
@@ -321,7 +325,7 @@ export class PluginHost {
     checkFits(manifest, { version: hostVersion(), serviceDomain });
   }
 
-  /** Adds a plugin that was installed, or repaired, while the host runs. */
+  /** Adds a plugin that was installed or repaired while the host runs. */
   async #adopt(name: string, wishes: PluginWishes): Promise<boolean> {
     if (this.#pluginsDir === undefined || this.#stopped !== undefined) return false;
     if (!(await installedPlugins(this.#pluginsDir)).includes(name)) return false;

@@ -18,7 +18,7 @@ settings:
     title: { type: string, default: Menu }
 `;
 
-/** Keeps a page with its contributions, and emits an event when it is shown. */
+/** A plugin that has a page with contributions, and emits an event when the page is shown. */
 const menuMain = `
 import { BasePlugin, defineEvent, defineExtensionPoint, route, ServerResponse } from '${homeostat}';
 

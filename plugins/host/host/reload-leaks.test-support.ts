@@ -19,7 +19,10 @@ export interface ReloadLeaks {
 /** The handles and objects that remain after a garbage collection. */
 interface Living {
   readonly handles: string;
-  /** The number of objects of a type. Bytes would not show a leak, since the server caches the last read objects. */
+  /**
+   * The numbers of objects, by type. The number of bytes would not show a leak, because the server caches the last read
+   * objects.
+   */
   readonly objects: Readonly<Record<string, number>>;
 }
 

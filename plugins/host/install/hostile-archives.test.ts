@@ -214,7 +214,7 @@ describe('homeostat plugin install of a hostile archive', () => {
 
     beforeEach(() => registry.add({ manifest: { name: 'helper', version: '1.1.0' }, files: { 'index.js': '' } }));
 
-    it("in the versions of its npm-shrinkwrap.json, but from the configured registry, not from the sources in that file", async () => {
+    it('in the versions of its npm-shrinkwrap.json, but from the configured registry, not from the sources in that file', async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'npm-shrinkwrap.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });

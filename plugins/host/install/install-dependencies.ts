@@ -7,7 +7,7 @@ import { isPackageName, isRegistryRange } from './registry-range.ts';
 import { readBounded } from '../text/read-bounded.ts';
 import { isJsonObject } from '../text/yaml-mapping.ts';
 
-export interface DependencyOptions {
+export interface DependencyParts {
   readonly npm: IsolatedNpm;
   /** An empty folder on the same file system as the plugin's folder. */
   readonly project: string;
@@ -33,7 +33,7 @@ const notThePlugins = ['homeostat', '@homeostat', '.bin', '.package-lock.json'];
  * only the names, ranges and locked versions of these dependencies. Rejects when a dependency is not a package of the
  * registry, such as a URL or a path.
  */
-export async function installDependencies(folder: string, options: DependencyOptions): Promise<void> {
+export async function installDependencies(folder: string, parts: DependencyParts): Promise<void> {
   await removeNotThePlugins(folder);
   const { dependencies, optionalDependencies } = await readDependencies(folder);
   const isBrought = await broughtBy(folder);
@@ -41,15 +41,15 @@ export async function installDependencies(folder: string, options: DependencyOpt
   if (Object.keys(missing).length === 0) return;
   const asked = { dependencies: missing, optionalDependencies: pick(optionalDependencies, (name) => !isBrought(name)) };
   const isWhole = Object.keys(missing).length === Object.keys(dependencies).length;
-  const given = isWhole ? await readLock(folder, options.locks) : undefined;
+  const given = isWhole ? await readLock(folder, parts.locks) : undefined;
   // The lock is checked before npm runs.
   const lock = given === undefined ? undefined : cleanLock(given, asked);
-  await requireNpm(options.npm);
-  const { project } = options;
+  await requireNpm(parts.npm);
+  const { project } = parts;
   await writeJson(join(project, 'package.json'), { private: true, ...asked });
   if (lock !== undefined) await writeJson(join(project, 'package-lock.json'), lock);
   // npm puts the dependencies of an added package below that package, so that packages already present do not change.
-  await runInstall(options, isWhole ? [] : ['--install-strategy=nested']);
+  await runInstall(parts, isWhole ? [] : ['--install-strategy=nested']);
   await mergeFolders(join(project, 'node_modules'), join(folder, 'node_modules'));
   await removeNotThePlugins(folder, ['homeostat', '@homeostat']);
 }
@@ -68,7 +68,7 @@ async function requireNpm(npm: IsolatedNpm): Promise<void> {
   throw new Error(`${needed}, not ${version}: ${why}. Run npm install -g npm@11`);
 }
 
-async function runInstall({ npm, project, runScripts }: DependencyOptions, more: readonly string[]): Promise<void> {
+async function runInstall({ npm, project, runScripts }: DependencyParts, more: readonly string[]): Promise<void> {
   const flags = ['--ignore-scripts', '--omit=dev', '--omit=peer', '--no-audit', '--no-fund', '--install-links'];
   await npm.run(['install', ...flags, ...registryOnly, ...more], { project });
   if (runScripts) await npm.run(['rebuild', '--dangerously-allow-all-scripts'], { project, registries: false });

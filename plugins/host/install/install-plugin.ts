@@ -10,7 +10,7 @@ import type { PluginManifest } from '../manifest/manifest.ts';
 import { findMain, openPluginFolder } from '../package/plugin-folder.ts';
 import { removeFolder } from '../text/remove-folder.ts';
 import { stagePlugin } from './stage-plugin.ts';
-import type { StageOptions } from './stage-plugin.ts';
+import type { StageParts } from './stage-plugin.ts';
 
 /** The packages that plugins import from the host. */
 const hostPackages = ['homeostat', '@homeostat/apiserver', '@homeostat/controller-runtime'];
@@ -26,16 +26,12 @@ export interface InstalledPlugin {
  * which servers skip, then checked, and then renamed. If the rename fails, the previous folder of the plugin is
  * restored. No code of the plugin runs, except install scripts of packages when `runScripts` is set.
  */
-export async function installPlugin(
-  source: string,
-  pluginsDir: string,
-  options: StageOptions,
-): Promise<InstalledPlugin> {
+export async function installPlugin(source: string, pluginsDir: string, parts: StageParts): Promise<InstalledPlugin> {
   await checkApart(source, pluginsDir);
   const work = join(await realpath(pluginsDir), `.${randomUUID()}.partial`);
   await mkdir(work);
   try {
-    const staged = await stagePlugin(source, work, options);
+    const staged = await stagePlugin(source, work, parts);
     const { manifest } = await openPluginFolder(staged, source);
     checkRequires(manifest, hostVersion());
     await findMain(staged, manifest);

@@ -53,7 +53,7 @@ describe('an archive', () => {
     expect(await refusal(archive(pax, entry('package/x')))).to.equal('"package/../..": leads out of the archive');
   });
 
-  it("is refused when a GNU header has a path out of the archive, or one that is too long", async () => {
+  it('is refused when a GNU header has a path out of the archive, or one that is too long', async () => {
     const long = entry('././@LongLink', { type: 'L', content: 'package/../../x\0' });
     expect(await refusal(archive(long, entry('package/x')))).to.equal('"package/../../x": leads out of the archive');
     const longer = entry('././@LongLink', { type: 'L', content: `package/${'x'.repeat(5000)}\0` });

@@ -6,7 +6,7 @@ import { openPluginFolder } from '../package/plugin-folder.ts';
 import { IsolatedNpm } from './run-npm.ts';
 import { unpackArchive } from './unpack-archive.ts';
 
-export interface StageOptions {
+export interface StageParts {
   /** True to allow packages to run their install scripts. */
   readonly runScripts: boolean;
   /** The environment, from which npm gets only the variables that it needs. */
@@ -31,8 +31,8 @@ const projectLocks = [...packageLocks, 'package-lock.json'];
  * `.tgz`, or a package of npm's configured registry. `work` is an empty folder without links in its path. npm installs
  * missing dependencies. Rejects when a link of the plugin leads out of its folder.
  */
-export async function stagePlugin(source: string, work: string, options: StageOptions): Promise<string> {
-  const { runScripts, environment } = options;
+export async function stagePlugin(source: string, work: string, parts: StageParts): Promise<string> {
+  const { runScripts, environment } = parts;
   const [folder, project] = [join(work, 'plugin'), join(work, 'npm')];
   for (const each of [folder, project]) await mkdir(each);
   const npm = new IsolatedNpm(environment);
@@ -50,7 +50,7 @@ export async function stagePlugin(source: string, work: string, options: StageOp
 /** npm, and the folder in which it writes its result. */
 interface NpmParts {
   readonly npm: IsolatedNpm;
-  /** The folder for the result; empty at first. */
+  /** The folder for the result, which is empty at first. */
   readonly project: string;
 }
 

@@ -30,8 +30,8 @@ export class AwaitedKinds {
   }
 
   /**
-   * The reason why a kind that was served before is not served now; undefined when no plugin will serve it again: its
-   * plugin was uninstalled, or has started without it.
+   * Returns the reason why a kind that was served before is not served now. Returns undefined when no plugin will serve
+   * it again, because its plugin was uninstalled, or has started without the kind.
    */
   reasonOf(kind: KindNames, plugins: readonly KnownPlugin[]): string | undefined {
     const owner = this.#owners.get(keyOf(kind));

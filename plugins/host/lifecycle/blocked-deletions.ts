@@ -9,7 +9,7 @@ export interface BlockedKind {
   readonly kind: string;
   readonly finalizer: string;
   readonly count: number;
-  /** The keys of these objects, ten at most. */
+  /** The keys of these objects, at most ten. */
   readonly names: readonly string[];
 }
 
@@ -21,7 +21,7 @@ interface Finalizer {
 const maxNames = 10;
 const pageSize = 500;
 
-/** Counts the objects whose deletion the finalizers of a plugin's controllers block while the plugin does not run. */
+/** Counts the objects whose deletion waits for finalizers of a plugin's controllers while the plugin does not run. */
 export class BlockedDeletions {
   readonly #finalizers: Finalizer[] = [];
   readonly #counted = new Map<Finalizer, BlockedKind>();

@@ -90,9 +90,9 @@ export class PluginFleet {
   }
 
   /**
-   * Enables, disables or reloads a plugin. Resolves when a plugin that is disabled or reloaded has stopped, together
-   * with its dependents; does not wait for a start. A Failed plugin stays Failed until it is disabled, reloaded or
-   * enabled again.
+   * Enables, disables or reloads a plugin. If it is disabled or reloaded, resolves when the plugin and its dependents
+   * have stopped. Does not wait for a start. A Failed plugin stays Failed until it is disabled, reloaded or enabled
+   * again.
    */
   async setWishes(name: string, wishes: PluginWishes): Promise<void> {
     const isReload = this.#wishes.get(name)?.reload !== wishes.reload;
@@ -105,7 +105,10 @@ export class PluginFleet {
     await this.#until(() => !this.#isEnding(this.get(name)) && !this.#reopening.has(name));
   }
 
-  /** Adds a plugin while others run, unless the fleet is being stopped. Does not wait for its start. */
+  /**
+   * Adds a plugin while other plugins run, unless the fleet is being stopped. Does not wait for the start of the
+   * plugin.
+   */
   async adopt(source: PluginSource, wishes: PluginWishes): Promise<void> {
     if (this.#isStopping) return;
     this.#wishes.set(source.manifest.name, wishes);

@@ -63,7 +63,7 @@ export class PluginInstance {
     return this.#indexing;
   }
 
-  /** True when its module is being loaded, or has been loaded. */
+  /** True when the module of the plugin is being loaded, or has been loaded. */
   get isLoading(): boolean {
     return this.#isLoading;
   }
@@ -78,12 +78,12 @@ export class PluginInstance {
     return this.#successor;
   }
 
-  /** True when the instance holds something that a stop has to release. */
+  /** True when the instance has resources that a stop must release. */
   get isRunning(): boolean {
     return ['Starting', 'Started', 'Stopping'].includes(this.#state.phase);
   }
 
-  /** True when it is Stopped or Failed for good; a plugin that starts again is a new instance. */
+  /** True when the instance is Stopped or Failed, which is final: a plugin that starts again is a new instance. */
   get hasEnded(): boolean {
     return this.#phase === 'Stopped' || this.#phase === 'Failed';
   }

@@ -63,7 +63,7 @@ export interface PluginRunParts {
   readonly reporter?: Reporter;
   /** The logger of the plugin. */
   readonly logger: Logger;
-  /** Called as {@link awaitServed} describes. */
+  /** Called with the kinds that are being indexed; see `onProgress` of {@link awaitServed}. */
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 
@@ -174,7 +174,7 @@ export class PluginRun {
     return this.#stopped;
   }
 
-  /** True when no controller has work; delayed keys do not count. */
+  /** True when no controller of the plugin has work. Delayed keys do not count as work. */
   isIdle(): boolean {
     return this.#managed === undefined || this.#manager.isIdle();
   }
@@ -310,8 +310,8 @@ export class PluginRun {
   }
 
   /**
-   * Logs the error when the index of a kind that was registered after the start cannot be built: no step of the start
-   * awaits this index.
+   * Logs an error when the index of a kind that was registered after the start cannot be built, because no step of the
+   * start waits for this index.
    */
   #followLate(kind: GroupVersionKind): void {
     this.#parts.server.whenReady(kind).catch((err: unknown) => {

@@ -26,7 +26,7 @@ export type PluginState =
 export type PluginFailure =
   /** The folder or manifest cannot be read, the name is in use, or the plugin requires another version of the host. */
   | 'Refused'
-  /** A plugin that this one needs is missing, or depends on this one in turn. */
+  /** A plugin on which this one depends is missing, or depends on this one. */
   | 'DependencyMissing'
   /** A plugin that this one needs is present but not Started. When it is Started, this plugin starts again. */
   | 'DependencyNotStarted'
@@ -55,7 +55,7 @@ const transitions: Readonly<Record<PluginPhase, Readonly<Partial<Record<PluginEv
   Failed: {},
 };
 
-/** The phase after an event. Throws when the event cannot happen in the present phase. */
+/** Returns the phase after an event. Throws when the event cannot happen in the present phase. */
 export function nextPhase(phase: PluginPhase, event: PluginEvent): PluginPhase {
   const next = transitions[phase][event];
   if (next === undefined) throw new Error(`a plugin that is ${phase} cannot ${event}`);

@@ -21,13 +21,13 @@ export interface AwaitServedParts {
   readonly onProgress?: (progress: readonly KindProgress[]) => void;
 }
 
-/** The interval at which the progress of a large kind is logged, and the time after which it is logged first. */
+/** The interval between log lines about the progress of a large kind, and the time before the first line. */
 const progressMs = 5000;
 const firstProgressMs = 1000;
 
 /**
- * Waits until all these kinds are indexed and served, however long that takes, and logs the progress. Rejects with
- * the first IndexBuildError.
+ * Waits until all given kinds are indexed and served, without a time limit, and logs the progress. Rejects with the
+ * first IndexBuildError.
  */
 export async function awaitServed(kinds: readonly GroupVersionKind[], parts: AwaitServedParts): Promise<void> {
   const { server, clock, logger, signal, onProgress } = parts;

@@ -60,7 +60,7 @@ export class PluginObjectWriter {
     return this.#work === undefined;
   }
 
-  /** Resolves when all reports are written or given up. */
+  /** Resolves when all reports are written or dropped. */
   async drained(): Promise<void> {
     while (this.#work !== undefined) await this.#work;
   }

@@ -302,7 +302,7 @@ describe('plugins as objects', () => {
     });
   });
 
-  it('show every phase as one change, in order', async () => {
+  it('have one change for every phase, in order', async () => {
     add('a');
     await started();
     const before = await object('a');
@@ -386,7 +386,7 @@ describe('plugins as objects', () => {
   });
 
   describe('that the host cannot write', () => {
-    /** A client whose writes fail until it is repaired. */
+    /** Returns a client whose writes fail until `repair` is called. */
     function failingClient(): { readonly client: Client; repair(): void } {
       let isBroken = true;
       const client = new Proxy(server.client, {

@@ -1,7 +1,7 @@
 import { piecesOf, refusalError, requestServer } from './request-server.ts';
 import type { ServerAddress } from './request-server.ts';
 
-/** A path of a server that returns a copy of its database, and the media type of the copy. */
+/** A path at which a server returns a copy of its database, and the media type of the copy. */
 export interface CopySource {
   readonly path: string;
   readonly mediaType: string;

@@ -11,8 +11,8 @@ export interface ExtensionPoint<T> {
 
 export interface ExtensionPointOptions {
   /**
-   * The schema of the values, in the dialect of models. Fields that it does not name may have any value, even
-   * functions. Default: any value.
+   * The schema of the values, in the dialect of models. Fields that the schema does not name may have any value, even
+   * functions. Default: any value is allowed.
    */
   readonly schema?: object;
 }

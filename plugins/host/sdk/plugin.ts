@@ -89,7 +89,7 @@ export interface PluginContext<S extends object = SettingsValues> {
   readonly signal: AbortSignal;
 }
 
-/** A plugin as an object; see {@link definePlugin}. */
+/** A plugin in the form of an object; see {@link definePlugin}. */
 export interface PluginDefinition<S extends object = SettingsValues> {
   /** The kinds of the plugin. They are registered and indexed before `start` is called. */
   readonly models?: readonly Model[];

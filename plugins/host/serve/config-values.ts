@@ -23,7 +23,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
 const maxProcesses = 64;
 /** The maximum number of workers for each core. More workers would not increase the throughput. */
 const maxWorkersPerCore = 4;
-/** The cores that the process with the database and its thread keep busy. */
+/** The number of cores that the process with the database and its thread use. */
 const coresOfOwner = 2;
 const maxDurationMs = 365 * 24 * 3_600_000;
 
@@ -42,7 +42,7 @@ export interface Given {
   readonly folder: string;
 }
 
-/** Looks up and checks values, and collects their problems. */
+/** Looks up the values of options, checks them, and collects their problems. */
 export class ConfigValues {
   readonly problems: string[] = [];
   readonly #sources: ConfigSources;

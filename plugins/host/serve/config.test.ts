@@ -258,7 +258,7 @@ describe('the configuration of serve', () => {
     }
   });
 
-  it('listens beyond this machine only with --insecure', () => {
+  it('allows other than loopback addresses only with --tls or --insecure', () => {
     expect(() => read({ host: '0.0.0.0' })).to.throw(
       '--host: "0.0.0.0" is not a loopback address: add --tls, or --insecure',
     );
@@ -290,7 +290,7 @@ describe('the configuration of serve', () => {
     expect(read({}, { HOMEOSTAT_TLS_DIR: '/etc/homeostat' }).tls).to.deep.equal({ directory: '/etc/homeostat' });
   });
 
-  it('accepts a certificate with its key, and refuses one without the other', async () => {
+  it('accepts a certificate together with its key, but not one of them alone', async () => {
     const files = { 'tls-cert': 'a.crt', 'tls-key': 'a.key' };
     expect(read(files).tls).to.deep.equal({ certFile: 'a.crt', keyFile: 'a.key' });
     const folder = await makeFolder({ 'c.yaml': 'tls: true\ntls-cert: a.crt\n' });

@@ -50,7 +50,7 @@ export interface ServeConfig extends Pick<
   readonly webhookServices?: Readonly<Record<string, string>>;
   /** The hosts of webhooks that the server may call. When absent, it may call every host. */
   readonly webhookHosts?: readonly string[];
-  /** Absent options have the server's defaults. */
+  /** The limits of the history. Absent limits have the server's defaults. */
   readonly retention: Partial<Retention>;
   /** The lifetime of events. When absent, the server's default applies. */
   readonly eventTtlMs?: number;

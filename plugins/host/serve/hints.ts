@@ -2,7 +2,7 @@ import { serviceOwner } from '@homeostat/apiserver';
 import type { ApiServer } from '@homeostat/apiserver';
 import { apiVersionOf } from '@homeostat/controller-runtime/api';
 
-export interface HintOptions {
+export interface HintFacts {
   /**
    * True when requests need the token. The hints name the environment variable of the token, and never contain the
    * token.
@@ -18,7 +18,7 @@ export interface HintOptions {
  */
 export function hintsFor(
   server: Pick<ApiServer, 'url' | 'schemeManager'>,
-  { token, caFile, hasConsole }: HintOptions,
+  { token, caFile, hasConsole }: HintFacts,
 ): string {
   const { url, schemeManager } = server;
   const registration = schemeManager.list().find(({ owner }) => owner !== serviceOwner);

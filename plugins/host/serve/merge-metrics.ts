@@ -1,6 +1,6 @@
 /**
- * Merges metrics of several processes, in Prometheus' text format, into one text: each series gets the label `process`,
- * and the series of a metric follow each other.
+ * Merges metrics of several processes in Prometheus' text format. Each series gets the label `process`, and all series
+ * of a metric are together.
  */
 export function mergeMetrics(texts: readonly (readonly [process: number, text: string])[]): string {
   const families = new Map<string, { readonly head: string[]; readonly series: string[] }>();

@@ -121,13 +121,13 @@ export class PrettyLog {
   }
 }
 
-/** True for a frame of Node, of the host, or of a package. */
+/** True for a stack frame of Node, of the host, or of a package. */
 function isHosts(frame: string): boolean {
   if (/\(?node:|<anonymous>|\/node_modules\//.test(frame)) return true;
   return hostFolders().some((folder) => frame.includes(`${folder}/`));
 }
 
-/** Returns `plugin/controller key`, as far as the line has these fields. */
+/** Returns `plugin/controller key`, without the parts that the line does not have. */
 function subjectOf({ plugin, controller, key }: JsonObject): string {
   const place = [plugin, controller].filter((part) => typeof part === 'string').join('/');
   return [place, key].filter((part) => typeof part === 'string' && part !== '').join(' ');

@@ -21,7 +21,7 @@ import { bannerOf } from './banner.ts';
 import type { PrettyLog } from './pretty-log.ts';
 import { reportFailedStart } from './start-cure.ts';
 import { hintsFor } from './hints.ts';
-import type { HintOptions } from './hints.ts';
+import type { HintFacts } from './hints.ts';
 import { reachableName } from '../text/kubeconfig-text.ts';
 import { stderr } from '../text/line-output.ts';
 import { present } from '../text/present.ts';
@@ -234,7 +234,7 @@ async function runUntilStopped(config: ServeConfig, serving: Serving): Promise<v
     member?.ready();
     const isFirst = member === undefined || member.number === 1;
     if (isFirst) pretty?.ready(bannerOf(server.url, config));
-    if (isFirst && config.hints) stderr.write(hintsFor(server, hintOptions(config)));
+    if (isFirst && config.hints) stderr.write(hintsFor(server, hintFacts(config)));
   }
   const followed = development?.run(serving, signal);
   await stopped;
@@ -247,7 +247,7 @@ function consoleFolder(): string {
   return dirname(fileURLToPath(import.meta.resolve('@homeostat/console/package.json')));
 }
 
-function hintOptions({ auth, tls, console }: ServeConfig): HintOptions {
+function hintFacts({ auth, tls, console }: ServeConfig): HintFacts {
   const caFile = tls !== undefined && 'directory' in tls ? join(tls.directory, 'ca.crt') : undefined;
   return { token: auth === 'required', caFile, hasConsole: console };
 }

@@ -129,7 +129,7 @@ describe('Plans [spec experience-plan]', () => {
     expect(planned.changes[0]?.writes).to.be.above(5);
   });
 
-  it('list external calls without making them, and let a stub return their results [slow]', async () => {
+  it('list external calls without making them; a stub may return their results [slow]', async () => {
     const calling = pluginThat(async ({ status }) => {
       const response = await fetch('https://cloud.example.com/machines?token=secret', { method: 'POST' });
       await status({ note: await response.text() });

@@ -61,7 +61,7 @@ export interface PlannedFailure {
 export interface ChangePlan {
   /** The changes, sorted by group, kind, namespace and name. */
   readonly changes: readonly PlannedChange[];
-  /** The calls of other services that the plugins would have made. */
+  /** The calls of external services that the plugins tried to make. */
   readonly calls: readonly ExternalCall[];
   /** The last error of each key that had an error. */
   readonly failures: readonly PlannedFailure[];

@@ -1,6 +1,6 @@
 import type { Clock } from '@homeostat/controller-runtime/api';
 
-export interface DeadlineOptions {
+export interface DeadlineParts {
   /** The name of the work in error messages. */
   readonly what: string;
   readonly timeoutMs: number;
@@ -13,8 +13,8 @@ export interface DeadlineOptions {
  * Waits for work that may never end: rejects after the time limit, or when the signal aborts. The work itself cannot be
  * stopped; its later result is ignored.
  */
-export async function withDeadline<V>(work: () => V | Promise<V>, options: DeadlineOptions): Promise<V> {
-  const { what, timeoutMs, clock, signal } = options;
+export async function withDeadline<V>(work: () => V | Promise<V>, parts: DeadlineParts): Promise<V> {
+  const { what, timeoutMs, clock, signal } = parts;
   signal?.throwIfAborted();
   const expiry = new AbortController();
   const expired = new Error(`${what} has not ended within ${timeoutMs / 1000} s`);

@@ -4,7 +4,7 @@ import { hostFolders } from './host-folders.ts';
 /** The number of stack frames that V8 keeps of an error. While a plugin is loaded, the number is larger. */
 export const usualFrames: number = Error.stackTraceLimit;
 
-/** True when a function of a plugin's file is on the stack; `folder` is the real path of the plugin's folder. */
+/** True when a function in a plugin's file is on the stack. `folder` is the real path of the plugin's folder. */
 export function isFromFolder(stack: string, folder: string): boolean {
   return stack.split('\n').some((line) => isLineOf(line, folder));
 }
@@ -23,8 +23,8 @@ function isBelow(line: string, folder: string): boolean {
 }
 
 /**
- * True when the call that ended with an exception began in the folder: the outermost function on the stack, apart from
- * Node's own, is in the folder. If V8 has cut the stack, all remaining functions must be in the folder.
+ * True when the outermost function on the stack of an exception, except Node's own functions, is in the folder. If V8
+ * has cut off the stack, all remaining functions must be in the folder.
  */
 export function isBegunInFolder(stack: string, folder: string): boolean {
   const calls = stack.split('\n').filter((line) => /^\s+at /.test(line));

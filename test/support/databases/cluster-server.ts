@@ -53,7 +53,7 @@ export class ClusterServer {
   async start(): Promise<void> {
     const { folder, port, waitsFor = '' } = this.#options;
     const settings = {
-      // The name by which a primary knows its standby.
+      // The name by which a primary identifies its standby.
       cluster_name: folder.slice(-1),
       synchronous_standby_names: waitsFor,
       synchronous_commit: 'on',

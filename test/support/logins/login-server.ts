@@ -15,7 +15,7 @@ export interface LoginEntry {
   readonly more?: string;
 }
 
-/** A server with issuers at which people log in with a browser. */
+/** A server, and issuers at which people log in with a browser. */
 export class LoginServer {
   readonly clock = new FakeClock();
   readonly logged: string[] = [];

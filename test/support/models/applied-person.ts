@@ -10,7 +10,7 @@ const condition: JsonSchema = {
 };
 
 /** The kind in the recorded responses of Kubernetes, with the fields that apply needs. */
-export const demoPerson: ModelDescriptor = defineModel({
+export const appliedPerson: ModelDescriptor = defineModel({
   gvk: 'demo.example.com/v1alpha1/Person',
   plural: 'persons',
   singular: 'person',
@@ -63,5 +63,5 @@ export const demoPerson: ModelDescriptor = defineModel({
   },
 });
 
-export const demoVersion = 'demo.example.com/v1alpha1';
-export const demoPersons: string = `/apis/${demoVersion}/persons`;
+export const appliedVersion = 'demo.example.com/v1alpha1';
+export const appliedPersons: string = `/apis/${appliedVersion}/persons`;

@@ -1,7 +1,7 @@
 import { defineModel } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 
-/** The kind of the restart test: a unique index and a plain one. */
+/** The kind of the restart test, with a unique index and an index that is not unique. */
 export const Thing: ModelDescriptor = defineModel({
   gvk: 'things.example.com/v1/Thing',
   plural: 'things',

@@ -58,7 +58,7 @@ export class TcpProxy {
   /** Cuts all connections, and stops listening until {@link listen}. */
   refuse(): void {
     this.#cutAll();
-    // The listener closes at once, but its `close` event would come only after the connections have ended.
+    // close() takes effect at once, but its event comes only after the connections have ended.
     this.#listener.close();
   }
 

@@ -64,7 +64,7 @@ export class WriteLoad {
     });
   }
 
-  /** Rejects when a writer got an unexpected response. */
+  /** Stops the writers. Rejects when a writer got an unexpected response. */
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#writers);

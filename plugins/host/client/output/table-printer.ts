@@ -5,7 +5,7 @@ import { print, printable } from './print.ts';
 /** The media type of tables. Each row also has the metadata of its object. */
 export const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
-export interface TableOptions {
+export interface TableFlags {
   /** True to show the columns of lower priority as well. */
   readonly isWide: boolean;
   readonly hasNamespaces: boolean;
@@ -22,12 +22,12 @@ interface Column {
 
 /** Prints the tables that a server sends, page by page; a later page can only make a column wider. */
 export class TablePrinter {
-  readonly #options: TableOptions;
+  readonly #flags: TableFlags;
   readonly #widths: number[] = [];
   #columns: readonly Column[] | undefined;
 
-  constructor(options: TableOptions) {
-    this.#options = options;
+  constructor(flags: TableFlags) {
+    this.#flags = flags;
   }
 
   /** True once a row has been printed. */
@@ -42,9 +42,9 @@ export class TablePrinter {
     const isFirst = !this.hasRows;
     this.#columns ??= listOf(table['columnDefinitions'])
       .map(({ name, priority }, index) => ({ name: String(name), index, priority: Number(priority ?? 0) }))
-      .filter(({ priority }) => priority === 0 || this.#options.isWide);
+      .filter(({ priority }) => priority === 0 || this.#flags.isWide);
     const lines = rows.map((row) => this.#cellsOf(row));
-    if (isFirst && this.#options.hasHeaders) lines.unshift(this.#headers());
+    if (isFirst && this.#flags.hasHeaders) lines.unshift(this.#headers());
     for (const line of lines) this.#measure(line);
     await print(lines.map((line) => this.#format(line)).join(''));
   }
@@ -58,14 +58,14 @@ export class TablePrinter {
     const values: readonly unknown[] = Array.isArray(cells) ? cells : [];
     const metadata = isJsonObject(object) && isJsonObject(object['metadata']) ? object['metadata'] : {};
     const texts = (this.#columns ?? []).map(({ index, name }) => {
-      const prefix = name === 'Name' ? this.#options.namePrefix : '';
+      const prefix = name === 'Name' ? this.#flags.namePrefix : '';
       return `${prefix}${cellText(values[index])}`;
     });
     return this.#framed(cellText(metadata['namespace']), texts, labelText(metadata['labels']));
   }
 
   #framed(namespace: string, texts: readonly string[], labels: string): readonly string[] {
-    const { hasNamespaces, hasLabels } = this.#options;
+    const { hasNamespaces, hasLabels } = this.#flags;
     return [...(hasNamespaces ? [namespace] : []), ...texts, ...(hasLabels ? [labels] : [])];
   }
 

@@ -12,7 +12,7 @@ export interface Saved {
   readonly warnings: readonly string[];
 }
 
-export interface SaveOptions {
+export interface SaveRequest {
   readonly resource: Resource;
   readonly draft: JsonObject;
   /** The stored object that the draft replaces; undefined to create one. */
@@ -25,7 +25,7 @@ export interface SaveOptions {
 const fieldManager = 'console';
 
 /** Creates or replaces an object. @throws ApiFailure */
-export async function saveObject({ resource, draft, stored, isDryRun }: SaveOptions): Promise<Saved> {
+export async function saveObject({ resource, draft, stored, isDryRun }: SaveRequest): Promise<Saved> {
   const query = { fieldManager, fieldValidation: 'Warn', dryRun: isDryRun ? 'All' : undefined };
   const metadata = isObject(draft.metadata) ? draft.metadata : {};
   const named = { ...draft, metadata };

@@ -12,7 +12,7 @@ const pauseMs = 500;
 
 const none: readonly FieldCause[] = [];
 
-export interface LiveCheckOptions {
+export interface LiveCheckParts {
   readonly resource: Resource;
   readonly draft: Draft;
   readonly stored: ApiObject | undefined;
@@ -22,7 +22,7 @@ export interface LiveCheckOptions {
  * Returns the server's messages about the fields of a draft, from a dry run after each pause in typing: only the server
  * knows all rules. Other failures are shown when the user saves.
  */
-export function useLiveCheck({ resource, draft, stored }: LiveCheckOptions): readonly FieldCause[] {
+export function useLiveCheck({ resource, draft, stored }: LiveCheckParts): readonly FieldCause[] {
   const [causes, setCauses] = useState(none);
   const first = useRef(draft.value);
   useEffect(() => {

@@ -15,7 +15,7 @@ interface Result {
   readonly problem: string | undefined;
 }
 
-interface RunOptions {
+interface RunParts {
   readonly resource: Resource;
   readonly action: BulkAction;
   readonly isDryRun: boolean;
@@ -27,8 +27,8 @@ interface RunOptions {
 const concurrency = 4;
 
 /** Sends a request for each row until the signal aborts. A dry run only asks the server what would happen. */
-async function runAll(rows: readonly Row[], options: RunOptions): Promise<void> {
-  const { resource, action, isDryRun, onResult, signal } = options;
+async function runAll(rows: readonly Row[], parts: RunParts): Promise<void> {
+  const { resource, action, isDryRun, onResult, signal } = parts;
   const waiting = [...rows].reverse();
   const lane = async (): Promise<void> => {
     for (let row = waiting.pop(); row !== undefined && !signal.aborted; row = waiting.pop()) {

@@ -10,7 +10,7 @@ import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } f
 import { tags } from '@lezer/highlight';
 import type { Completion, Mistake } from '../../base/mistake.ts';
 
-export interface EditorOptions {
+export interface EditorParts {
   readonly label: string;
   readonly isReadOnly: boolean;
   readonly onChange: (text: string) => void;
@@ -53,7 +53,7 @@ const recheck = StateEffect.define();
 /**
  * Creates an editor in a shadow root. There, its styles are style sheet objects: the page does not allow inline styles.
  */
-export function createEditor(host: HTMLElement, options: EditorOptions): Editor {
+export function createEditor(host: HTMLElement, parts: EditorParts): Editor {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const parent = document.createElement('div');
   root.replaceChildren(parent);
@@ -63,9 +63,9 @@ export function createEditor(host: HTMLElement, options: EditorOptions): Editor 
     parent,
     state: EditorState.create({
       extensions: [
-        ...extensionsOf(options),
+        ...extensionsOf(parts),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged && !isSetting) options.onChange(update.state.doc.toString());
+          if (update.docChanged && !isSetting) parts.onChange(update.state.doc.toString());
         }),
       ],
     }),
@@ -115,7 +115,7 @@ const typeOverSelection = EditorView.domEventHandlers({
   },
 });
 
-function extensionsOf({ label, isReadOnly, complete, check }: EditorOptions) {
+function extensionsOf({ label, isReadOnly, complete, check }: EditorParts) {
   const completeAt = (context: CompletionContext): CompletionResult | null => {
     const found = complete(context.state.sliceDoc(0, context.pos));
     if (found === undefined || (found.word === '' && !context.explicit)) return null;

@@ -11,7 +11,7 @@ import type { Proposal } from '../rules/proposal.ts';
 import type { WriteOptions, WritingUser } from './write-options.ts';
 import type { WriteTurns } from './write-turns.ts';
 
-export interface RegistryOptions {
+export interface RegistryParts {
   readonly commits: GroupCommit;
   readonly revisions: Revisions;
   readonly clock: Clock;
