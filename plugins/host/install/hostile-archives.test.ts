@@ -110,7 +110,7 @@ describe('homeostat plugin install of a hostile archive', () => {
       'the project that contains the folder of plugins': () => dirname(plugins.pluginsDir),
     };
     for (const [place, path] of Object.entries(places)) {
-      it(`${place}`, async () => {
+      it(place, async () => {
         await writeFile(join(path(), '.npmrc'), hostileSettings());
         await writeFile(join(path(), 'package.json'), '{"workspaces": ["*", "*/*", "*/*/*", ".*/*", "*/.*/*"]}');
         await writeFile(archive, npmTarball(pluginFiles({ helper: '1' })));
