@@ -8,7 +8,7 @@ import type {
 import { parseFieldSelector, parseLabelSelector } from '@homeostat/controller-runtime/api';
 import type { ApiObject, Logger, ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../index/broken-entry.ts';
-import type { FeedChange } from '../index/change-feed.ts';
+import type { FeedChange } from '../index/feed-change.ts';
 import type { Entry } from '../index/entry.ts';
 import type { Lister, Selection, SelectionRequest } from '../registry/reads/lister.ts';
 import type { Resource } from '../registry/kinds/resource.ts';

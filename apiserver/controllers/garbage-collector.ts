@@ -2,7 +2,7 @@ import { deepEqual, isConflict, isNotFound, keyOf, reasonOf } from '@homeostat/c
 import type { ApiObject, Clock, Logger, OwnerReference } from '@homeostat/controller-runtime/api';
 import { staysWithOwner } from '../builtin/stays-with-owner.ts';
 import { namespaceKind } from '../builtin/namespace-kind.ts';
-import type { FeedChange } from '../index/change-feed.ts';
+import type { FeedChange } from '../index/feed-change.ts';
 import type { Entry } from '../index/entry.ts';
 import { propagationFinalizers } from '../index/propagation.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';

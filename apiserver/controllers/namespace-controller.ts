@@ -3,7 +3,7 @@ import type { Clock, Logger, Timer } from '@homeostat/controller-runtime/api';
 import { staysWithOwner } from '../builtin/stays-with-owner.ts';
 import { defaultNamespace, isNamespaceKind, namespaceFinalizer, namespaceKind } from '../builtin/namespace-kind.ts';
 import type { NamespaceObject } from '../builtin/namespace-kind.ts';
-import type { FeedChange } from '../index/change-feed.ts';
+import type { FeedChange } from '../index/feed-change.ts';
 import type { Entry } from '../index/entry.ts';
 import { deleteEntries } from '../registry/delete-entries.ts';
 import { decodeObject } from '../registry/object/object-codec.ts';

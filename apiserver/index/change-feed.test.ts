@@ -1,6 +1,6 @@
 import { reasonOf } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
-import type { FeedChange } from './change-feed.ts';
+import type { FeedChange } from './feed-change.ts';
 import { ChangeFeed } from './change-feed.ts';
 import { footprintOf } from './create-entry.ts';
 import type { StoredEntry } from './stored-entry.ts';

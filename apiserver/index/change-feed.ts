@@ -1,20 +1,9 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import { nextTurn } from '../turns/next-turn.ts';
-import { footprintOf } from './create-entry.ts';
+import { ChangeWindow } from './change-window.ts';
 import type { Entry } from './entry.ts';
+import type { FeedChange } from './feed-change.ts';
 import { inBounds } from '../base/in-bounds.ts';
-
-/** One change of one object. */
-export type FeedChange =
-  | { readonly type: 'ADDED'; readonly revision: number; readonly entry: Entry; readonly previous?: undefined }
-  | {
-      readonly type: 'MODIFIED' | 'DELETED';
-      readonly revision: number;
-      /** The new state. For DELETED, the last state, with the revision of the deletion. */
-      readonly entry: Entry;
-      /** The state before the change. */
-      readonly previous: Entry;
-    };
 
 export interface ChangeFeedParts {
   /**
@@ -38,12 +27,9 @@ const deliveredPerTurn = 200;
 /** The latest changes of one kind, in revision order, and the subscribers to new ones. */
 export class ChangeFeed {
   readonly #onError: (error: unknown) => void;
-  /** The changes. The window starts at #head; the items before it were trimmed. */
-  #changes: (FeedChange | undefined)[] = [];
-  #head = 0;
+  readonly #window = new ChangeWindow();
   #floor: number;
   #revision: number;
-  #bytes = 0;
   readonly #subscribers = new Set<Subscriber>();
   /** Changes that are queued while listeners are being called. */
   readonly #undelivered: FeedChange[] = [];
@@ -72,12 +58,12 @@ export class ChangeFeed {
    * counted when it was the new state.
    */
   get bytes(): number {
-    return this.#bytes;
+    return this.#window.bytes;
   }
 
   /** The number of changes in the window. */
   get length(): number {
-    return this.#changes.length - this.#head;
+    return this.#window.length;
   }
 
   /**
@@ -87,9 +73,7 @@ export class ChangeFeed {
   restore(floor: number, changes: readonly FeedChange[]): void {
     this.#floor = floor;
     this.#revision = floor;
-    this.#changes = [];
-    this.#head = 0;
-    this.#bytes = 0;
+    this.#window.clear();
     for (const change of changes) this.#push(change);
   }
 
@@ -125,7 +109,7 @@ export class ChangeFeed {
     if (revision < this.#floor) {
       throw new ApiError('Expired', `too old resource version: ${revision} (${this.#floor})`);
     }
-    return this.#changes.slice(this.#firstAfter(revision)).filter((change) => change !== undefined);
+    return this.#window.from(this.#window.firstAfter(revision));
   }
 
   /**
@@ -136,15 +120,14 @@ export class ChangeFeed {
     key: string,
     { before, after, most }: { readonly before: number; readonly after: number; readonly most: number },
   ): { readonly changes: readonly FeedChange[]; readonly next: number | undefined } {
+    const window = this.#window;
     const changes: FeedChange[] = [];
-    const end = before === Number.POSITIVE_INFINITY ? this.#changes.length : this.#firstAfter(before - 1);
-    const first = Math.max(this.#head, this.#firstAfter(after));
+    const end = before === Number.POSITIVE_INFINITY ? window.length : window.firstAfter(before - 1);
+    const first = window.firstAfter(after);
     const last = Math.max(first, end - most);
-    for (let i = end - 1; i >= last; i--) {
-      const change = inBounds(this.#changes[i]);
-      if (change.entry.key === key) changes.push(change);
-    }
-    return { changes, next: last > first ? inBounds(this.#changes[last]).revision : undefined };
+    for (let position = end - 1; position >= last; position -= 1)
+      if (window.isOf(position, key)) changes.push(window.at(position));
+    return { changes, next: last > first ? window.revisionAt(last) : undefined };
   }
 
   /**
@@ -152,35 +135,20 @@ export class ChangeFeed {
    * has received this change can continue. Returns the number of bytes that were only in the window.
    */
   trim(upTo: number): number {
-    const first = this.#firstAfter(upTo);
-    if (first === this.#head) return 0;
-    this.#floor = inBounds(this.#changes[first - 1]).revision;
-    let freed = 0;
-    for (let i = this.#head; i < first; i++) {
-      const change = inBounds(this.#changes[i]);
-      this.#bytes -= change.entry.size;
-      for (const state of formerStates(change)) freed += footprintOf(state);
-      this.#changes[i] = undefined;
-    }
-    this.#head = first;
-    // The array is compacted only when half of it is empty, so each change is moved about once.
-    if (this.#head * 2 < this.#changes.length) return freed;
-    this.#changes = this.#changes.slice(this.#head);
-    this.#head = 0;
-    return freed;
+    const count = this.#window.firstAfter(upTo);
+    if (count === 0) return 0;
+    this.#floor = this.#window.revisionAt(count - 1);
+    return this.#window.drop(count);
   }
 
-  /** Yields the states in the window that are no longer the current state of an object, each once. */
-  *formerStates(): IterableIterator<Entry> {
-    for (const change of this.since(this.#floor)) yield* formerStates(change);
+  /** The states in the window that are not present any more, each once. */
+  formerStates(): IterableIterator<Entry> {
+    return this.#window.formerStates();
   }
 
-  /** Yields all states in the window: those after and before each change. */
-  *states(): IterableIterator<Entry> {
-    for (const { entry, previous } of this.since(this.#floor)) {
-      if (previous !== undefined) yield previous;
-      yield entry;
-    }
+  /** The states in the window: before and after each change. The visitor may move their records while it has them. */
+  states(): IterableIterator<Entry> {
+    return this.#window.states();
   }
 
   /**
@@ -195,9 +163,8 @@ export class ChangeFeed {
   }
 
   #push(change: FeedChange): void {
-    this.#changes.push(change);
+    this.#window.push(change);
     this.#revision = change.revision;
-    this.#bytes += change.entry.size;
   }
 
   /**
@@ -226,20 +193,4 @@ export class ChangeFeed {
     this.#isDelivering = false;
     return true;
   }
-
-  #firstAfter(revision: number): number {
-    let low = this.#head;
-    let high = this.#changes.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (inBounds(this.#changes[middle]).revision <= revision) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}
-
-function formerStates({ type, entry, previous }: FeedChange): readonly Entry[] {
-  const before = previous === undefined ? [] : [previous];
-  return type === 'DELETED' ? [...before, entry] : before;
 }

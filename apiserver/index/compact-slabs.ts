@@ -6,7 +6,7 @@ import { Block } from './slabs.ts';
 import type { Slabs } from './slabs.ts';
 
 /** The number of entries that are read in one step, which takes a fraction of a millisecond. */
-const seenPerStep = 2000;
+const seenPerStep = 500;
 
 /** The number of bytes that are copied in one step, which takes a fraction of a millisecond. */
 const movedPerStep = 256 * 1024;

@@ -6,6 +6,7 @@ import type { Entry } from './entry.ts';
 import { bucketSize, RowBuckets } from './row-buckets.ts';
 import { Block } from './slabs.ts';
 import { StoredEntry } from './stored-entry.ts';
+import { type Item, WaitingItems } from './waiting-items.ts';
 
 /** A function that is called for each item with its row. If it returns false, the iteration ends. */
 export type Visit = (entry: Entry, row: number) => boolean;
@@ -16,12 +17,6 @@ export type Visit = (entry: Entry, row: number) => boolean;
  * its object in the index with this position.
  */
 export type ItemValues = 'stored' | 'none' | { readonly position: number; readonly isLast: boolean };
-
-/** An item that is being placed in a bucket. */
-interface Item {
-  readonly value: string;
-  readonly row: number;
-}
 
 interface Position {
   readonly bucket: number;
@@ -37,9 +32,6 @@ interface Probe {
 const loadedBucket = 96;
 const minBucket = 32;
 
-/** The maximum number of items that wait to be placed in buckets. To place all of them takes 1 to 2 ms. */
-const maxWaiting = 1024;
-
 /**
  * A multimap from strings to the rows of a table, with ranks. Items are ordered by value (by code points), name and
  * namespace. An object may have several values, and has one item for each. An item takes four bytes, and no JavaScript
@@ -54,11 +46,8 @@ export class SortedIndex {
   readonly #starts: number[] = [];
   #stale = 0;
   #size = 0;
-  /**
-   * Items that were inserted and are not in a bucket yet, in no order. All of them are placed before the next read, and
-   * when this list is full. If no read comes between creations, each one took 40 µs instead of 54.
-   */
-  #waiting: Item[] = [];
+  /** Items that were inserted and are not in a bucket yet. All of them are placed before the next read. */
+  readonly #waiting = new WaitingItems((items) => this.#sort(items));
   readonly #record = new StoredEntry(noBlock, 0);
   readonly #other = new StoredEntry(noBlock, 0);
 
@@ -69,35 +58,25 @@ export class SortedIndex {
   }
 
   get size(): number {
-    return this.#size + this.#waiting.length;
+    return this.#size + this.#waiting.size;
   }
 
   /**
    * Replaces all items by these, which must be in order. `values` are needed only if they are stored with the items.
    */
   load(rows: ArrayLike<number>, values?: readonly string[]): void {
-    const buckets = new RowBuckets(this.#itemValues === 'stored');
-    this.#buckets = buckets;
-    this.#waiting = [];
-    this.#size = rows.length;
-    this.#stale = 0;
-    for (let from = 0; from < rows.length; from += loadedBucket) {
-      const bucket = buckets.length;
-      buckets.begin(bucket);
-      const to = Math.min(rows.length, from + loadedBucket);
-      for (let at = from; at < to; at += 1) buckets.push(bucket, inBounds(rows[at]), values?.[at]);
-      this.#note(bucket);
-    }
+    this.#waiting.clear();
+    this.#fill(rows, values);
   }
 
   insert(value: string, row: number): void {
-    if (this.#waiting.push({ value, row }) >= maxWaiting) this.#place();
+    this.#placeAll(this.#waiting.add({ value, row }));
   }
 
   /** Removes the item of this value and this row; false when there is none. */
   remove(value: string, row: number): boolean {
-    const found = this.#find(value, row) ?? this.#findWaiting(value, row);
-    if (found === undefined) return false;
+    const found = this.#find(value, row);
+    if (found === undefined) return this.#waiting.remove(value, row);
     const buckets = this.#buckets;
     const { bucket, at } = found;
     const isLastItem = buckets.sizeOf(bucket) === 1;
@@ -214,21 +193,40 @@ export class SortedIndex {
 
   /** Places the waiting items in buckets. */
   #place(): void {
-    const items = this.#waiting;
+    if (this.#waiting.size > 0) this.#placeAll(this.#waiting.takeAll());
+  }
+
+  #sort(items: Item[]): void {
+    const compare = items.some(({ value }) => isWide(value)) ? compareCodePoints : compareUnits;
+    items.sort((a, b) => compare(a.value, b.value) || this.#compareNames(a.row, b.row));
+  }
+
+  /** Places items that are in order. */
+  #placeAll(items: readonly Item[]): void {
     if (items.length === 0) return;
-    this.#waiting = [];
-    if (items.length > 1) {
-      const compare = items.some(({ value }) => isWide(value)) ? compareCodePoints : compareUnits;
-      items.sort((a, b) => compare(a.value, b.value) || this.#compareNames(a.row, b.row));
-    }
     if (this.#buckets.length === 0) {
       const rows = items.map(({ row }) => row);
-      return this.load(rows, this.#itemValues === 'stored' ? items.map(({ value }) => value) : undefined);
+      return this.#fill(rows, this.#itemValues === 'stored' ? items.map(({ value }) => value) : undefined);
     }
     for (let at = 0; at < items.length;) at = this.#placeInBucket(items, at);
   }
 
-  /** Places the items that belong in the same bucket as the item at `from`. Returns the position of the next item. */
+  /** Replaces the items that are in buckets. */
+  #fill(rows: ArrayLike<number>, values?: readonly string[]): void {
+    const buckets = new RowBuckets(this.#itemValues === 'stored');
+    this.#buckets = buckets;
+    this.#size = rows.length;
+    this.#stale = 0;
+    for (let from = 0; from < rows.length; from += loadedBucket) {
+      const bucket = buckets.length;
+      buckets.begin(bucket);
+      const to = Math.min(rows.length, from + loadedBucket);
+      for (let at = from; at < to; at += 1) buckets.push(bucket, inBounds(rows[at]), values?.[at]);
+      this.#note(bucket);
+    }
+  }
+
+  /** Places the items that belong into the bucket of the first of them, and returns the position of the next one. */
   #placeInBucket(items: readonly Item[], from: number): number {
     const buckets = this.#buckets;
     const first = inBounds(items[from]);
@@ -310,12 +308,6 @@ export class SortedIndex {
     if (found.bucket === this.#buckets.length || found.at === this.#buckets.sizeOf(found.bucket)) return undefined;
     if (this.#buckets.row(found.bucket, found.at) !== row) return undefined;
     return this.#compareValue(found.bucket, found.at, value) === 0 ? found : undefined;
-  }
-
-  #findWaiting(value: string, row: number): Position | undefined {
-    if (this.#waiting.length === 0) return undefined;
-    this.#place();
-    return this.#find(value, row);
   }
 
   #locate(rank: number): Position {

@@ -2,7 +2,7 @@ import { deepEqual, isConflict, isNotFound } from '@homeostat/controller-runtime
 import type { ApiObject, Clock, Logger, ObjectKey, Timer } from '@homeostat/controller-runtime/api';
 import { resourceQuotaKind } from '../builtin/resource-quota-kind.ts';
 import { WorkLoop } from '../controllers/work-loop.ts';
-import type { FeedChange } from '../index/change-feed.ts';
+import type { FeedChange } from '../index/feed-change.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { Resource } from '../registry/kinds/resource.ts';
 import type { ResourceTable } from '../registry/kinds/resource-table.ts';

@@ -1,11 +1,11 @@
 import type { Steps } from './steps.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
-/** The number of items that one step sorts, which takes one to three milliseconds. */
-const runLength = 2048;
+/** The number of items that are sorted in one piece, which takes a fraction of a millisecond. */
+const runLength = 512;
 
-/** The number of items that one step merges. */
-const mergedPerStep = 8192;
+/** The number of items that are merged in one step, which takes a fraction of a millisecond. */
+const mergedPerStep = 1024;
 
 type Compare<T> = (a: T, b: T) => number;
 

@@ -39,9 +39,9 @@ export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B 
   return value instanceof Promise ? value.then(follow) : follow(value);
 }
 
-/** Runs steps of the server's own work, which no client waits for, in several turns of the event loop. */
-export async function runInTurns<R>(steps: Steps<R>): Promise<R> {
-  return byTurns(steps, 'background');
+/** Runs steps of the server's own work in several turns of the event loop. */
+export async function runInTurns<R>(steps: Steps<R>, purpose: Purpose = 'background'): Promise<R> {
+  return byTurns(steps, purpose);
 }
 
 async function byTurns<R>(steps: Steps<R>, purpose: Purpose): Promise<R> {

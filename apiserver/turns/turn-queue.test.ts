@@ -75,7 +75,21 @@ describe('TurnQueue', () => {
     await all;
   });
 
-  it('does not save unused time for work that starts later', async () => {
+  it('resumes steps of upkeep until 1 ms is used, and those of others for the rest of the turn', async () => {
+    const works = [
+      work({ name: 'u', steps: 6, stepMs: 0.5, purpose: 'upkeep' }),
+      work({ name: 'r', steps: 12, stepMs: 1 }),
+    ];
+    const turns = await turnsOf(works);
+    expect(turns.map((turn) => turn.split('').sort().join(''))).to.deep.equal(['rrrruu', 'rrrruu', 'rrrruu']);
+  });
+
+  it('resumes steps of upkeep for 1 ms of each turn when nothing else waits', async () => {
+    const turns = await turnsOf([work({ name: 'u', steps: 5, stepMs: 0.5, purpose: 'upkeep' })]);
+    expect(turns).to.deep.equal(['uu', 'uu', 'u']);
+  });
+
+  it('does not save unused time for work that comes later', async () => {
     await work({ name: 'b', steps: 100, stepMs: 5, purpose: 'background' });
     log = [];
     const steps = { steps: 4, stepMs: 5 };

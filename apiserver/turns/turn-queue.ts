@@ -1,27 +1,43 @@
-/** The purpose of work: a request, whose client waits, or the server's own maintenance. */
-export type Purpose = 'request' | 'background';
+/**
+ * The purpose of work: a request whose client waits, work of the server on which requests depend, or upkeep on
+ * which no request depends.
+ */
+export type Purpose = 'request' | 'background' | 'upkeep';
 
 /** The time for which steps are resumed in one turn of the event loop. */
 export const msPerTurn = 5;
+
+/**
+ * Time for which steps of upkeep are resumed in one turn. A write passes through about five turns, and each of them waits for such
+ * steps. Where nothing else runs, a new turn begins at once, so upkeep does not take longer.
+ */
+const upkeepMsPerTurn = 1;
 
 interface Lane {
   readonly waiting: (() => void)[];
   /** The time that the steps of this lane have taken. */
   usedMs: number;
+  /** Time that its steps have taken in this turn. */
+  turnMs: number;
+  /** Time that its steps may take in a turn. */
+  readonly mostMs: number;
 }
 
 /**
- * Shares the event loop among pieces of long work. A turn of the event loop resumes them in the order of their calls,
- * until 5 ms are used. With one step in each turn, each of many large writes would have to wait for a turn for each
- * step of all others; longer turns would delay small requests. When requests and background work both wait, each gets
- * half of the time.
+ * Shares the event loop among pieces of long work. A turn resumes them in the order in which they came, until 5 ms are used: one
+ * step a turn would make each of many large writes wait for the steps of all others, and longer turns would delay small
+ * requests. When work of several purposes waits, each gets an equal part of the time, so that none starves the others, but
+ * upkeep gets at most 1 ms of a turn.
  */
 export class TurnQueue {
   readonly #nowMs: () => number;
   readonly #lanes: Readonly<Record<Purpose, Lane>> = {
-    request: { waiting: [], usedMs: 0 },
-    background: { waiting: [], usedMs: 0 },
+    request: { waiting: [], usedMs: 0, turnMs: 0, mostMs: msPerTurn },
+    background: { waiting: [], usedMs: 0, turnMs: 0, mostMs: msPerTurn },
+    upkeep: { waiting: [], usedMs: 0, turnMs: 0, mostMs: upkeepMsPerTurn },
   };
+  /** In the order in which lanes come that have used the same time. */
+  readonly #all: readonly Lane[] = Object.values(this.#lanes);
   #running: Lane | undefined;
   #isScheduled = false;
   #turnBeganMs = 0;
@@ -34,11 +50,10 @@ export class TurnQueue {
   /** Resolves when the caller may do its next step. */
   next(purpose: Purpose): Promise<void> {
     return new Promise((resolve) => {
-      const { request, background } = this.#lanes;
       const lane = this.#lanes[purpose];
       // A lane that had no work cannot use the time that it did not need earlier.
       if (lane.waiting.length === 0 && lane !== this.#running) {
-        lane.usedMs = Math.max(request.usedMs, background.usedMs);
+        for (const { usedMs } of this.#all) lane.usedMs = Math.max(lane.usedMs, usedMs);
       }
       lane.waiting.push(resolve);
       if (this.#isScheduled) return;
@@ -52,14 +67,14 @@ export class TurnQueue {
     this.#isScheduled = true;
     setImmediate(() => {
       this.#turnBeganMs = this.#nowMs();
+      for (const lane of this.#all) lane.turnMs = 0;
       this.#resume();
     });
   }
 
   #resume(): void {
     const lane = this.#nextLane();
-    this.#isScheduled = lane !== undefined;
-    if (lane === undefined) return;
+    if (lane === undefined) return this.#endTurn();
     const beganMs = this.#nowMs();
     this.#running = lane;
     lane.waiting.shift()?.();
@@ -70,15 +85,24 @@ export class TurnQueue {
   #goOn(lane: Lane, beganMs: number): void {
     const nowMs = this.#nowMs();
     lane.usedMs += nowMs - beganMs;
+    lane.turnMs += nowMs - beganMs;
     this.#running = undefined;
     if (nowMs - this.#turnBeganMs < msPerTurn) return this.#resume();
-    this.#isScheduled = false;
-    if (this.#nextLane() !== undefined) this.#schedule();
+    this.#endTurn();
   }
 
+  #endTurn(): void {
+    this.#isScheduled = false;
+    if (this.#all.some(({ waiting }) => waiting.length > 0)) this.#schedule();
+  }
+
+  /** The lane that has used the least time, of those that have work and time left in this turn. */
   #nextLane(): Lane | undefined {
-    const { request, background } = this.#lanes;
-    if (request.waiting.length === 0) return background.waiting.length === 0 ? undefined : background;
-    return background.waiting.length > 0 && background.usedMs < request.usedMs ? background : request;
+    let next: Lane | undefined;
+    for (const lane of this.#all) {
+      if (lane.waiting.length === 0 || lane.turnMs >= lane.mostMs) continue;
+      if (next === undefined || lane.usedMs < next.usedMs) next = lane;
+    }
+    return next;
   }
 }

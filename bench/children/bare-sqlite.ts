@@ -28,6 +28,13 @@ export interface SqliteWrites {
   readonly data: string;
 }
 
+export interface PacedUpdates {
+  readonly perSecond: number;
+  readonly seconds: number;
+  /** Each row's data. */
+  readonly data: string;
+}
+
 function open(file: string): void {
   database = new Database(file);
   database.exec(`PRAGMA page_size = 8192; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
@@ -58,6 +65,27 @@ function update({ count, batch, data }: SqliteWrites): Figures {
     insert.run(revision, present[number], keyOf(number), bytes);
     present[number] = revision;
   });
+}
+
+/**
+ * Updates at a rate that does not depend on the commits. A commit has all updates that are due, and a latency counts
+ * from the moment at which the update is due.
+ */
+async function updatePaced({ perSecond, seconds, data }: PacedUpdates): Promise<Figures> {
+  const total = Math.floor(seconds * perSecond);
+  const latenciesMs = new Float64Array(total);
+  const startMs = performance.now();
+  const dueMs = (position: number): number => startMs + (position * 1000) / perSecond;
+  for (let from = 0; from < total;) {
+    const waitMs = dueMs(from) - performance.now();
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(waitMs)));
+    const due = Math.floor(((performance.now() - startMs) * perSecond) / 1000) + 1;
+    const to = Math.min(total, Math.max(from + 1, due));
+    update({ count: to - from, batch: to - from, data });
+    const endMs = performance.now();
+    for (; from < to; from += 1) latenciesMs[from] = endMs - dueMs(from);
+  }
+  return figuresOf(latenciesMs, performance.now() - startMs);
 }
 
 /** Writes all rows in commits of `batch` rows. The latency of an operation is that of its commit. */
@@ -148,4 +176,4 @@ function forget(file: string): void {
   kept.close();
 }
 
-answerCalls({ open, create, update, get, list, scan, readRows, readFiles, forget });
+answerCalls({ open, create, update, updatePaced, get, list, scan, readRows, readFiles, forget });

@@ -25,7 +25,7 @@ export async function loadPaced({ url, connections, seconds, perSecond, request 
     while (next < total) {
       const dueMs = startMs + (next++ * 1000) / perSecond;
       const waitMs = dueMs - performance.now();
-      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+      if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, Math.ceil(waitMs)));
       await connection.send(request());
       latenciesMs.push(performance.now() - dueMs);
     }

@@ -1,7 +1,8 @@
 import { LruCache } from '@homeostat/controller-runtime/api';
 import { allSteps, runSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
-import type { ChangeFeed, FeedChange } from '../change-feed.ts';
+import type { ChangeFeed } from '../change-feed.ts';
+import type { FeedChange } from '../feed-change.ts';
 import { entryAlone } from '../create-entry.ts';
 import type { Entry } from '../entry.ts';
 import { EntryPlaces } from '../entry-places.ts';

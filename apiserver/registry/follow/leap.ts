@@ -1,5 +1,5 @@
 import { isBroken } from '../../index/broken-entry.ts';
-import type { FeedChange } from '../../index/change-feed.ts';
+import type { FeedChange } from '../../index/feed-change.ts';
 import { entryWith } from '../../index/create-entry.ts';
 import type { Entry } from '../../index/entry.ts';
 import type { Steps } from '../../turns/steps.ts';

@@ -1,5 +1,5 @@
 import { isBroken } from '../../index/broken-entry.ts';
-import type { FeedChange } from '../../index/change-feed.ts';
+import type { FeedChange } from '../../index/feed-change.ts';
 import type { Entry } from '../../index/entry.ts';
 
 /** The event that one watcher receives for a change. */

@@ -51,7 +51,10 @@ const fewestChanges = 10_000;
 const fewestAtStop = 1_000;
 
 /** The number of entries that one step examines. A step takes a fraction of a millisecond. */
-const seenPerStep = 2_000;
+const seenPerStep = 500;
+
+/** The number of entries that one step packs. A step takes a fraction of a millisecond. */
+const packedPerStep = 64;
 
 /** The kept records of a kind in the store. */
 interface State {
@@ -199,14 +202,14 @@ export class ValueKeeper {
     const { store } = this.#parts;
     if (store === undefined || state.saved === undefined) return;
     const { last, size } = state.saved;
-    const changed = await runInTurns(entriesBetween(state.cache, last, revision));
+    const changed = await runInTurns(entriesBetween(state.cache, last, revision), 'upkeep');
     if (changed.length < fewest) return;
     const isSparse = size + changed.length > 2 * state.cache.size + this.#partEntries;
     if (isSparse) {
       await store.drop(state.kind);
       state.saved = { last: 0, size: 0 };
     }
-    const entries = isSparse ? await runInTurns(entriesBetween(state.cache, 0, revision)) : changed;
+    const entries = isSparse ? await runInTurns(entriesBetween(state.cache, 0, revision), 'upkeep') : changed;
     await this.#write(store, state, entries);
   }
 
@@ -214,12 +217,13 @@ export class ValueKeeper {
     let packer = new PartPacker(state.fingerprint, this.#partEntries);
     for (const [at, entry] of entries.entries()) {
       packer.add(entry);
-      if (!packer.isFull && at < entries.length - 1) continue;
-      const part = packer.pack();
-      await store.write(state.kind, part);
-      state.saved = { last: part.last, size: (state.saved?.size ?? 0) + packer.size };
-      packer = new PartPacker(state.fingerprint, this.#partEntries);
-      await nextTurn('background');
+      if (packer.isFull || at === entries.length - 1) {
+        const part = packer.pack();
+        await store.write(state.kind, part);
+        state.saved = { last: part.last, size: (state.saved?.size ?? 0) + packer.size };
+        packer = new PartPacker(state.fingerprint, this.#partEntries);
+      } else if (packer.size % packedPerStep > 0) continue;
+      await nextTurn('upkeep');
     }
   }
 }

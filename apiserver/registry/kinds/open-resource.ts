@@ -3,7 +3,7 @@ import type { ModelDescriptor } from '@homeostat/controller-runtime/api';
 import { isBroken } from '../../index/broken-entry.ts';
 import type { BrokenEntry } from '../../index/broken-entry.ts';
 import { ChangeFeed } from '../../index/change-feed.ts';
-import type { FeedChange } from '../../index/change-feed.ts';
+import type { FeedChange } from '../../index/feed-change.ts';
 import { History } from '../../index/queries/history.ts';
 import { KindCache } from '../../index/kind-cache.ts';
 import { compileSchema } from '../../schema/compile-schema.ts';

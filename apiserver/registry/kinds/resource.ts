@@ -1,6 +1,7 @@
 import { ApiError, apiVersionOf } from '@homeostat/controller-runtime/api';
 import type { ModelDescriptor, ModelVersion } from '@homeostat/controller-runtime/api';
-import type { ChangeFeed, FeedChange } from '../../index/change-feed.ts';
+import type { ChangeFeed } from '../../index/change-feed.ts';
+import type { FeedChange } from '../../index/feed-change.ts';
 import { compactSlabs } from '../../index/compact-slabs.ts';
 import type { Entry, IndexValues } from '../../index/entry.ts';
 import type { History } from '../../index/queries/history.ts';
@@ -9,14 +10,12 @@ import type { SchemaOrigin } from '../../schema/judge/validator.ts';
 import { keyPrefixOf } from '../../store/object-key.ts';
 import type { Claim, KindClaims, Operation, RequiredClaim } from '../../store/store.ts';
 import { nextTurn } from '../../turns/next-turn.ts';
-import { runInTurns } from '../../turns/steps.ts';
-import type { Steps } from '../../turns/steps.ts';
+import { runInTurns, type Steps } from '../../turns/steps.ts';
 import { changesInVersion } from './other-versions.ts';
 import type { EntryNotes } from './entry-notes.ts';
 import { deprecationOf } from './kind-versions.ts';
 import { resourceName } from '../object/resource-errors.ts';
-import { storedObjectConverter } from './convert-stored-object.ts';
-import type { ConvertStored } from './convert-stored-object.ts';
+import { storedObjectConverter, type ConvertStored } from './convert-stored-object.ts';
 import { PendingConversion, whenConverted } from './pending-conversion.ts';
 import { VersionView } from './version-view.ts';
 import type { Rules } from '../rules/write-request.ts';
@@ -292,7 +291,7 @@ export class Resource {
     if (!cache.slabs.isSparse) return;
     const { table } = cache;
     const [formerStates, states] = [() => feed.formerStates(), () => feed.states()];
-    await runInTurns(compactSlabs(cache.slabs, { table, formerStates, states }));
+    await runInTurns(compactSlabs(cache.slabs, { table, formerStates, states }), 'upkeep');
   }
 
   /**

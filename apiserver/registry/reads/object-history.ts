@@ -1,6 +1,6 @@
 import { ApiError, formatKey, recordedChanges, writerOf } from '@homeostat/controller-runtime/api';
 import type { ApiObject, HistoryEntry, ObjectKey } from '@homeostat/controller-runtime/api';
-import type { FeedChange } from '../../index/change-feed.ts';
+import type { FeedChange } from '../../index/feed-change.ts';
 import type { Entry } from '../../index/entry.ts';
 import { isBroken } from '../../index/broken-entry.ts';
 import { nextTurn } from '../../turns/next-turn.ts';

@@ -2,10 +2,10 @@ import type { SqlDatabase, SqlStatement } from './sqlite-binding.ts';
 import type { StoredPart } from './sqlite-protocol.ts';
 import * as sql from './sqlite-statements.ts';
 
-/**
- * Reads and writes the table `kept`. Each statement is a separate transaction, because each part is valid without the
- * others.
- */
+/** The number of parts that one transaction deletes. Writers wait for it, for about a millisecond. */
+const droppedTogether = 8;
+
+/** The table `kept`. Each statement is a transaction of its own: every part is correct without the others. */
 export class SqliteKept {
   readonly #find: SqlStatement<StoredPart>;
   readonly #set: SqlStatement;
@@ -25,7 +25,8 @@ export class SqliteKept {
     this.#set.run(kind, last, data);
   }
 
-  drop(kind: number): void {
-    this.#drop.run(kind);
+  /** Deletes some parts of a kind, the first ones; returns false when there was none. */
+  dropSome(kind: number): boolean {
+    return Number(this.#drop.run(kind, kind, droppedTogether).changes) > 0;
   }
 }

@@ -34,7 +34,7 @@ export interface SqliteCalls {
   startHistory: { request: { readonly revision: number }; answer: OpenedStore };
   readKept: { request: { readonly kind: number; readonly from: number }; answer: StoredPart | undefined };
   writeKept: { request: { readonly kind: number } & StoredPart; answer: void };
-  dropKept: { request: { readonly kind: number }; answer: void };
+  dropKept: { request: { readonly kind: number }; answer: boolean };
   readMark: { request: { readonly kind: number }; answer: SnapshotMark | undefined };
   writeMark: { request: { readonly kind: number } & SnapshotMark; answer: void };
   backUp: { request: { readonly path: string }; answer: void };

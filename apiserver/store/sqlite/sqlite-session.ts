@@ -74,7 +74,7 @@ export class SqliteSession {
     startHistory: ({ revision }) => startHistory(this.#present(), revision),
     readKept: ({ kind, from }) => this.#present().kept.read(kind, from),
     writeKept: (part) => this.#present().kept.write(part),
-    dropKept: ({ kind }) => this.#present().kept.drop(kind),
+    dropKept: ({ kind }) => this.#present().kept.dropSome(kind),
     readMark: ({ kind }) => this.#present().marks.read(kind),
     writeMark: (mark) => this.#present().marks.write(mark),
     backUp: ({ path }) => this.#backUp(path),

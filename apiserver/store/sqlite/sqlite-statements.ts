@@ -64,4 +64,6 @@ export const listNames = 'SELECT name FROM number WHERE substr(name, 1, length(?
 
 export const findKept = 'SELECT last, data FROM kept WHERE kind = ? AND last >= ? ORDER BY last LIMIT 1';
 export const setKept = 'INSERT OR REPLACE INTO kept (kind, last, data) VALUES (?, ?, ?)';
-export const dropKept = 'DELETE FROM kept WHERE kind = ?';
+/** Deletes the first parts of a kind, up to a number of them. */
+export const dropKept = `DELETE FROM kept WHERE kind = ? AND last IN
+  (SELECT last FROM kept WHERE kind = ? ORDER BY last LIMIT ?)`;

@@ -187,7 +187,22 @@ describe('SqliteStore', () => {
     await reopened.store.close();
   });
 
-  it('scans objects whether their revisions are far apart, close together or out of order', async () => {
+  it('drops many parts of a kind in several transactions, between which it commits', async () => {
+    const { store } = await openFile(freshPath());
+    const kept = store.kept!;
+    const persons = { number: 1, group: 'example.com', plural: 'persons' };
+    for (let last = 1; last <= 40; last += 1) await kept.write(persons, { last, data: bytes(`part ${last}`) });
+    const ended: string[] = [];
+    const dropped = kept.drop(persons).then(() => ended.push('drop'));
+    await store.commit([create('a', 'a')]);
+    ended.push('commit');
+    await dropped;
+    expect(ended).to.deep.equal(['commit', 'drop']);
+    expect(await kept.read(persons, 1)).to.equal(undefined);
+    await store.close();
+  });
+
+  it('scans objects that are far apart, close together and out of order alike', async () => {
     const { store } = await openFile(freshPath());
     const names = Array.from({ length: 60 }, (_, at) => `n-${(at * 37) % 60}`);
     const revisions = new Map<string, number>();

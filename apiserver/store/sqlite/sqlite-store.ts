@@ -208,7 +208,9 @@ class SqliteStore implements PagedStore {
     return {
       read: async ({ number }, from) => this.#opened().call('readKept', { kind: number, from }),
       write: async ({ number }, { last, data }) => this.#opened().call('writeKept', { kind: number, last, data }),
-      drop: async ({ number }) => this.#opened().call('dropKept', { kind: number }),
+      drop: async ({ number }) => {
+        while (await this.#opened().call('dropKept', { kind: number }));
+      },
     };
   }
 

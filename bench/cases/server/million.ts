@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import type { CaseContext } from '../../measure/case.ts';
 import { Child } from '../../processes/child.ts';
 import { median } from '../../measure/figures.ts';
+import type { Figures } from '../../measure/figures.ts';
 import { formatRequest, HttpConnection, loadHttp } from '../../load/http-load.ts';
 import { loadPaced } from '../../load/paced-load.ts';
-import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
+import { newPerson, personsPath, storedPerson, threeIndexes } from '../../load/person.ts';
 import { p99AtMost } from '../../measure/result-table.ts';
 import type { Row, Target } from '../../measure/result-table.ts';
 import type { Settings } from '../../measure/settings.ts';
@@ -28,6 +29,9 @@ const warmUpSeconds = 1;
  * million objects.
  */
 const updatedInSeconds = 4_000;
+
+/** The number of objects that SQLite alone updates in turn. */
+const roundSize = 1_000;
 
 const connections = 64;
 const pageConnections = 8;
@@ -61,7 +65,11 @@ export async function million({ settings, folder }: CaseContext): Promise<readon
     await using child = new Child('api-server', ['--expose-gc']);
     rows.push(...(await fillRows(child, file, objects)));
     const filled = { child, url: await child.call<string>('url'), objects };
-    rows.push(...(await pageRows(filled, settings)), ...(await churnRows(filled, settings)), await stopRow(child));
+    rows.push(
+      ...(await pageRows(filled, settings)),
+      ...(await churnRows(filled, { settings, folder })),
+      await stopRow(child),
+    );
   }
   rows.push(...(await restarts(file)));
   const count = objects.toLocaleString('en-US');
@@ -177,7 +185,10 @@ async function pageCost({ child, url }: Filled, query: string, seconds: number):
  * Updates one object after the other at half of the maximum rate. Two consecutive updates change objects that are far
  * apart in the order of names.
  */
-async function churnRows({ child, url, objects }: Filled, settings: Settings): Promise<readonly Row[]> {
+async function churnRows(
+  { child, url, objects }: Filled,
+  { settings, folder }: Pick<CaseContext, 'settings' | 'folder'>,
+): Promise<readonly Row[]> {
   const request = updates(objects);
   const load = { url, connections, request };
   await loadHttp({ ...load, seconds: warmUpSeconds });
@@ -189,6 +200,7 @@ async function churnRows({ child, url, objects }: Filled, settings: Settings): P
   const each = ((child.cpuMs() - beforeMs) / (ours.opsPerSecond * seconds)) * 1000;
   const pauseMs = await child.call<number>('takeLongestMs');
   const resident = (await child.call<number>('resident')) / objects;
+  const least = await leastUpdates(folder, { seconds, perSecond: most / 2 });
   return [
     {
       name: 'updates at half of the greatest rate',
@@ -196,9 +208,26 @@ async function churnRows({ child, url, objects }: Filled, settings: Settings): P
       target: p99AtMost(mostP99Ms, ours),
       note: `at most ${most.toFixed(0)}/s; ${each.toFixed(0)} us of processor time each`,
     },
+    {
+      name: 'updates at the same rate, the least',
+      ours: least,
+      note: 'better-sqlite3 alone commits the same rows, without a server and a load generator',
+    },
     { name: 'longest pause meanwhile', target: atMost(pauseMs, mostPauseMs, 'ms') },
     { name: 'memory after them', target: atMost(resident, mostBytesEach, 'bytes resident') },
   ];
+}
+
+/** The same commits without a server: whatever takes longer here is the disk. */
+async function leastUpdates(
+  folder: string,
+  pace: { readonly seconds: number; readonly perSecond: number },
+): Promise<Figures> {
+  await using bare = new Child('bare-sqlite');
+  const data = storedPerson();
+  await bare.call('open', join(folder, 'least.db'));
+  await bare.call('create', { count: roundSize, batch: 100, data });
+  return await bare.call('updatePaced', { ...pace, data });
 }
 
 /**

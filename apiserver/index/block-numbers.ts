@@ -1,0 +1,42 @@
+import { inBounds } from '../base/in-bounds.ts';
+import type { Block } from './slabs.ts';
+
+/** Numbers that stand for blocks while they are in use: a number takes four bytes, and is nothing that a garbage collection visits. */
+export class BlockNumbers {
+  readonly #blocks: (Block | undefined)[] = [];
+  readonly #uses: number[] = [];
+  readonly #numbers = new Map<Block, number>();
+  readonly #free: number[] = [];
+
+  /** The number of a block, which stays in memory until {@link release} was called as often as this function. */
+  hold(block: Block): number {
+    const known = this.#numbers.get(block);
+    const number = known ?? this.#free.pop() ?? this.#blocks.length;
+    if (known === undefined) {
+      this.#blocks[number] = block;
+      this.#uses[number] = 0;
+      this.#numbers.set(block, number);
+    }
+    this.#uses[number] = inBounds(this.#uses[number]) + 1;
+    return number;
+  }
+
+  /** The block of a number that is in use. */
+  block(number: number): Block {
+    return inBounds(this.#blocks[number]);
+  }
+
+  release(number: number): void {
+    const left = inBounds(this.#uses[number]) - 1;
+    this.#uses[number] = left;
+    if (left > 0) return;
+    this.#numbers.delete(this.block(number));
+    this.#blocks[number] = undefined;
+    this.#free.push(number);
+  }
+
+  /** The number of blocks in use. */
+  get size(): number {
+    return this.#numbers.size;
+  }
+}

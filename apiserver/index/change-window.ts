@@ -1,0 +1,158 @@
+import { inBounds } from '../base/in-bounds.ts';
+import { BlockNumbers } from './block-numbers.ts';
+import type { FeedChange } from './feed-change.ts';
+import { footprintOf } from './create-entry.ts';
+import type { Entry } from './entry.ts';
+import { PackedChanges, packedTogether, statesOf } from './packed-changes.ts';
+
+/**
+ * The number of latest changes that stay objects. Watchers that keep up all read the same objects, by whose identity they share
+ * what was made of them.
+ */
+const mostRecent = 1024;
+
+/**
+ * Changes in the order of their revisions. The latest ones are objects, and earlier ones are packed: with 190,000 changes, a full
+ * garbage collection took a third of the time.
+ */
+export class ChangeWindow {
+  #numbers = new BlockNumbers();
+  /** The packed changes, `packedTogether` in each part. */
+  #packed: PackedChanges[] = [];
+  /** The number of dropped changes at the start of the first part. */
+  #head = 0;
+  #recent: FeedChange[] = [];
+  /** The number of visitors of the states, who may be between two steps. */
+  #visitors = 0;
+  #bytes = 0;
+
+  get length(): number {
+    return this.#packedLength + this.#recent.length;
+  }
+
+  /**
+   * Bytes of the objects. The previous state of a change is not counted again: it was counted with the change, or the
+   * load, that brought it.
+   */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(change: FeedChange): void {
+    this.#recent.push(change);
+    this.#bytes += change.entry.size;
+    // A visitor may move the record of a recent change, and packed changes would have the former place.
+    while (this.#recent.length >= mostRecent + packedTogether && this.#visitors === 0)
+      this.#packed.push(new PackedChanges(this.#recent.splice(0, packedTogether), this.#numbers));
+  }
+
+  clear(): void {
+    this.#numbers = new BlockNumbers();
+    this.#packed = [];
+    this.#head = 0;
+    this.#recent = [];
+    this.#bytes = 0;
+  }
+
+  /** The change at a position. */
+  at(position: number): FeedChange {
+    const packed = this.#packedLength;
+    if (position >= packed) return inBounds(this.#recent[position - packed]);
+    const [part, at] = this.#locate(position);
+    return part.change(at);
+  }
+
+  revisionAt(position: number): number {
+    const packed = this.#packedLength;
+    if (position >= packed) return inBounds(this.#recent[position - packed]).revision;
+    const [part, at] = this.#locate(position);
+    return part.revision(at);
+  }
+
+  /** True when the change at a position is one of this object. */
+  isOf(position: number, key: string): boolean {
+    const packed = this.#packedLength;
+    if (position >= packed) return inBounds(this.#recent[position - packed]).entry.key === key;
+    const [part, at] = this.#locate(position);
+    return part.isOf(at, key);
+  }
+
+  /** The position of the first change after a revision. */
+  firstAfter(revision: number): number {
+    let low = 0;
+    let high = this.length;
+    const first = this.#recent[0];
+    // Most readers have seen all but the latest changes.
+    if (first !== undefined && first.revision <= revision) low = this.#packedLength;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.revisionAt(middle) <= revision) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** The changes from a position on. */
+  from(position: number): FeedChange[] {
+    const packed = this.#packedLength;
+    if (position >= packed) return this.#recent.slice(position - packed);
+    const changes: FeedChange[] = [];
+    for (let at = position; at < packed; at += 1) changes.push(this.at(at));
+    return changes.concat(this.#recent);
+  }
+
+  /** Drops the first changes. Returns the number of bytes that were only in the window. */
+  drop(count: number): number {
+    let freed = 0;
+    for (let position = 0; position < count; position += 1) {
+      const change = this.at(position);
+      this.#bytes -= change.entry.size;
+      for (const state of formerStatesOf(change)) freed += footprintOf(state);
+    }
+    const recent = Math.max(0, count - this.#packedLength);
+    const end = this.#head + count - recent;
+    for (const part of this.#packed.splice(0, Math.floor(end / packedTogether))) part.dropBefore(packedTogether);
+    this.#head = end % packedTogether;
+    this.#packed[0]?.dropBefore(this.#head);
+    this.#recent.splice(0, recent);
+    return freed;
+  }
+
+  /** The states that are not present any more, each once. */
+  *formerStates(): IterableIterator<Entry> {
+    for (const change of this.#changes()) yield* formerStatesOf(change);
+  }
+
+  /** The states before and after each change. The visitor may move their records while it has them. */
+  *states(): IterableIterator<Entry> {
+    this.#visitors += 1;
+    try {
+      const [packed, recent] = [this.#packed.slice(), this.#recent.slice()];
+      for (const part of packed) yield* part.states();
+      for (const change of recent) yield* statesOf(change);
+    } finally {
+      this.#visitors -= 1;
+    }
+  }
+
+  /** The present changes, also those that are dropped during the iteration. */
+  *#changes(): IterableIterator<FeedChange> {
+    const [packed, recent] = [this.#packed.slice(), this.#recent.slice()];
+    for (const part of packed) yield* part.changes();
+    yield* recent;
+  }
+
+  get #packedLength(): number {
+    return this.#packed.length * packedTogether - this.#head;
+  }
+
+  #locate(position: number): readonly [PackedChanges, number] {
+    const at = position + this.#head;
+    return [inBounds(this.#packed[Math.floor(at / packedTogether)]), at % packedTogether];
+  }
+}
+
+function formerStatesOf({ type, entry, previous }: FeedChange): readonly Entry[] {
+  const before = previous === undefined ? [] : [previous];
+  return type === 'DELETED' ? [...before, entry] : before;
+}
