@@ -362,10 +362,7 @@ export class GarbageCollector {
     return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }
 
-  /**
-   * Logs a warning about a reference to an owner in another namespace. Without it, a user would only see that the
-   * object is deleted.
-   */
+  /** Logs a warning when an object is deleted because its owner is in another namespace. Nothing else shows this cause. */
   #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
     const { table, logger } = this.#parts;
     const owners = this.#kindOf(owner);

@@ -1,35 +1,18 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
 import type { Committed, Operation, Outcome, RequiredClaim, Store } from './store.ts';
+import type { GroupCommitOptions } from './group-commit-options.ts';
 import { requiredTokenOf, tokensOf } from './operation-tokens.ts';
 import { StoreError, storeErrorCodeOf } from './store-error.ts';
-
-export interface GroupCommitOptions {
-  /**
-   * The maximum number of operations in one batch. Default: the store's own limit, or 1,000, because no store became
-   * faster with more.
-   */
-  readonly maxOperations?: number;
-  /** The maximum number of bytes of data in a batch of several operations. Default: the store's own limit, or 4 MB. */
-  readonly maxBytes?: number;
-  /**
-   * The maximum number of queued operations, without the batch in flight. Beyond it, `submit` rejects with 429. Default
-   * 10,000.
-   */
-  readonly maxQueued?: number;
-  /** Called with an error that `apply` threw. The write itself is stored. */
-  readonly onError: (error: unknown) => void;
-  /** Resolves when memory has the revision before a batch. It is set only when other processes write to the store. */
-  readonly follow?: (before: number) => Promise<void>;
-  /** Called when no operation is queued or running any more. */
-  readonly onIdle?: () => void;
-}
 
 const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000 } as const;
 
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
-/** The number of operations with which a batch starts before the end of the turn, unless a start costs the store much. */
+/**
+ * The number of operations with which a batch starts before the end of the turn of the event loop, unless each start
+ * costs the store much.
+ */
 const enough = 32;
 
 /**
@@ -64,7 +47,10 @@ interface Entry {
   readonly submission: Submission;
   /** The key and the changed claims of the operation. No other operation of the same batch may have one of them. */
   readonly tokens: readonly string[];
-  /** The claims that the operation requires. Other operations of the batch may require, but not change them. */
+  /**
+   * The claims that the operation requires. Other operations of the batch may require them as well, but not change
+   * them.
+   */
   required: readonly Requirement[];
   /** The operations that were submitted later, and that have one of these tokens. */
   successors: Entry[] | undefined;
@@ -72,7 +58,9 @@ interface Entry {
   blockers: number;
 }
 
-/** A required claim, and the number of unsettled operations that require it and follow its last change. */
+/**
+ * A required claim, and the number of unsettled operations that require it and were submitted after its last change.
+ */
 interface Requirement {
   readonly claim: string;
   requiring: number;
@@ -241,7 +229,10 @@ export class GroupCommit {
     this.#answered = this.#answerInTurn(batch, committed, isSmall ? undefined : nextTurn());
   }
 
-  /** Takes at most half of the operations of many writers: during its commit, the others get their results. */
+  /**
+   * Takes operations for a batch. With many writers, a batch has at most half of their operations, so that results of
+   * the other half are delivered during its commit.
+   */
   #takeBatch(share: number): Entry[] {
     const { maxOperations, maxBytes } = this.#options;
     const limit = Math.min(maxOperations, share);

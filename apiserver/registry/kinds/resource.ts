@@ -214,10 +214,7 @@ export class Resource {
     return shown;
   }
 
-  /**
-   * Makes a committed change visible in the objects, the indexes and the watches, in this order and in one turn of the
-   * event loop.
-   */
+  /** Shows a committed change in the objects, indexes and watches, in this order and in one turn of the event loop. */
   apply({ op, key, entry, revision, previous }: MadeChange): void {
     if (op === 'delete') this.cache.remove(key);
     else this.cache.put(entry, key);

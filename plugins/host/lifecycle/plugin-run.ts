@@ -243,10 +243,7 @@ export class PluginRun {
     await this.#callStop();
   }
 
-  /**
-   * Counts the deletions that wait for the plugin's finalizers, while its kinds are still served. An error is logged,
-   * and does not fail the plugin.
-   */
+  /** Counts the deletions that wait for the plugin's finalizers, while its kinds are served. Errors are only logged. */
   async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
     const bounds = { what: 'counting blocked deletions', timeoutMs: pluginDeadlineMs, clock };
@@ -370,9 +367,8 @@ export class PluginRun {
   #requireRegistered(controller: string, kind: GroupVersionKind): void {
     if (this.#parts.server.schemeManager.lookup(kind) !== undefined) return;
     const name = `${apiVersionOf(kind)} ${kind.kind}`;
-    throw new Error(
-      `controller "${controller}": ${name} is not registered: register it, or depend on the plugin that does`,
-    );
+    const advice = 'register it, or depend on the plugin that does';
+    throw new Error(`controller "${controller}": ${name} is not registered: ${advice}`);
   }
 
   #unregisterAll(): readonly string[] {
