@@ -311,7 +311,7 @@ export class GroupCommit {
 
   #goOn(): void {
     this.#sendReady(false);
-    if (!this.isIdle()) return;
+    if (this.#inFlight + this.#unanswered + this.#queued > 0) return;
     this.#options.onIdle?.();
     for (const resolve of this.#drained.splice(0)) resolve();
   }
