@@ -55,7 +55,12 @@ export class FrozenEntries {
   #former(key: string): Entry | undefined {
     const { cache, feed } = this.#kind;
     if (feed.revision === this.revision) return cache.get(key);
-    const first = feed.since(this.revision).find(({ entry }) => entry.key === key);
+    const { changes } = feed.changesOf(key, {
+      before: Number.POSITIVE_INFINITY,
+      after: this.revision,
+      most: Number.POSITIVE_INFINITY,
+    });
+    const first = changes.at(-1);
     return first === undefined ? cache.get(key) : first.previous;
   }
 

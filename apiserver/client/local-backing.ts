@@ -328,7 +328,7 @@ function* settledSteps<R>(steps: Generator<undefined, R, undefined>): Generator<
  * changes.
  */
 function changedSince(revision: number, { feed }: Resource): ReadonlySet<string> | undefined {
-  return revision < feed.floor ? undefined : new Set(feed.since(revision).map(({ entry }) => entry.key));
+  return revision < feed.floor ? undefined : new Set(Array.from(feed.since(revision), ({ entry }) => entry.key));
 }
 
 function foundOf(keys: ReadonlySet<string>, find: Followed['find']): Entry[] {

@@ -17,7 +17,7 @@ function createFeed(errors: unknown[] = []): ChangeFeed {
   return new ChangeFeed({ floor: 10, onError: (error) => errors.push(error) });
 }
 
-const revisions = (changes: readonly FeedChange[]): number[] => changes.map((change) => change.revision);
+const revisions = (changes: Iterable<FeedChange>): number[] => Array.from(changes, (change) => change.revision);
 
 describe('ChangeFeed', () => {
   oneStepPerTurn();
@@ -28,9 +28,18 @@ describe('ChangeFeed', () => {
     expect(revisions(feed.since(10))).to.deep.equal([12, 15, 20]);
     expect(revisions(feed.since(12))).to.deep.equal([15, 20]);
     expect(revisions(feed.since(13))).to.deep.equal([15, 20]);
-    expect(feed.since(20)).to.deep.equal([]);
-    expect(feed.since(99)).to.deep.equal([]);
+    expect(revisions(feed.since(20))).to.deep.equal([]);
+    expect(revisions(feed.since(99))).to.deep.equal([]);
     expect(feed.revision).to.equal(20);
+  });
+
+  it('reads a change only when the caller takes it, so a change that is appended meanwhile follows', () => {
+    const feed = createFeed();
+    for (const revision of [12, 15]) feed.append(added(revision));
+    const later = feed.since(10);
+    expect(later.next().value).to.include({ revision: 12 });
+    feed.append(added(20));
+    expect(revisions(later)).to.deep.equal([15, 20]);
   });
 
   it('throws Expired for a revision whose next changes were dropped', () => {
@@ -64,7 +73,7 @@ describe('ChangeFeed', () => {
     const feed = createFeed();
     for (const revision of [12, 15]) feed.append(added(revision));
     feed.trim(500);
-    expect(feed.since(15)).to.deep.equal([]);
+    expect(revisions(feed.since(15))).to.deep.equal([]);
     feed.append(added(501));
     expect(revisions(feed.since(15))).to.deep.equal([501]);
     expect(() => feed.since(14)).to.throw('too old resource version: 14 (15)');

@@ -104,12 +104,21 @@ export class ChangeFeed {
     this.#deliver();
   }
 
-  /** Returns the changes after a revision, in order. Throws ApiError Expired when some of them were trimmed. */
-  since(revision: number): readonly FeedChange[] {
+  /**
+   * Iterates over the changes after a revision, in order, in one turn of the event loop. A change that was packed becomes
+   * an object when the caller takes it, so a caller that stops early pays only for the changes that it has taken. Throws
+   * ApiError Expired when some of the changes were trimmed.
+   */
+  since(revision: number): IterableIterator<FeedChange> {
     if (revision < this.#floor) {
       throw new ApiError('Expired', `too old resource version: ${revision} (${this.#floor})`);
     }
     return this.#window.from(this.#window.firstAfter(revision));
+  }
+
+  /** Returns the number of changes after a revision that are in the window. */
+  countSince(revision: number): number {
+    return this.#window.length - this.#window.firstAfter(revision);
   }
 
   /**

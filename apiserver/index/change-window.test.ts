@@ -60,7 +60,7 @@ class Model {
     const { window, changes } = this;
     expect(window.length).to.equal(changes.length);
     expect(window.bytes).to.equal(changes.reduce((sum, { entry }) => sum + entry.size, 0));
-    expect(window.from(0).map(described)).to.deep.equal(changes.map(described));
+    expect(Array.from(window.from(0), described)).to.deep.equal(changes.map(described));
     for (const change of window.from(0))
       for (const state of change.previous === undefined ? [change.entry] : [change.previous, change.entry])
         expect({ name: state.name, revision: state.revision }).to.deep.equal(this.#states.get(state.revision));
@@ -74,7 +74,7 @@ class Model {
       expect(described(window.at(at))).to.equal(described(changes[at] as FeedChange));
       expect(window.isOf(at, entry.key)).to.equal(true);
       expect(window.isOf(at, `${entry.key}0`)).to.equal(false);
-      expect(window.from(at).map(described)).to.deep.equal(changes.slice(at).map(described));
+      expect(Array.from(window.from(at), described)).to.deep.equal(changes.slice(at).map(described));
     }
   }
 

@@ -92,13 +92,9 @@ export class ChangeWindow {
     return low;
   }
 
-  /** The changes from a position on. */
-  from(position: number): FeedChange[] {
-    const packed = this.#packedLength;
-    if (position >= packed) return this.#recent.slice(position - packed);
-    const changes: FeedChange[] = [];
-    for (let at = position; at < packed; at += 1) changes.push(this.at(at));
-    return changes.concat(this.#recent);
+  /** Iterates over the changes from a position on. Nothing may be dropped meanwhile. */
+  *from(position: number): IterableIterator<FeedChange> {
+    for (let at = position; at < this.length; at += 1) yield this.at(at);
   }
 
   /** Drops the first changes. Returns the number of bytes that were only in the window. */

@@ -8,7 +8,9 @@ import { History } from './history.ts';
 import type { HistoryOptions } from './history.ts';
 import type { KindCache } from '../kind-cache.ts';
 import { createPerson, createPersonCache, personEntry } from '../person.fixture.ts';
+import { oneStepPerTurn, turnsOf } from '../../turns/one-step-per-turn.test-support.ts';
 import { compileQuery } from './query.ts';
+import type { Query } from './query.ts';
 import { select } from './select.ts';
 
 /** A cache of a kind and its feed. Writes update both, as in the registry. */
@@ -136,5 +138,34 @@ describe('History', () => {
     kind.history.prune();
     expect(kind.history.snapshots).to.equal(0);
     expect(kind.history.selectAt(query, 41).total).to.equal(41);
+  });
+
+  describe('with many changes since the revision', () => {
+    oneStepPerTurn();
+
+    /** Returns a query, and a revision after which an object has changed 2,000 times. */
+    function createBusyCrowd(): { readonly kind: Kind; readonly query: Query; readonly revision: number } {
+      const kind = createCrowd();
+      const { revision } = kind;
+      for (let change = 0; change < 2000; change += 1) kind.put('p1', change % 10);
+      return { kind, query: compileQuery(kind.cache, byAge), revision };
+    }
+
+    it('undoes them in several turns of the event loop, without the changes that are made meanwhile', async () => {
+      const { kind, query, revision } = createBusyCrowd();
+      const work = Promise.resolve(kind.history.selectInTurns(query, revision, { count: 3 }));
+      kind.put('p2', 999);
+      expect(await turnsOf(() => work)).to.be.above(3);
+      const { entries, total } = await work;
+      expect([entries.map(({ name }) => name), total]).to.deep.equal([['p0', 'p1', 'p2'], 50]);
+      expect(entries[1]?.revision).to.equal(2);
+    });
+
+    it('rejects with Expired when some of them are trimmed meanwhile', async () => {
+      const { kind, query, revision } = createBusyCrowd();
+      const work = Promise.resolve(kind.history.selectInTurns(query, revision));
+      kind.feed.trim(kind.revision);
+      expect(reasonOf(await work.catch((error: unknown) => error))).to.equal('Expired');
+    });
   });
 });

@@ -1,8 +1,8 @@
 import { LruCache } from '@homeostat/controller-runtime/api';
+import { sortSteps } from '../../turns/sort-steps.ts';
 import { allSteps, runSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
 import type { ChangeFeed } from '../change-feed.ts';
-import type { FeedChange } from '../feed-change.ts';
 import { entryAlone } from '../create-entry.ts';
 import type { Entry } from '../entry.ts';
 import { EntryPlaces } from '../entry-places.ts';
@@ -62,20 +62,28 @@ export class History {
    * longer has all changes since the revision.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
-    const isPresent = revision >= this.#feed.revision;
     if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);
-    if (!isLongSelection(this.#cache, query, isPresent ? page : {})) return this.selectAt(query, revision, page);
-    return this.#selectLong(query, revision, page);
+    const isPresent = revision >= this.#feed.revision;
+    if (isLongSelection(this.#cache, query, isPresent ? page : {})) return this.#selectLong(query, revision, page);
+    if (isPresent || this.#feed.countSince(revision) <= undoneAtOnce) return this.selectAt(query, revision, page);
+    return this.#undoMany(query, revision, page);
   }
 
   /** Does the work of {@link selectInTurns} without a pause. */
   selectAt(query: Query, revision: number, page: PageBounds = {}): SelectedEntries {
     const known = this.#known(query, revision);
     if (known !== undefined) return pageOf(known, page, 0);
-    const later = this.#feed.since(revision);
-    if (later.length === 0) return select(this.#cache, query, page);
+    if (revision >= this.#feed.revision) return select(this.#cache, query, page);
     const present = select(this.#cache, query);
-    const entries = allSteps(undo(present.entries, query, firstStates(later)));
+    const entries = allSteps(undoLater(placesSteps(present.entries), query, this.#statesAt(revision)));
+    this.#keep(query, { revision, entries });
+    return pageOf(entries, page, present.visited);
+  }
+
+  /** Selects few objects, and undoes many changes in several turns. */
+  async #undoMany(query: Query, revision: number, page: PageBounds): Promise<SelectedEntries> {
+    const present = select(this.#cache, query);
+    const entries = await runSteps(undoLater(placesSteps(present.entries), query, this.#statesAt(revision)), true);
     this.#keep(query, { revision, entries });
     return pageOf(entries, page, present.visited);
   }
@@ -93,11 +101,16 @@ export class History {
     const first = inFirstOrder(query);
     const known = this.#known(first, revision);
     if (known !== undefined) return known;
-    const later = this.#feed.since(revision);
+    const states = this.#statesAt(revision);
     const present = firstOrder(this.#cache, query);
-    const entries = await runSteps(undoLater(present, first, later), true);
+    const entries = await runSteps(undoLater(present, first, states), true);
     this.#keep(first, { revision, entries });
     return entries;
+  }
+
+  /** Returns the states at a revision of the objects that have changed since then, until the time of this call. */
+  #statesAt(revision: number): Steps<FormerStates> {
+    return formerStates(this.#feed, revision, this.#feed.revision);
   }
 
   #known(query: Query, revision: number): EntryPlaces | undefined {
@@ -126,16 +139,44 @@ function keyOf({ canonical }: Query, revision: number): string {
   return `${revision} ${canonical}`;
 }
 
-/** Returns the state of each changed object before the first of these changes; undefined when the object was absent. */
-function firstStates(
-  changes: Iterable<{ entry: Entry; previous?: Entry | undefined }>,
-): Map<string, Entry | undefined> {
+/** The state of each changed object before its first change, by its key; undefined when the object was absent. */
+type FormerStates = ReadonlyMap<string, Entry | undefined>;
+
+/**
+ * Collects the states of objects before their first change after the revision `after`, up to the revision `upTo`. Throws
+ * ApiError Expired when some of these changes are trimmed before they are read.
+ */
+function* formerStates(feed: ChangeFeed, after: number, upTo: number): Steps<FormerStates> {
   const states = new Map<string, Entry | undefined>();
-  for (const { entry, previous } of changes) {
-    if (!states.has(entry.key)) states.set(entry.key, previous);
+  let revision = after;
+  while (revision < upTo) {
+    revision = addStates(states, feed, { after: revision, upTo });
+    yield;
   }
   return states;
 }
+
+/** Adds the states before the next changes, in one step. Returns the revision of the last one; `upTo` at the end. */
+function addStates(
+  states: Map<string, Entry | undefined>,
+  feed: ChangeFeed,
+  { after, upTo }: { readonly after: number; readonly upTo: number },
+): number {
+  let count = 0;
+  for (const { revision, entry, previous } of feed.since(after)) {
+    if (revision > upTo) break;
+    if (!states.has(entry.key)) states.set(entry.key, previous);
+    count += 1;
+    if (count === changesPerStep) return revision;
+  }
+  return upTo;
+}
+
+/** The number of changes that are undone in one turn of the event loop. More are undone in several turns. */
+const undoneAtOnce = 1000;
+
+/** The number of changes that are visited in one step, which takes a millisecond. */
+const changesPerStep = 512;
 
 /** The number of entries that are visited in one step, which takes a millisecond. */
 const passedPerStep = 4096;
@@ -149,23 +190,19 @@ function* placesSteps(entries: readonly Entry[]): Steps<EntryPlaces> {
   return places;
 }
 
-function* undoLater(present: Steps<EntryPlaces>, query: Query, later: readonly FeedChange[]): Steps<EntryPlaces> {
+function* undoLater(present: Steps<EntryPlaces>, query: Query, collected: Steps<FormerStates>): Steps<EntryPlaces> {
   const entries = yield* present;
-  return later.length === 0 ? entries : yield* undo(entries, query, firstStates(later));
+  const states = yield* collected;
+  return states.size === 0 ? entries : yield* undo(entries, query, states);
 }
 
 /**
  * Yields entries in which changed objects have their former states instead of the current ones. Both input lists are in
  * the query's order.
  */
-function* undo(
-  present: Iterable<Entry>,
-  query: Query,
-  states: ReadonlyMap<string, Entry | undefined>,
-): Steps<EntryPlaces> {
+function* undo(present: EntryPlaces, query: Query, states: FormerStates): Steps<EntryPlaces> {
   const compare = compareByOrder(query.order);
-  const restored = [...states.values()].filter((entry) => entry !== undefined).filter((entry) => matches(query, entry));
-  restored.sort(compare);
+  const restored = yield* sortSteps(yield* matchesSteps(states, query), compare);
   const merged = new EntryPlaces();
   let next = 0;
   let former = restored[next];
@@ -180,6 +217,22 @@ function* undo(
     }
     merged.push(entryAlone(entry));
   }
-  for (const entry of restored.slice(next)) merged.push(entryAlone(entry));
+  for (const entry of restored.slice(next)) {
+    passed += 1;
+    if (passed % passedPerStep === 0) yield;
+    merged.push(entryAlone(entry));
+  }
   return merged;
+}
+
+/** Returns the former states that match a query. */
+function* matchesSteps(states: FormerStates, query: Query): Steps<Entry[]> {
+  const found: Entry[] = [];
+  let visited = 0;
+  for (const entry of states.values()) {
+    visited += 1;
+    if (visited % changesPerStep === 0) yield;
+    if (entry !== undefined && matches(query, entry)) found.push(entry);
+  }
+  return found;
 }
