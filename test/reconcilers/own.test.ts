@@ -282,7 +282,8 @@ for (const transport of transports) {
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: held } } });
       await at.client.delete(Worker, 'late');
       await resize(at, 1);
-      // The worker is being deleted, so the annotation with its order no longer changes.
+      // The worker is being deleted, so its `created-after` annotation is no longer updated, and still names the desk. The
+      // desk therefore waits in `leaving` until the worker is gone.
       expect(results.at(-1)?.leaving.map(({ kind }) => kind)).to.deep.equal(['Desk']);
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: [] } } });
       await at.settle();
