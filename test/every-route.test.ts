@@ -201,7 +201,7 @@ describe('every route of the server', () => {
     for (const each of asked) it(`${each.path}, of ${name}, needs its permission`, () => ask(each));
   }
 
-  it('of an object or a collection needs the permission for its verb, for all kinds in discovery [slow]', async () => {
+  it('of a kind needs the permission for the verb of each request, for all kinds in discovery [slow]', async () => {
     const { body } = await server.get('/apis', { authorization });
     const groups = body.groups as readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
     const versions = groups.flatMap((each) => each.versions.map(({ groupVersion }) => groupVersion));

@@ -115,7 +115,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a webhook can refuse a deletion, so that the object stays, and a dry run, which is marked in the review [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion, so that the object stays; it can also refuse a dry run, because the review marks dry runs [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));

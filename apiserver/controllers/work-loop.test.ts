@@ -104,7 +104,7 @@ describe('WorkLoop', () => {
     expect(failures).to.have.length(3);
   });
 
-  it('waits longer after each failure of an item, even when others succeed in between', async () => {
+  it('waits longer after each failure of an item, even if other items succeed between the failures', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const queue = new WorkLoop({

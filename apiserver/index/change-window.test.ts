@@ -147,7 +147,7 @@ describe('ChangeWindow', () => {
     expect(former).to.deep.equal(expected);
   });
 
-  it('keeps the places to which a visitor moves records, while changes come and go between its steps', () => {
+  it('keeps the places to which a visitor moves records, while changes are added and dropped between the steps of the visitor', () => {
     const model = new Model();
     model.push(4000);
     for (let round = 0; round < 3; round += 1) {

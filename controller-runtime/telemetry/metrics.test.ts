@@ -97,7 +97,7 @@ describe('Metrics', () => {
     expect(metrics.text()).not.to.match(/^process_cpu/m);
   });
 
-  it('shows whether this process leads, which is 0 at first', () => {
+  it('shows whether this process leads; the value is 0 at first', () => {
     const metrics = new Metrics();
     const tell = createLeaderStatus(metrics, 'people');
     expect(metrics.text()).to.include('leader_election_master_status{name="people"} 0\n');

@@ -173,7 +173,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('stores no annotation for an interval, which may depend on the object', async () => {
+    it('stores no annotation for an interval; the interval may depend on the object', async () => {
       const every = ({ spec: { size } }: TeamObject): string | undefined => (size > 0 ? `${size}m` : undefined);
       const at = await runTeams(transport, { every }, undefined, { teams: { red: 10, blue: 0 } });
       expect(at.read()).to.have.members(['red -', 'blue -']);

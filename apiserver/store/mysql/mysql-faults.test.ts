@@ -79,7 +79,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   }
 
-  it('ends its lost session, which still has locks and a COMMIT on its way, before it looks up the outcome', async () => {
+  it('ends its lost session, which still has locks and a pending COMMIT, before it looks up the outcome of the write', async () => {
     proxy.breakAt('COMMIT', 'orphan');
     const [outcome] = await committed(store, [create('a', '1')]);
     proxy.release();
