@@ -1,8 +1,8 @@
-// Makes the output of tsc smaller, by 3.6 MB in all packages together. It is the `prepack` script of each compiled
-// package, which runs `node ../.ci/thin-output.js` in the package's folder. Scripts lose their comment lines;
+// Makes smaller what is published of a compiled package: its bundle, or else all that tsc wrote. It is the `prepack` script of
+// each of these packages, which runs `node ../.ci/thin-output.js` in the package's folder. Scripts lose their comment lines;
 // declarations keep their comments, which editors show. Source maps keep the sources, and lose the columns: a line is
-// enough to find a position, since a compiled line has the tokens of its source line.
-import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+// enough to find a position, since a compiled line begins with tokens of its source line.
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'vite';
 
@@ -36,28 +36,30 @@ function encodeNumber(number) {
   return text;
 }
 
-/** Returns, for each compiled line, the source line of its first token; undefined for lines that the compiler added. */
+/** Returns, for each compiled line, the source and the line of its first token; undefined for lines that the compiler added. */
 function sourceLines(mappings) {
+  let source = 0;
   let sourceLine = 0;
   return mappings.split(';').map((line) => {
     let first;
     for (const segment of line === '' ? [] : line.split(',')) {
-      const [, , lines] = decodeSegment(segment);
+      const [, sources, lines] = decodeSegment(segment);
       if (lines === undefined) continue;
+      source += sources;
       sourceLine += lines;
-      first ??= sourceLine;
+      first ??= { source, line: sourceLine };
     }
     return first;
   });
 }
 
 function formatMappings(lines) {
-  let last = 0;
+  let last = { source: 0, line: 0 };
   return lines
-    .map((line) => {
-      if (line === undefined) return '';
-      const segment = `AA${encodeNumber(line - last)}A`;
-      last = line;
+    .map((place) => {
+      if (place === undefined) return '';
+      const segment = `A${encodeNumber(place.source - last.source)}${encodeNumber(place.line - last.line)}A`;
+      last = place;
       return segment;
     })
     .join(';');
@@ -102,6 +104,7 @@ function thin(path) {
   replace(path, code, code.split('\n').filter(keep).join('\n'));
 }
 
-const files = readdirSync('dist', { recursive: true, encoding: 'utf8' });
+const folder = existsSync('dist/bundle') ? 'dist/bundle' : 'dist';
+const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
 const known = new Set(files);
-for (const file of files) if (file.endsWith('.js') && known.has(`${file}.map`)) thin(join('dist', file));
+for (const file of files) if (file.endsWith('.js') && known.has(`${file}.map`)) thin(join(folder, file));

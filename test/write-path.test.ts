@@ -62,7 +62,9 @@ describe('the path of a creation over HTTP through the code', function () {
 
   before(async () => {
     const program = fileURLToPath(new URL('./support/servers/entered-files.js', import.meta.url));
-    const { stdout } = await run(process.execPath, [program]);
+    // The files are counted, so they have to be loaded instead of bundles of them.
+    const withoutBundles = new URL('../../.ci/bundles/without-bundles.js', import.meta.url).href;
+    const { stdout } = await run(process.execPath, ['--import', withoutBundles, program]);
     entered = JSON.parse(stdout) as Readonly<Record<string, number>>;
     list = listOf(Object.keys(entered).sort());
     const text = await readFile(page, 'utf8');
@@ -83,9 +85,9 @@ describe('the path of a creation over HTTP through the code', function () {
     expect(Object.keys(entered).filter((file) => stopOf(file) === undefined)).to.deep.equal([]);
   });
 
-  it('enters at most 65 files and 230 functions of the API server', () => {
+  it('enters at most 66 files and 230 functions of the API server', () => {
     const own = Object.entries(entered).filter(([file]) => file.startsWith('apiserver/'));
-    expect(own.length).to.be.at.most(65);
+    expect(own.length).to.be.at.most(66);
     expect(own.reduce((sum, [, functions]) => sum + functions, 0)).to.be.at.most(230);
   });
 });

@@ -3,12 +3,12 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { controller, createClient, createManager } from '../../controller-runtime/dist/index.js';
-import { defineModel } from '../../controller-runtime/dist/api/index.js';
-import { Metrics } from '../../controller-runtime/dist/telemetry/index.js';
-import { createCommandLine } from '../../plugins/host/dist/cli.js';
+import { controller, createClient, createManager } from '../../controller-runtime/dist/bundle/index.js';
+import { defineModel } from '../../controller-runtime/dist/bundle/api.js';
+import { Metrics } from '../../controller-runtime/dist/bundle/telemetry.js';
+import { createCommandLine } from '../../plugins/host/dist/bundle/cli.js';
 import { environmentName, serveOptions } from '../../plugins/host/dist/serve/serve-options.js';
-import { startTestServer } from '../../plugins/host/dist/testing/index.js';
+import { startTestServer } from '../../plugins/host/dist/bundle/testing.js';
 import { root } from './test-titles.js';
 
 const folder = 'docs/reference';

@@ -67,10 +67,7 @@ export class GarbageCollector {
   /** The kinds that are served, by {@link kindName}. */
   readonly #followed = new Map<string, { readonly resource: Resource; readonly unsubscribe: () => void }>();
   readonly #undecided = new Map<string, Undecided>();
-  /**
-   * A promise for each kind whose objects are still being read. No decision about any object is made before all are
-   * read.
-   */
+  /** A promise for each kind whose objects are still being read. No object is judged before all kinds are read. */
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**
@@ -136,9 +133,7 @@ export class GarbageCollector {
     this.#onLearned(opened);
   }
 
-  /**
-   * Adds the objects of a newly served kind to the graph. Objects that change meanwhile are added by {@link #onChange}.
-   */
+  /** Adds the objects of a newly served kind to the graph. {@link #onChange} adds objects that change meanwhile. */
   *#learn(resource: Resource): Steps<void> {
     let learned = 0;
     for (const entry of resource.cache.entries()) {
@@ -367,10 +362,7 @@ export class GarbageCollector {
     return this.#followed.get(kindName(groupOf(owner), owner.kind))?.resource;
   }
 
-  /**
-   * Logs a warning about a reference to an owner in another namespace. Without it, a user would only see that the
-   * object is deleted.
-   */
+  /** Logs a warning when an object is deleted because its owner is in another namespace. Nothing else shows this cause. */
   #warnOfOtherNamespace({ resource, key }: Node, owner: OwnerReference): void {
     const { table, logger } = this.#parts;
     const owners = this.#kindOf(owner);

@@ -7,7 +7,7 @@ import { valueList } from './entry.ts';
 import { Block } from './slabs.ts';
 import { SortedIndex } from './sorted-index.ts';
 import type { ItemValues } from './sorted-index.ts';
-import { sortedTexts } from './sorted-texts.ts';
+import { sortedTexts } from './lists/sorted-texts.ts';
 import { StoredEntry } from './stored-entry.ts';
 
 /** The number of objects that are visited in one step, which takes less than a millisecond. */

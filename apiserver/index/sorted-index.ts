@@ -1,12 +1,12 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
-import { compareUnits, isWide } from './compare-strings.ts';
+import { compareUnits, isWide } from './lists/compare-strings.ts';
 import type { EntryTable } from './entry-table.ts';
 import type { Entry } from './entry.ts';
-import { bucketSize, RowBuckets } from './row-buckets.ts';
+import { bucketSize, RowBuckets } from './lists/row-buckets.ts';
 import { Block } from './slabs.ts';
 import { StoredEntry } from './stored-entry.ts';
-import { type Item, WaitingItems } from './waiting-items.ts';
+import { type Item, WaitingItems } from './lists/waiting-items.ts';
 
 /** A function that is called for each item with its row. If it returns false, the iteration ends. */
 export type Visit = (entry: Entry, row: number) => boolean;

@@ -2,7 +2,7 @@ import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { characters } from '../base/characters.test-support.ts';
-import { compareNames } from './compare-strings.ts';
+import { compareNames } from './lists/compare-strings.ts';
 import { createEntry, entryWith } from './create-entry.ts';
 import type { EntryObject } from './create-entry.ts';
 import type { IndexValue } from './entry.ts';

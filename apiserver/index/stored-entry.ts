@@ -1,6 +1,6 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { inBounds } from '../base/in-bounds.ts';
-import { compareUnits } from './compare-strings.ts';
+import { compareUnits } from './lists/compare-strings.ts';
 import type { IndexValue, KnownOwner, Entry } from './entry.ts';
 import type { PropagationPolicy } from './propagation.ts';
 import type { Block } from './slabs.ts';

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 
-import { GroupCommit, type GroupCommitOptions } from './group-commit.ts';
+import { GroupCommit } from './group-commit.ts';
+import type { GroupCommitOptions } from './group-commit-options.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Committed, Operation, Outcome, Store } from './store.ts';
 import { StoreError } from './store-error.ts';

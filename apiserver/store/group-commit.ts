@@ -1,32 +1,9 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
 import type { Committed, Operation, Outcome, RequiredClaim, Store } from './store.ts';
+import type { GroupCommitOptions } from './group-commit-options.ts';
 import { requiredTokenOf, tokensOf } from './operation-tokens.ts';
 import { StoreError, storeErrorCodeOf } from './store-error.ts';
-
-export interface GroupCommitOptions {
-  /**
-   * The maximum number of operations in one batch. Default: the store's own limit, or 1,000, because no store became
-   * faster with more.
-   */
-  readonly maxOperations?: number;
-  /** The maximum number of bytes of data in a batch of several operations. Default: the store's own limit, or 4 MB. */
-  readonly maxBytes?: number;
-  /**
-   * The maximum number of queued operations, without the batch in flight. Beyond it, `submit` rejects with 429. Default
-   * 10,000.
-   */
-  readonly maxQueued?: number;
-  /** Called with an error that `apply` threw. The write itself is stored. */
-  readonly onError: (error: unknown) => void;
-  /**
-   * Resolves when memory has the revision before a batch, so that the batch can be applied. It is set only when other
-   * processes write to the store.
-   */
-  readonly follow?: (before: number) => Promise<void>;
-  /** Called when no operation is queued or running any more. */
-  readonly onIdle?: () => void;
-}
 
 const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10_000 } as const;
 
@@ -334,7 +311,7 @@ export class GroupCommit {
 
   #goOn(): void {
     this.#sendReady(false);
-    if (!this.isIdle()) return;
+    if (this.#inFlight + this.#unanswered + this.#queued > 0) return;
     this.#options.onIdle?.();
     for (const resolve of this.#drained.splice(0)) resolve();
   }

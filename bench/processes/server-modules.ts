@@ -47,6 +47,6 @@ interface ServerModules {
 }
 
 export async function loadModule<Name extends keyof ServerModules>(name: Name): Promise<ServerModules[Name]> {
-  const file = new URL(`./${name}.js`, import.meta.resolve('@homeostat/apiserver'));
+  const file = new URL(`../../../apiserver/dist/${name}.js`, import.meta.url);
   return (await import(file.href)) as ServerModules[Name];
 }

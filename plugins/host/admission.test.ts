@@ -107,7 +107,7 @@ describe('the hooks of a plugin', () => {
     add('early', { admission: [admit(widgetModel({ kind: 'Unknown' }), marks(''))] });
     await fleet.start([]);
     expect(reasonFor('stranger')).to.equal(
-      '"stranger" cannot admit widgets.example.com/v1 Widget: it belongs to "base", which is none of its dependencies',
+      '"stranger" cannot admit widgets.example.com/v1 Widget: it belongs to "base", which is not one of its dependencies',
     );
     expect(reasonFor('early')).to.contain('widgets.example.com/v1 Unknown: it is not registered');
     expect(await createdCode('a')).to.equal(undefined);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -12,6 +12,13 @@ const hooks = `import { appendFileSync } from 'node:fs';
     appendFileSync(process.env.LOADED, url + '\\n');
     return next(url, context);
   }`;
+
+const packages = [
+  'homeostat',
+  '@homeostat/apiserver',
+  '@homeostat/apiserver/endpoints',
+  '@homeostat/controller-runtime',
+];
 
 /** A command must load only the files that it needs, because each file takes about a millisecond. */
 describe('homeostat loads [spec experience-loads]', () => {
@@ -40,11 +47,11 @@ describe('homeostat loads [spec experience-loads]', () => {
 
   const server = ['--server', 'http://127.0.0.1:1'];
   for (const [args, most] of [
-    [['--help'], 20],
-    [['get', 'persons', ...server], 275],
-    [['user', 'list', ...server], 290],
-    [['kubeconfig'], 290],
-    [['backup', '--to', 'copy.db', ...server], 275],
+    [['--help'], 10],
+    [['get', 'persons', ...server], 50],
+    [['user', 'list', ...server], 45],
+    [['kubeconfig'], 45],
+    [['backup', '--to', 'copy.db', ...server], 45],
   ] as const)
     it(`at most ${most} files, and no code of the server, for the command ${args[0]}${args[0] === 'get' ? '' : ' [slow]'}`, async () => {
       const files = await filesOf(args);
@@ -53,4 +60,17 @@ describe('homeostat loads [spec experience-loads]', () => {
         [],
       );
     });
+
+  it('each module once, from the bundles that plugins get by the names of the packages [slow]', async () => {
+    const plugin = join(folder, 'plugin');
+    await mkdir(plugin);
+    await writeFile(join(plugin, 'plugin.yaml'), 'name: demo\nversion: 1.0.0\nmain: index.js\n');
+    await writeFile(join(plugin, 'package.json'), '{ "type": "module" }');
+    const imports = packages.map((name) => `import ${JSON.stringify(import.meta.resolve(name))};`);
+    await writeFile(join(plugin, 'index.js'), `${imports.join('\n')}\nexport default { models: [5] };`);
+    const files = await filesOf(['check', plugin]);
+    const own = files.filter((file) => /[/](?:apiserver|controller-runtime|host)[/]dist[/]/.test(file));
+    expect(own.length).to.be.above(20);
+    expect(own.filter((file) => !file.includes('/dist/bundle/'))).to.deep.equal([]);
+  });
 });

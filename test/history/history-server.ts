@@ -1,11 +1,12 @@
 // A program that runs a server: `node history-server.js <database URL> <port> [mutant]`. Prints its URL when ready.
-import { startApiServer } from '@homeostat/apiserver';
-import { Cell } from './cell-model.ts';
 import { plantMutant } from './mutants.ts';
 import type { Mutant } from './mutants.ts';
 
 const [database = '', port, mutant] = process.argv.slice(2);
 if (mutant !== undefined) await plantMutant(mutant as Mutant);
+// After the bug is planted, because it decides which files of the packages are loaded.
+const { startApiServer } = await import('@homeostat/apiserver');
+const { Cell } = await import('./cell-model.ts');
 const server = await startApiServer({ database, port: Number(port), bookmarkIntervalMs: 100 });
 server.schemeManager.register(Cell);
 await server.whenReady(Cell);

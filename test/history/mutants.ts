@@ -1,5 +1,5 @@
 // Planted bugs, each of which breaks a guarantee, to prove that the checkers find them. They replace methods of the API
-// server's compiled classes in the process of a test's server.
+// server's compiled classes in the process of a test's server, which loads these classes instead of its bundle.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
@@ -17,9 +17,10 @@ const mutants: Readonly<Record<Mutant, () => Promise<void>>> = {
   unaskedReads: plantUnaskedReads,
 };
 
-/** Plants a bug. Call this before the server starts. */
-export function plantMutant(mutant: Mutant): Promise<void> {
-  return mutants[mutant]();
+/** Plants a bug. Call this before the packages of the server are loaded. */
+export async function plantMutant(mutant: Mutant): Promise<void> {
+  await import(new URL('../../../.ci/bundles/without-bundles.js', import.meta.url).href);
+  await mutants[mutant]();
 }
 
 /** The time between the response to a write and its storage. */
@@ -92,5 +93,5 @@ async function plantUnaskedReads(): Promise<void> {
 
 /** Imports a compiled module of the API server by its path in the package. */
 async function load<Module>(path: string): Promise<Module> {
-  return (await import(new URL(path, import.meta.resolve('@homeostat/apiserver')).href)) as Module;
+  return (await import(new URL(`../../../apiserver/dist/${path}`, import.meta.url).href)) as Module;
 }

@@ -28,6 +28,11 @@ const olderCompiler = createRequire(import.meta.url).resolve('typescript/bin/tsc
 /** The time limit for installing, compiling and testing several times, while other tests run. */
 const timeoutMs = 240_000;
 
+interface SourceMap {
+  readonly sources: readonly string[];
+  readonly sourcesContent: readonly unknown[];
+}
+
 describe('npm create homeostat [slow]', function () {
   this.timeout(timeoutMs);
   let folder: string;
@@ -90,15 +95,20 @@ describe('npm create homeostat [slow]', function () {
         'package.json',
         'README.md',
         'LICENSE',
-        'dist/index.js',
+        name === '@homeostat/console' ? 'dist/index.js' : 'dist/bundle/index.js',
         'dist/index.d.ts',
       ]);
       expect(
         paths.filter((path) => /\.(?:test|contract|fixture|test-support)\.|tsbuildinfo/.test(path)),
         name,
       ).to.deep.equal([]);
-      const { stdout } = await execute('tar', ['-xOzf', tarball, 'package/dist/index.js.map'], { cwd: folder });
-      expect((JSON.parse(stdout) as { sourcesContent: unknown[] }).sourcesContent, name).to.have.length(1);
+      const maps = paths.filter((path) => /^dist\/.*\.js\.map$/.test(path));
+      expect(maps, name).to.not.deep.equal([]);
+      for (const path of maps) {
+        const { stdout } = await execute('tar', ['-xOzf', tarball, `package/${path}`], { cwd: folder });
+        const { sources, sourcesContent } = JSON.parse(stdout) as SourceMap;
+        expect(sourcesContent.filter(Boolean).length, path).to.equal(sources.length).and.to.be.above(0);
+      }
     }
   });
 

@@ -71,8 +71,8 @@ function parseUrl(text: string): UrlParts | undefined {
 }
 
 function partsOf(text: string): UrlParts | undefined {
-  // The pattern matches control characters, which the request line of HTTP may not contain. oxlint-disable-next-line
-  // no-control-regex
+  // The pattern matches control characters, which the request line of HTTP may not contain.
+  // oxlint-disable-next-line no-control-regex
   if (text === '' || /[\u0000-\u001f\u007f]/.test(text)) return undefined;
   const [, scheme = '', authority = '', path = '', query = ''] =
     urlForm.exec(text) ?? opaque(text) ?? withoutHost(text) ?? [];

@@ -27,7 +27,8 @@ export function equals(first: CelValue, second: CelValue, meter: CostMeter): boo
 
 function equalNumbers(first: CelValue, second: CelValue): boolean {
   const [left, right] = [numberOf(first), numberOf(second)];
-  // `==` compares a bigint with a number exactly. oxlint-disable-next-line eqeqeq
+  // `==` compares a bigint with a number exactly.
+  // oxlint-disable-next-line eqeqeq
   return left !== undefined && right !== undefined && left == right;
 }
 

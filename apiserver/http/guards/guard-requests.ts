@@ -57,10 +57,7 @@ export function guardRequests(
     return user instanceof Promise ? user.then((found) => pass(context, found)) : pass(context, user);
   };
 
-  /**
-   * Handles a request without a credential. If it is forbidden, and a browser has opened a page, the response is the
-   * login page.
-   */
+  /** Handles a request without a credential. A browser that opens a forbidden page gets the login page. */
   async function passStranger(context: Context): Promise<void> {
     try {
       await pass(context, anonymous);

@@ -1,7 +1,7 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { allSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
-import { compareNames } from '../compare-strings.ts';
+import { compareNames } from '../lists/compare-strings.ts';
 import { StoredEntry } from '../stored-entry.ts';
 import type { Entry } from '../entry.ts';
 import type { EntryPlaces } from '../entry-places.ts';

@@ -146,10 +146,7 @@ export class Resource {
     return (model.deprecated ?? false) === false ? undefined : deprecationOf(model, this.storage.model);
   }
 
-  /**
-   * True when a webhook converts objects of this kind between its versions, so that the read of an object may have to
-   * wait.
-   */
+  /** True when a webhook converts objects of this kind between its versions, so that a read may have to wait. */
   get convertsByWebhook(): boolean {
     const { versions = [] } = this.storage.model;
     return this.#origin === 'client' && versions.some(({ toStorage }) => toStorage !== undefined);
@@ -217,10 +214,7 @@ export class Resource {
     return shown;
   }
 
-  /**
-   * Makes a committed change visible in the objects, the indexes and the watches, in this order and in one turn of the
-   * event loop.
-   */
+  /** Shows a committed change in the objects, indexes and watches, in this order and in one turn of the event loop. */
   apply({ op, key, entry, revision, previous }: MadeChange): void {
     if (op === 'delete') this.cache.remove(key);
     else this.cache.put(entry, key);

@@ -5,10 +5,10 @@ const maxFrames = 10;
 const maxFrameLength = 300;
 
 /** The folder of this package. Functions of this package are on every stack, so their frames are left out. */
-const ownFolder: string = fileURLToPath(new URL('../../', import.meta.url));
+const ownFolder: string = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** The URL of {@link ownFolder}, because the files in a stack can be paths or URLs. */
-const ownUrl: string = new URL('../../', import.meta.url).href;
+const ownUrl: string = new URL('../../../', import.meta.url).href;
 
 export interface RecordedError {
   readonly message: string;

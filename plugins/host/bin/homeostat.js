@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
 
-const cli = new URL('../dist/cli.js', import.meta.url);
+const cli = new URL('../dist/bundle/cli.js', import.meta.url);
 if (!existsSync(cli)) {
   process.stderr.write('homeostat is not built: run npm run build first\n');
   process.exit(1);

@@ -92,7 +92,7 @@ describe("a host in the plugin's node_modules [slow]", function () {
   it('stops when its own code throws an uncaught exception, and does not blame the plugin', async () => {
     const plugin = await makeScaffold('export default {};');
     const throwing = "\nprocess.on('SIGUSR2', () => { throw new Error('of the host'); });\n";
-    await appendFile(join(plugin, 'node_modules', 'homeostat', 'dist', 'host', 'plugin-host.js'), throwing);
+    await appendFile(join(plugin, 'node_modules', 'homeostat', 'dist', 'bundle', 'cli.js'), throwing);
     const child = serve(plugin);
     await said('"msg":"ready"');
     const exited = once(child, 'exit');

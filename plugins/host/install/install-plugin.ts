@@ -83,7 +83,7 @@ async function putInPlace(staged: string, pluginsDir: string, name: string): Pro
 async function linkHost(pluginsDir: string): Promise<void> {
   for (const name of hostPackages) {
     const link = join(pluginsDir, 'node_modules', name);
-    const target = dirname(dirname(fileURLToPath(import.meta.resolve(name))));
+    const target = dirname(dirname(dirname(fileURLToPath(import.meta.resolve(name)))));
     await mkdir(dirname(link), { recursive: true });
     // The rename replaces an old link atomically, because a server may be loading a plugin at this moment.
     const made = `${link}.${process.pid}`;

@@ -179,10 +179,7 @@ export class PluginRun {
     return this.#managed === undefined || this.#manager.isIdle();
   }
 
-  /**
-   * The fields of the plugin's declared objects that the host did not apply, because other field managers have changed
-   * them.
-   */
+  /** The fields of the plugin's declared objects that the host did not apply, because other managers changed them. */
   get contested(): readonly string[] {
     return this.#contested;
   }
@@ -234,10 +231,7 @@ export class PluginRun {
     }
   }
 
-  /**
-   * Calls the plugin's stop when a start completes after its timeout: only the plugin can release what its start has
-   * made.
-   */
+  /** Calls the plugin's stop when a start completes after its timeout: only the plugin can release its resources. */
   async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
     try {
       await starting;
@@ -249,10 +243,7 @@ export class PluginRun {
     await this.#callStop();
   }
 
-  /**
-   * Counts the deletions that wait for the plugin's finalizers, while its kinds are still served. An error is logged,
-   * and does not fail the plugin.
-   */
+  /** Counts the deletions that wait for the plugin's finalizers, while its kinds are served. Errors are only logged. */
   async #countBlocked(): Promise<void> {
     const { server, clock, logger } = this.#parts;
     const bounds = { what: 'counting blocked deletions', timeoutMs: pluginDeadlineMs, clock };
@@ -376,9 +367,8 @@ export class PluginRun {
   #requireRegistered(controller: string, kind: GroupVersionKind): void {
     if (this.#parts.server.schemeManager.lookup(kind) !== undefined) return;
     const name = `${apiVersionOf(kind)} ${kind.kind}`;
-    throw new Error(
-      `controller "${controller}": ${name} is not registered: register it, or depend on the plugin that does`,
-    );
+    const advice = 'register it, or depend on the plugin that does';
+    throw new Error(`controller "${controller}": ${name} is not registered: ${advice}`);
   }
 
   #unregisterAll(): readonly string[] {

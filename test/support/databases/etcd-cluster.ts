@@ -63,7 +63,7 @@ export async function sharedEtcd(context: Mocha.Context): Promise<EtcdCluster> {
 }
 
 async function clusterModule(context: Mocha.Context): Promise<ClusterModule> {
-  const file = new URL('./store/etcd/etcd-cluster.test-support.js', import.meta.resolve('@homeostat/apiserver'));
+  const file = new URL('../../../../apiserver/dist/store/etcd/etcd-cluster.test-support.js', import.meta.url);
   const found = (await import(file.href)) as ClusterModule;
   return (await found.hasEtcd()) ? found : context.skipBecause(found.missingEtcd);
 }

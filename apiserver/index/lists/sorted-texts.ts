@@ -1,6 +1,6 @@
-import { inBounds } from '../base/in-bounds.ts';
-import { sortSteps } from '../turns/sort-steps.ts';
-import type { Steps } from '../turns/steps.ts';
+import { inBounds } from '../../base/in-bounds.ts';
+import { sortSteps } from '../../turns/sort-steps.ts';
+import type { Steps } from '../../turns/steps.ts';
 
 /** The number of characters of a key. A key is a number of 48 bits, which JavaScript represents exactly. */
 const keyLength = 6;

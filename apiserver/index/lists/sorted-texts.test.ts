@@ -1,8 +1,8 @@
 import { compareCodePoints } from '@homeostat/controller-runtime/api';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { characters } from '../base/characters.test-support.ts';
-import { allSteps } from '../turns/steps.ts';
+import { characters } from '../../base/characters.test-support.ts';
+import { allSteps } from '../../turns/steps.ts';
 import { sortedTexts } from './sorted-texts.ts';
 
 function sorted(texts: readonly string[]): readonly (string | undefined)[] {

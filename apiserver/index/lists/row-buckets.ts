@@ -1,4 +1,4 @@
-import { inBounds } from '../base/in-bounds.ts';
+import { inBounds } from '../../base/in-bounds.ts';
 
 // The maximum number of items in a bucket. Four inserts among 130,000 objects, during other work, took 9 µs with 128,
 // 13 with 64, 14 with 256 and 20 with 512.
