@@ -85,7 +85,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('the finalizer is added without the loss of one that another client adds at the same time', async () => {
+  it('the finalizer is added without the loss of a finalizer that another client adds at the same time', async () => {
     const at = harnessFor({ reconcile() {}, cleanup() {} });
     at.client.intercept = async (line) => {
       if (line !== 'patch persons/ada') return;

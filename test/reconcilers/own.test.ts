@@ -238,7 +238,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are deleted in the reverse order, each after those that come after it, also by the next process', async () => {
+    it('are deleted in the reverse order, also by the next process: a dependent is deleted after the dependents that name it in `after`', async () => {
       const results: OwnResult[] = [];
       const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
       const worker = (name: string, after: readonly string[]) =>
@@ -318,7 +318,7 @@ for (const transport of transports) {
 }
 
 describe('the dependents that a run owns', () => {
-  it('are not taken over from other owners; the error names the controlling object, or how to take over an object without one', async () => {
+  it('are not taken over from other owners; the error names the controlling object, or says how to take over an object that no object controls', async () => {
     const errors: string[] = [];
     const adopt = { value: false };
     const at = await runTeam(

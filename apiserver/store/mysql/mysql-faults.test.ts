@@ -103,7 +103,7 @@ describeWithMysql('MySQL store, with faults', () => {
     await eventually(async () => ![before, null].includes(await holder()));
   });
 
-  it('returns conflicts as well when it looks up the outcome of a lost batch', async () => {
+  it('also returns conflicts when it looks up the outcome of a lost batch', async () => {
     proxy.breakAt('COMMIT', 'cutAfterAnswer');
     const outcomes = await committed(store, [
       create('a', '1', [[1, 'v']]),
