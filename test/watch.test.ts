@@ -55,7 +55,7 @@ describe('watch [compat watch]', () => {
       });
     }
 
-    it('with objects that are equal to those of GET at the same revision', async () => {
+    it('with objects that are equal to the objects of a GET at the same revision', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       await server.patch(`${persons}/ann`, { spec: { age: 7 } });
       const stored = (await server.get(`${persons}/ann`)).body;
@@ -151,7 +151,7 @@ describe('watch [compat watch]', () => {
   });
 
   describe('selectors', () => {
-    it('send ADDED for an object that enters the selection, and DELETED with the new state for one that leaves it', async () => {
+    it('send ADDED for an object that enters the selection, and DELETED with the new state for an object that leaves it', async () => {
       const reader = await watch(`labelSelector=team%3Dred&resourceVersion=${await now()}`);
       const red = { metadata: { labels: { team: 'red' } } };
       await server.patch(`${persons}/ann`, { spec: { age: 1 } });
