@@ -184,8 +184,8 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('calls the hooks', () => {
-    it('for every verb that writes, with the stored object and the subresource', async () => {
+  describe('during writes and deletions', () => {
+    it('passes the stored object and the subresource to the hooks, for every verb that writes', async () => {
       const calls: string[] = [];
       hooks = {
         onCreate: ({ object }) => void calls.push(`create ${object.metadata.name}`),
@@ -213,7 +213,7 @@ describe('admission by plugins', () => {
       ]);
     });
 
-    it('for a deletion when it is requested; the removal of the last finalizer is an update', async () => {
+    it('calls the delete hook when a deletion is requested, and the update hook when the last finalizer is removed', async () => {
       const calls: string[] = [];
       await server.create(orders, newOrder('a', {}, { finalizers: ['orders.example.com/hold'] }));
       hooks = {
@@ -227,7 +227,7 @@ describe('admission by plugins', () => {
       expect((await server.get(`${orders}/a`)).status).to.equal(404);
     });
 
-    it('for a dry run, with dryRun true', async () => {
+    it('passes dryRun: true to the hooks for a dry run', async () => {
       const calls: boolean[] = [];
       hooks = {
         onCreate: ({ object, dryRun }) => {
@@ -245,7 +245,7 @@ describe('admission by plugins', () => {
       expect((await server.get(`${orders}/a`)).status).to.equal(200);
     });
 
-    it('for one write of an object after the other, each with the result of the previous write', async () => {
+    it('calls the hooks for concurrent writes of an object one after the other, each with the result of the previous write', async () => {
       await server.create(orders, newOrder('a', { tags: [] }));
       hooks.onUpdate = async ({ object, old }) => {
         await Promise.resolve();
@@ -257,8 +257,8 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('refuses a write', () => {
-    it('with all violations of the hook, each with its field', async () => {
+  describe('by a hook that refuses or warns', () => {
+    it('reports all violations of the hook, each with its field', async () => {
       hooks.onCreate = () => {
         throw invalid(
           { field: 'spec.title', message: 'is rude' },
@@ -276,7 +276,7 @@ describe('admission by plugins', () => {
       expect(errors).to.deep.equal([]);
     });
 
-    it('that is a deletion, with the reason of the hook; the object stays', async () => {
+    it('keeps an object whose deletion the hook refuses, and returns the reason of the hook', async () => {
       const created = await server.create(orders, newOrder('a'));
       hooks.onDelete = () => {
         throw new ApiError('Forbidden', 'it has been paid');
@@ -290,7 +290,7 @@ describe('admission by plugins', () => {
       expect(await read('a')).to.deep.equal(created);
     });
 
-    it('for one object of a deleted collection; the other objects are deleted', async () => {
+    it('keeps only the objects of a deleted collection whose deletion the hook refuses', async () => {
       for (const name of ['a', 'b', 'c']) await server.create(orders, newOrder(name));
       hooks.onDelete = ({ object }) => {
         if (object.metadata.name === 'a') throw new ApiError('Forbidden', 'it has been paid');
@@ -300,7 +300,7 @@ describe('admission by plugins', () => {
       expect(body.items.map((item: ApiObject) => item.metadata.name)).to.deep.equal(['a']);
     });
 
-    it('only if the hook throws; warnings of a hook are in the response', async () => {
+    it('accepts a write when the hook only warns; the response contains the warning', async () => {
       hooks.onCreate = ({ warn }) => warn('titles are out of fashion');
       const answer = await server.post(orders, newOrder('a'));
       expect([answer.status, answer.headers['warning']]).to.deep.equal([201, '299 - "titles are out of fashion"']);
@@ -347,7 +347,7 @@ describe('admission by plugins', () => {
       });
     }
 
-    it('for an object that breaks the schema: the response has the violations of the schema', async () => {
+    it('reports the violations of the schema when the object breaks the schema', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, slug: object.spec?.title?.toLowerCase() ?? '' };
       };
@@ -356,7 +356,7 @@ describe('admission by plugins', () => {
       expect(errors).to.deep.equal([]);
     });
 
-    it('to end within 10 s: its signal aborts, and the object can be written again', async () => {
+    it('aborts the signal of a hook that does not end within 10 s; the object can then be written again', async () => {
       await server.create(orders, newOrder('a'));
       let signal: AbortSignal | undefined;
       hooks.onUpdate = async (call) => {

@@ -98,7 +98,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
       expect(causeOf(refused).message).to.contain('"v99" and 99900 more');
     });
 
-    it('with hundreds of patterns, all of which the first object matches [slow]', async () => {
+    it('with hundreds of patterns, and the first object matches all patterns [slow]', async () => {
       const pattern = (at: number): string => `^[a-z]([-a-z0-9]{0,61}[a-z0-9])?-${at}$`;
       await serve(definitionOf(withProperties(300, (at) => ({ ...text, pattern: pattern(at) }))));
       const all = Object.fromEntries(times(300, (at) => [`p${at}`, `name-${at}`]));

@@ -53,8 +53,8 @@ describe('endpoints of plugins over HTTP', () => {
   const greet = (request: ServerRequest): ServerResponse =>
     ServerResponse.ok().json({ hello: request.pathVariable('name') });
 
-  describe('are matched', () => {
-    it('by method, path and predicate, with path variables that are decoded once [spec 4.3-router, 4.3-shape]', async () => {
+  describe('on a request', () => {
+    it('are matched by method, path and predicate, with path variables that are decoded once [spec 4.3-router, 4.3-shape]', async () => {
       serve((b) => b.GET('/persons/:name/greeting', accept('application/json'), greet));
       const answer = await server.get(`${base}/persons/%C3%A4nn%2520/greeting`);
       expect(answer).to.deep.include({ status: 200, body: { hello: 'änn%20' } });
@@ -65,7 +65,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/persons/a/b/greeting`), { reason: 'NotFound' });
     });
 
-    it('or refused with the reason: 405 with Allow, 406, 415 [spec 4.3-router]', async () => {
+    it('respond with 405 and Allow, 406 or 415 when method, Accept or Content-Type do not match [spec 4.3-router]', async () => {
       serve((b) =>
         b
           .GET('/a', accept('application/json'), greet)
@@ -80,7 +80,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/b`), { reason: 'NotFound' });
     });
 
-    it('after generated paths, whose responses do not change', async () => {
+    it('do not replace generated paths: their responses do not change', async () => {
       serve((b) => b.add(() => () => ServerResponse.ok().text('mine')));
       const whole = server.api.endpoints.forOwner('whole', { group: 'people.example.com' });
       whole.add(
@@ -96,7 +96,7 @@ describe('endpoints of plugins over HTTP', () => {
       whole.close();
     });
 
-    it('for HEAD as for GET, without the body', async () => {
+    it('respond to HEAD like to GET, without the body', async () => {
       let produced = false;
       const pieces = async function* produce(): AsyncGenerator<string> {
         produced = true;
@@ -112,7 +112,7 @@ describe('endpoints of plugins over HTTP', () => {
       expect(produced).to.equal(false);
     });
 
-    it('only after they are opened (503 before) and until they are removed (404 after)', async () => {
+    it('respond with 503 before they are opened, and with 404 after they are removed', async () => {
       owned.add(
         route('api.people.example.com/v1alpha1')
           .GET('/a', () => ServerResponse.ok())
@@ -127,7 +127,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/a`), { reason: 'NotFound' });
     });
 
-    it('only for hosts of the server, and for writes only from its own pages', async () => {
+    it('accept requests only for hosts of the server, and writes only from pages of the server', async () => {
       serve((b) => b.POST('/a', () => ServerResponse.ok()));
       const headers = { origin: 'http://evil.example.com' };
       expectRefusal(await server.post(`${base}/a`, {}, { headers }), { reason: 'Forbidden' });
@@ -301,7 +301,7 @@ describe('endpoints of plugins over HTTP', () => {
   });
 
   describe('fail', () => {
-    it('with the Status of an ApiError, also of an ApiError from another copy of the package', async () => {
+    it('with the Status of a thrown ApiError, even if the ApiError is from another copy of the package', async () => {
       const foreign = (fields: object): Error => Object.assign(new Error('foreign'), { name: 'ApiError', ...fields });
       serve((b) =>
         b
@@ -327,7 +327,7 @@ describe('endpoints of plugins over HTTP', () => {
       expectRefusal(await server.get(`${base}/evil`), { reason: 'Gone' });
     });
 
-    it('with a 500 without details for any other failure, and a log line with plugin and route', async () => {
+    it('with a 500 without details for any other thrown error, and write a log line with plugin and route', async () => {
       const circle: Record<string, unknown> = {};
       circle['self'] = circle;
       serve((b) =>
@@ -362,7 +362,7 @@ describe('endpoints of plugins over HTTP', () => {
       }
     });
 
-    it('by closing the connection after the response has begun, and a log line', async () => {
+    it('by closing the connection after the response has begun, and write a log line', async () => {
       serve((b) =>
         b.GET('/broken', () =>
           ServerResponse.ok().stream(

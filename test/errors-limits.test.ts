@@ -99,7 +99,7 @@ describe('errors: limits', () => {
       expect((await server.patch(`${persons}/growing`, { metadata: { labels: { k1: null } } })).status).to.equal(200);
     });
 
-    it('refuses a JSON patch that visits too many nodes, and applies one that does not', async () => {
+    it('refuses a JSON patch that visits too many nodes, and applies a JSON patch that visits fewer', async () => {
       const type = 'application/json-patch+json';
       await server.create(persons, person('moved', { tags: Array.from({ length: 100_000 }, () => '') }));
       const to = (from: string, path: string): object => ({ op: 'move', from: `/spec/${from}`, path: `/spec/${path}` });

@@ -197,34 +197,11 @@ describe('every route of the server', () => {
     else expect(status, `${what}: ${text.slice(0, 300)}`).to.be.oneOf([200, 201, 400, 404, 405, 409, 415, 422]);
   }
 
-  it('is in the list of this test, and runs after the authorization if it responds to requests', () => {
-    const text = readFileSync(source, 'utf8');
-    expect(unknownIn(text)).to.deep.equal([]);
-    expect(unguardedIn(text)).to.deep.equal([]);
-  });
-
-  it('is reported when it is not in the list, or when it runs before the authorization', () => {
-    const text = readFileSync(source, 'utf8');
-    const planted = (line: string, before: string): string => text.replace(before, `${line}\n  ${before}`);
-    const last = 'app.use(assetRoutes(';
-    for (const line of [
-      'app.use(plantedRoutes(parts));',
-      'app.use(new PlantedRoutes(parts).middleware());',
-      'app.use(plantedRoute);',
-      'app.use((context, next) => answer(context, next));',
-      'app.use(async function planted(context) {});',
-    ])
-      expect(unknownIn(planted(line, last)), line).to.have.length(1);
-    expect(unguardedIn(text.replace('app.listener(aroundRequests(', 'app.listener(metricsRoute('))).to.deep.equal([
-      'metricsRoute',
-    ]);
-  });
-
   for (const [name, asked] of Object.entries(pages)) {
     for (const each of asked) it(`${each.path}, of ${name}, needs its permission`, () => ask(each));
   }
 
-  it('of an object or a collection needs the permission for its verb, for all kinds in discovery [slow]', async () => {
+  it('of a kind needs the permission for the verb of each request, for all kinds in discovery [slow]', async () => {
     const { body } = await server.get('/apis', { authorization });
     const groups = body.groups as readonly { readonly versions: readonly { readonly groupVersion: string }[] }[];
     const versions = groups.flatMap((each) => each.versions.map(({ groupVersion }) => groupVersion));
@@ -285,5 +262,30 @@ describe('every route of the server', () => {
       expect(status, path).to.equal(403);
       expect(body.message).to.match(/forbidden: User "nobody" cannot (get|list) (path|resource)/);
     }
+  });
+});
+
+describe('every middleware of the server', () => {
+  it('is listed in this test, and runs after the authorization if the test sends requests to it', () => {
+    const text = readFileSync(source, 'utf8');
+    expect(unknownIn(text)).to.deep.equal([]);
+    expect(unguardedIn(text)).to.deep.equal([]);
+  });
+
+  it('is reported when the list lacks it, or when it responds to requests before the authorization', () => {
+    const text = readFileSync(source, 'utf8');
+    const planted = (line: string, before: string): string => text.replace(before, `${line}\n  ${before}`);
+    const last = 'app.use(assetRoutes(';
+    for (const line of [
+      'app.use(plantedRoutes(parts));',
+      'app.use(new PlantedRoutes(parts).middleware());',
+      'app.use(plantedRoute);',
+      'app.use((context, next) => answer(context, next));',
+      'app.use(async function planted(context) {});',
+    ])
+      expect(unknownIn(planted(line, last)), line).to.have.length(1);
+    expect(unguardedIn(text.replace('app.listener(aroundRequests(', 'app.listener(metricsRoute('))).to.deep.equal([
+      'metricsRoute',
+    ]);
   });
 });

@@ -123,7 +123,7 @@ describe('tokens that no issuer signed', () => {
     expect(status).not.to.equal(401);
   });
 
-  it('include an expired one', async () => {
+  it('are refused like a valid token that has expired', async () => {
     await clock.advance(7_200_000);
     await expectUnauthorized(good);
   });

@@ -101,7 +101,7 @@ describe('large lists', () => {
     expect(found).to.deep.equal(wanted);
   });
 
-  it('are the beginning of a watch with many requirements, which then has the changes', async () => {
+  it('are sent at the beginning of a watch with many requirements; the watch then sends the changes', async () => {
     const selected = (await server.get(`${letters}?${query}`)).body.items as readonly Item[];
     const watch = await server.watch(`${letters}?watch=true&${query.replace('&sort=name', '')}`);
     await eventually(() => expect(watch.events).to.have.length(selected.length));

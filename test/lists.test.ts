@@ -358,7 +358,7 @@ describe('lists', () => {
   describe('resourceVersion', () => {
     const path = namespaced('revisions');
 
-    it('with Exact returns the list at that revision; with NotOlderThan, with 0 or alone returns the present list', async () => {
+    it('returns the list at the given revision with resourceVersionMatch=Exact, and the present list with NotOlderThan, with the revision 0 or without resourceVersionMatch', async () => {
       await server.create(path, newLetter('one', { weight: 1 }));
       await server.create(path, newLetter('two', { weight: 2 }));
       const past = await list('sort=name', path);
@@ -389,7 +389,7 @@ describe('lists', () => {
       }
     });
 
-    it('in a request for a single object returns a state that is not older', async () => {
+    it('is the minimum revision of the returned state in a request for a single object', async () => {
       const { metadata } = await server.create(path, newLetter('single'));
       const { status, body } = await server.get(`${path}/single?resourceVersion=${metadata.resourceVersion}`);
       expect([status, body.metadata.name]).to.deep.equal([200, 'single']);

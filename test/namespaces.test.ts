@@ -166,7 +166,7 @@ describe('namespaces [compat namespaces]', () => {
     expect((await server.get(lettersIn('hidden'))).body.total).to.equal(0);
   });
 
-  it('wait for their own finalizers; the subresource finalize removes those in spec', async () => {
+  it('wait for their own finalizers; the subresource finalize removes the finalizers in spec', async () => {
     await server.create(namespaces, namespace('own', { spec: { finalizers: ['example.com/own'] } }));
     const path = `${namespaces}/own`;
     await deleteNamespace('own');
@@ -220,7 +220,7 @@ const clockOfTwo = hurriedClock(10);
 describeTwoServers(
   'namespaces of two servers on one database',
   (servers) => {
-    it('have one namespace default, even if both create it at once', async () => {
+    it('have one namespace default, even if both servers create it at the same time', async () => {
       const [a, b] = await Promise.all(servers.map(async (server) => server.get(`${namespaces}/default`)));
       expect(a?.body.metadata.uid).to.be.a('string').and.equal(b?.body.metadata.uid);
     });

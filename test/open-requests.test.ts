@@ -53,7 +53,7 @@ describe('open requests of a user', () => {
     return response;
   }
 
-  it('end with 401 when the sessions of the user end; those of other users continue', async () => {
+  it('end with 401 when the sessions of the user end; the requests of other users continue', async () => {
     const watches = [
       await server.watch(`${persons}?watch=true`, ada),
       await server.watch(`${persons}?watch=true`, eve),
@@ -105,7 +105,7 @@ describe('open requests that need a permission', () => {
     await server.create(`${rbac}/clusterrolebindings`, body);
   };
 
-  it('end with an ERROR event (403) when the binding is deleted; those of other users continue', async () => {
+  it('end with an ERROR event (403) when the binding is deleted; the requests of other users continue', async () => {
     await bind('ada');
     await bind('eve');
     const watches = await Promise.all(

@@ -71,7 +71,7 @@ describe('plugins as objects, over HTTP', () => {
     );
   });
 
-  it('stop serving a kind and end its watches at a PUT of spec.enabled, and serve the kind with its objects at the next one', async () => {
+  it('stop serving a kind and end its watches when spec.enabled becomes false, and serve the kind with its objects again when spec.enabled becomes true', async () => {
     await start({ models: [letter] });
     const one = { apiVersion: 'people.example.com/v1alpha1', kind: 'Letter', metadata: { name: 'one' } };
     const path = letters.replace('letters', 'namespaces/default/letters');

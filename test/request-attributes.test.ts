@@ -105,7 +105,7 @@ describe('the permission that a request needs', () => {
     );
   });
 
-  it('has the namespace of the path, or the name of a Namespace itself', async () => {
+  it('names the namespace in the path; for a Namespace object, this is the name of the object', async () => {
     const place = 'in API group "" in the namespace "shop"';
     expect((await refusalOf('GET', '/api/v1/namespaces/shop')).message).to.include(
       `get resource "namespaces" ${place}`,

@@ -46,7 +46,7 @@ describe('reviews [compat reviews]', () => {
     });
   });
 
-  it('of a token name its user, or that the token is not valid', async () => {
+  it('of a token name the user of the token, or report that the token is not valid', async () => {
     const { body } = await review(closed, 'TokenReview', { token });
     expect(body.status).to.deep.include({ authenticated: true }).and.nested.include({ 'user.username': 'admin' });
     for (const [server, other] of [

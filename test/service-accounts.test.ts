@@ -143,7 +143,7 @@ describe('service accounts', () => {
     expect((await server.post(path, { spec: {} }, asAnn)).status).to.equal(201);
   });
 
-  it('get tokens for other services, which this server does not accept', async () => {
+  it('get tokens for other services; this server does not accept these tokens', async () => {
     await createAccount('caller');
     const token = await tokenOf('caller', { audiences: ['billing', 'shop'] });
     expect(await isKnown(token)).to.equal(false);

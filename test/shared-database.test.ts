@@ -65,7 +65,7 @@ describeOnDatabaseServers('an API server on a database server', (create) => {
     expect(seen).to.deep.equal(revisions.sort((a, b) => a - b));
   });
 
-  it('allows a second server on the database, which has the writes of the first server', async () => {
+  it('allows a second server on the database; the second server has the writes of the first', async () => {
     const ann = await server.create(path, person('second', 's'));
     const second = await TestServer.start({ database: database.url });
     expect(await second.get(`${path}/second`)).to.deep.include({ status: 200, body: ann });

@@ -41,13 +41,13 @@ describe('spec: the generated endpoints', () => {
     expect(answer.body.items[0]).to.deep.equal((await server.get(ann)).body);
   });
 
-  it('read one by GET of its name: 200 and the object, or 404 [spec 4.1-read-one, 4.1-bodies]', async () => {
+  it('read an object by GET of its name: 200 and the object, or 404 [spec 4.1-read-one, 4.1-bodies]', async () => {
     const { status, body } = await server.get(ann);
     expect([status, body.metadata.name, body.spec.age]).to.deep.equal([200, 'ann', 30]);
     expectRefusal(await server.get(`${persons}/nobody`), { reason: 'NotFound' });
   });
 
-  it('update by PUT of its name: 200 and the object, or 404 [spec 4.1-update, 4.1-bodies]', async () => {
+  it('update an object by PUT of its name: 200 and the object, or 404 [spec 4.1-update, 4.1-bodies]', async () => {
     const { status, body } = await server.put(ann, person('ann', { age: 31 }));
     expect([status, body.spec.age, body.metadata.version]).to.deep.equal([200, 31, 2]);
     expect((await server.get(ann)).body).to.deep.equal(body);

@@ -96,7 +96,7 @@ describe('a test kit', () => {
     );
   });
 
-  it('distinguishes changes of a user from those of a run', async () => {
+  it('distinguishes the changes of a user from the changes of a run', async () => {
     const invariants = { 'a badge has a text': hasText };
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock(), stepped: true, invariants });
     await kit.step();

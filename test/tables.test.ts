@@ -99,7 +99,7 @@ describe('tables and metadata only, requested by Accept', () => {
       expect((await ask(`${demoPersons}/ann/status`, table)).body.rows[0].cells[0]).to.equal('ann');
     });
 
-    it('of a chunk has the token for the next one', async () => {
+    it('of a chunk has the token for the next chunk', async () => {
       const first = (await ask(`${demoPersons}?limit=1`, table)).body;
       expect(first.metadata).to.include.keys('continue').and.include({ remainingItemCount: 1 });
       const next = `${demoPersons}?limit=1&continue=${encodeURIComponent(first.metadata.continue)}`;
@@ -209,7 +209,7 @@ describe('tables and metadata only, requested by Accept', () => {
       expect(third?.object.metadata.resourceVersion).to.equal(third?.object.rows[0].object.metadata.resourceVersion);
     });
 
-    it('of metadata, with bookmarks in the same form', async () => {
+    it('of metadata sends objects and bookmarks as PartialObjectMetadata', async () => {
       const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
       const watch = await server.watch(`${demoPersons}?${query}`, { accept: partial });
       const events = await watch.count(3);

@@ -83,7 +83,7 @@ describe('a server with TLS', () => {
     socket.destroy();
   });
 
-  it('responds to requests as over plain HTTP, also to those of browsers', async () => {
+  it('responds to requests as over plain HTTP, also to requests of browsers', async () => {
     await server.create(persons, person('ann'));
     expect((await server.get(`${persons}/ann`)).body.spec.name).to.equal('Ann Lee');
     const host = `localhost:${server.port}`;

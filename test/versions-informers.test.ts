@@ -93,7 +93,7 @@ describe('an in-process informer of a kind in several versions', () => {
     expect(seen).to.deep.equal(['even']);
   });
 
-  it('finds other objects by its indexes when one cannot be converted to its version', async () => {
+  it('finds other objects by its indexes when one object cannot be converted to the version of the informer', async () => {
     await client.create(gadgetV2, { metadata: { name: 'before' }, spec: { size: 3, code: 'odd' } });
     await client.create(gadgetV2, { metadata: { name: 'a' }, spec: { size: 3 } });
     const informer = client.informer(gadgetV1);

@@ -27,8 +27,8 @@ describe('a kind in several versions', () => {
   // oxlint-disable-next-line typescript/no-explicit-any -- JSON of a request or response
   const namesIn = (list: any): string[] => list.items.map((item: any) => item.metadata.name);
 
-  describe('is read', () => {
-    it('in each version, independent of the version of its creation, with one uid, version, generation and revision', async () => {
+  describe('when it is read', () => {
+    it('returns an object in each version, whatever version created it, with the same uid, version, generation and revision', async () => {
       const created = await server.create(gadgetsV1, newGadgetV1('a', { extent: '4 cm', code: 'x' }));
       const [v1, v2] = [await read(`${gadgetsV1}/a`), await read(`${gadgetsV2}/a`)];
       expect(v1).to.deep.equal(created);
@@ -42,12 +42,12 @@ describe('a kind in several versions', () => {
         expect(v1.metadata[field], field).to.equal(v2.metadata[field]);
     });
 
-    it('with the defaults of the requested version', async () => {
+    it('fills in the defaults of the requested version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       expect((await read(`${gadgetsV1}/a`)).spec).to.deep.equal({ extent: '3 mm', colour: 'red' });
     });
 
-    it('in lists of a version, with pages, chunks, sorts and selectors by the stored form', async () => {
+    it('returns lists in each version; pages, chunks, sorts and selectors use the stored form', async () => {
       for (const size of [1, 2, 3])
         await server.create(gadgetsV2, newGadgetV2(`g${size}`, { size }, { labels: { of: String(size % 2) } }));
       const sorted = await read(`${gadgetsV1}?sort=spec.size,desc&size=2`);
@@ -64,7 +64,7 @@ describe('a kind in several versions', () => {
       expect(rest.items[0].spec.extent).to.equal('3 mm');
     });
 
-    it('at a former revision, in each version', async () => {
+    it('returns a former revision in each version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const revision = await server.revision(gadgetsV2);
       await server.patch(`${gadgetsV2}/a`, { spec: { size: 9 } });
@@ -72,7 +72,7 @@ describe('a kind in several versions', () => {
       expect(then.items[0].spec.extent).to.equal('3 mm');
     });
 
-    it('in tables with the columns of the version', async () => {
+    it('returns tables with the columns of the requested version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const cells = async (path: string): Promise<unknown> => {
         const { body } = await server.get(path, table);
@@ -88,7 +88,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('with the warning of a deprecated version, which names the preferred version', async () => {
+    it('sends the warning of a deprecated version, and names the preferred version', async () => {
       const warning = '299 - "shop.example.com/v1 Gadget is deprecated; use shop.example.com/v2 Gadget"';
       expect((await server.get(gadgetsV1)).headers['warning']).to.equal(warning);
       expect((await server.post(gadgetsV1, newGadgetV1('a'))).headers['warning']).to.equal(warning);
@@ -96,8 +96,8 @@ describe('a kind in several versions', () => {
     });
   });
 
-  describe('is watched', () => {
-    it('in each version, with all writes for all watchers', async () => {
+  describe('when it is watched', () => {
+    it('sends all writes to the watchers of each version, in their version', async () => {
       const from = `watch=true&resourceVersion=${await server.revision(gadgetsV2)}`;
       const [v1, v2] = [await server.watch(`${gadgetsV1}?${from}`), await server.watch(`${gadgetsV2}?${from}`)];
       await server.create(gadgetsV1, newGadgetV1('a'));
@@ -115,7 +115,7 @@ describe('a kind in several versions', () => {
       );
     });
 
-    it('from the present objects, with bookmarks of the version', async () => {
+    it('starts with the present objects, and sends bookmarks in the requested version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const query = 'watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
       const watch = await server.watch(`${gadgetsV1}?${query}`);
@@ -125,8 +125,8 @@ describe('a kind in several versions', () => {
     });
   });
 
-  describe('is written', () => {
-    it('by PUT, merge patch and JSON patch in any version', async () => {
+  describe('when it is written', () => {
+    it('accepts PUT, merge patch and JSON patch in any version', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const put = await server.put(`${gadgetsV1}/a`, newGadgetV1('a', { extent: '7 m', colour: 'blue' }));
       expect([put.status, put.body.spec]).to.deep.equal([200, { extent: '7 m', colour: 'blue' }]);
@@ -137,7 +137,7 @@ describe('a kind in several versions', () => {
       expect([spec, metadata.version, metadata.generation]).to.deep.equal([{ size: 8, unit: 'm', replicas: 2 }, 4, 4]);
     });
 
-    it('not by a write that changes nothing, in any version', async () => {
+    it('does not change when a write in any version changes nothing', async () => {
       const created = await server.create(gadgetsV2, newGadgetV2('a', {}, { labels: { x: 'y' } }));
       const shown = await read(`${gadgetsV1}/a`);
       for (const answer of [
@@ -148,14 +148,14 @@ describe('a kind in several versions', () => {
       expect((await read(`${gadgetsV2}/a`)).metadata.resourceVersion).to.equal(created.metadata.resourceVersion);
     });
 
-    it('not by a change that the conversion to the storage version drops', async () => {
+    it('does not change when the conversion to the storage version drops the written change', async () => {
       await server.create(gadgetsV1, newGadgetV1('a'));
       const { metadata } = await read(`${gadgetsV1}/a`);
       const { status, body } = await server.patch(`${gadgetsV1}/a`, { spec: { extent: '3 cm and a bit' } });
       expect([status, body.metadata, body.spec.extent]).to.deep.equal([200, metadata, '3 cm']);
     });
 
-    it('with the same preconditions in each version', async () => {
+    it('refuses a stale update and a second creation in another version (409)', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       const stale = await read(`${gadgetsV1}/a`);
       await server.patch(`${gadgetsV2}/a`, { spec: { size: 4 } });
@@ -163,13 +163,13 @@ describe('a kind in several versions', () => {
       expect((await server.post(gadgetsV1, newGadgetV1('a'))).status).to.equal(409);
     });
 
-    it('not by a dry run, whose response has the change', async () => {
+    it('stores nothing in a dry run; the response contains the result', async () => {
       const { status, body } = await server.post(`${gadgetsV1}?dryRun=All`, newGadgetV1('a', { extent: '3' }));
       expect([status, body.spec]).to.deep.equal([201, { extent: '3 mm', colour: 'red' }]);
       expect((await server.get(`${gadgetsV2}/a`)).status).to.equal(404);
     });
 
-    it('by its status and scale, if the version has them', async () => {
+    it('accepts writes of status and scale in the versions that have these subresources', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       await server.patch(`${gadgetsV1}/a/status`, { status: { state: 'Ready', count: 1 } });
       const scaled = await server.patch(`${gadgetsV1}/a/scale`, { spec: { replicas: 3 } });
@@ -183,7 +183,7 @@ describe('a kind in several versions', () => {
       expect((await read(`${gadgetsV1}/a`)).spec.count).to.equal(3);
     });
 
-    it('with unique values that no object of another version may have', async () => {
+    it('refuses a unique value that an object written in another version already has', async () => {
       await server.create(gadgetsV2, newGadgetV2('a', { code: 'one' }));
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('b', { code: 'one' }));
       expect([status, body.details.causes[0].reason]).to.deep.equal([422, 'FieldValueDuplicate']);
@@ -191,7 +191,7 @@ describe('a kind in several versions', () => {
       expect((await server.post(gadgetsV1, newGadgetV1('b', { code: 'one' }))).status).to.equal(201);
     });
 
-    it('and deleted in any version; the response has an object with finalizers in that version', async () => {
+    it('accepts deletions in any version; the response has an object with finalizers in the version of the request', async () => {
       await server.create(gadgetsV2, newGadgetV2('held', {}, { finalizers: ['example.com/hold'] }));
       const { body } = await server.delete(`${gadgetsV1}/held`);
       expect([body.spec.extent, typeof body.metadata.deletionTimestamp]).to.deep.equal(['3 mm', 'string']);
@@ -199,7 +199,7 @@ describe('a kind in several versions', () => {
       expect((await server.get(`${gadgetsV2}/held`)).status).to.equal(404);
     });
 
-    it('not with a body of another version than in the path (400)', async () => {
+    it('refuses a body whose version is not that of the path (400)', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV2('a'));
       expect([status, body.message]).to.deep.equal([
         400,
@@ -208,11 +208,11 @@ describe('a kind in several versions', () => {
     });
   });
 
-  describe('is applied to', () => {
+  describe('with server-side apply', () => {
     const apply = (path: string, body: object, manager: string, more = ''): ReturnType<TestServer['patch']> =>
       server.patch(`${path}/a?fieldManager=${manager}${more}`, body, { type: applyType });
 
-    it('in any version, with each entry of managedFields in the version of its write', async () => {
+    it('accepts an apply in any version, and writes each entry of managedFields in the version of its write', async () => {
       expect((await apply(gadgetsV1, newGadgetV1('a'), 'one')).status).to.equal(201);
       expect((await apply(gadgetsV2, newGadgetV2('a', { code: 'x' }), 'two')).status).to.equal(200);
       const { metadata } = await read(`${gadgetsV1}/a`);
@@ -227,7 +227,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('with a conflict about a field that another manager owns under its name in another version', async () => {
+    it('reports a conflict about a field that another manager owns under the name of the field in another version', async () => {
       await apply(gadgetsV1, newGadgetV1('a'), 'one');
       const refused = await apply(gadgetsV2, newGadgetV2('a', { size: 4 }), 'two');
       expect([refused.status, refused.body.details.causes]).to.deep.equal([
@@ -240,7 +240,7 @@ describe('a kind in several versions', () => {
       ]);
     });
 
-    it('and an update of fields in one version ends their ownership in another version', async () => {
+    it('ends the ownership of fields in another version when an update changes them in one version', async () => {
       await apply(gadgetsV1, newGadgetV1('a', { colour: 'red' }), 'one');
       await server.patch(`${gadgetsV2}/a?fieldManager=two`, { spec: { size: 4 } });
       const { metadata } = await read(`${gadgetsV2}/a`);
@@ -253,7 +253,7 @@ describe('a kind in several versions', () => {
   });
 
   describe('that cannot be converted', () => {
-    it('causes the refusal of a write (422), which names kind and versions', async () => {
+    it('causes the refusal of a write (422) with a message that names kind and versions', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('a', { extent: 'big' }));
       expect([status, body.reason, body.message]).to.deep.equal([
         422,
@@ -273,7 +273,7 @@ describe('a kind in several versions', () => {
       expect((await server.get(`${gadgetsV2}/a`)).status).to.equal(404);
     });
 
-    it('cannot be read (500) in that version, also in lists, but in other versions', async () => {
+    it('cannot be read in that version (500), also not in lists, but can be read in other versions', async () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       const message =
@@ -287,7 +287,7 @@ describe('a kind in several versions', () => {
       expect(JSON.stringify(warnings)).to.contain('"kind":"Gadget","group":"shop.example.com","owner":"service"');
     });
 
-    it('ends a watch in that version with an ERROR event, and no other watch', async () => {
+    it('ends a watch in that version with an ERROR event, but ends no other watch', async () => {
       const from = `watch=true&resourceVersion=${await server.revision(gadgetsV2)}`;
       const failing = await server.watch(`${gadgetsV1}?${from}`);
       const others = [
@@ -336,8 +336,8 @@ describe('a kind in several versions', () => {
     });
   });
 
-  describe('is known', () => {
-    it('to discovery in every version, the preferred one first', async () => {
+  describe('when clients discover it', () => {
+    it('appears in discovery in every version, with the preferred version first', async () => {
       const { body } = await server.get('/apis/shop.example.com');
       expect(body.versions.map(({ version }: { version: string }) => version)).to.deep.equal(['v2', 'v1']);
       expect(body.preferredVersion.version).to.equal('v2');
@@ -351,7 +351,7 @@ describe('a kind in several versions', () => {
       }
     });
 
-    it('to OpenAPI: in a v3 document for each version, and in the v2 document', async () => {
+    it('appears in OpenAPI: in a v3 document for each version, and in the v2 document', async () => {
       const fieldsOf = async (path: string, key: string): Promise<string[]> => {
         const document = await read(path);
         const schemas = document.definitions ?? document.components.schemas;

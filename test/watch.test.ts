@@ -55,7 +55,7 @@ describe('watch [compat watch]', () => {
       });
     }
 
-    it('with objects that are equal to those of GET at the same revision', async () => {
+    it('with objects that are equal to the objects of a GET at the same revision', async () => {
       const reader = await watch(`resourceVersion=${await now()}`);
       await server.patch(`${persons}/ann`, { spec: { age: 7 } });
       const stored = (await server.get(`${persons}/ann`)).body;
@@ -63,7 +63,7 @@ describe('watch [compat watch]', () => {
       expect(event).to.deep.equal({ type: 'MODIFIED', object: stored });
     });
 
-    it('with sendInitialEvents with the present objects, and a bookmark with an annotation at their end', async () => {
+    it('with the present objects and then an annotated bookmark if sendInitialEvents is set', async () => {
       const revision = await now();
       const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
       const reader = await watch(query);
@@ -81,21 +81,21 @@ describe('watch [compat watch]', () => {
       expect(reader.summary[3]).to.equal('ADDED cid');
     });
 
-    it('with sendInitialEvents and no selected objects with only the bookmark', async () => {
+    it('with only the bookmark if sendInitialEvents is set and no objects are selected', async () => {
       const query = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true';
       const reader = await watch(`${query}&labelSelector=nobody`);
       await reader.count(1);
       expect(reader.summary).to.deep.equal(['BOOKMARK']);
     });
 
-    it('with sendInitialEvents without a bookmark when bookmarks are not allowed', async () => {
+    it('without a bookmark if sendInitialEvents is set and bookmarks are not allowed', async () => {
       const reader = await watch('sendInitialEvents=true&resourceVersionMatch=NotOlderThan');
       await server.create(persons, person('cid'));
       await reader.count(3);
       expect(reader.of('BOOKMARK')).to.deep.equal([]);
     });
 
-    it('with sendInitialEvents=false at the resourceVersion', async () => {
+    it('at the resourceVersion if sendInitialEvents is false', async () => {
       const revision = await now();
       const query = `sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=${revision}`;
       const reader = await watch(query);
@@ -151,7 +151,7 @@ describe('watch [compat watch]', () => {
   });
 
   describe('selectors', () => {
-    it('send ADDED for an object that enters the selection, and DELETED with the new state for one that leaves it', async () => {
+    it('send ADDED for an object that enters the selection, and DELETED with the new state for an object that leaves it', async () => {
       const reader = await watch(`labelSelector=team%3Dred&resourceVersion=${await now()}`);
       const red = { metadata: { labels: { team: 'red' } } };
       await server.patch(`${persons}/ann`, { spec: { age: 1 } });

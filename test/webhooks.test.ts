@@ -115,7 +115,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect(last.options.kind).to.equal('DeleteOptions');
   });
 
-  it('a webhook can refuse a deletion, so that the object stays, and a dry run, which is marked in the review [spec operators-webhook-dry-run]', async () => {
+  it('a webhook can refuse a deletion, so that the object stays; it can also refuse a dry run, because the review marks dry runs [spec operators-webhook-dry-run]', async () => {
     hooks.on('/keep', ({ operation, dryRun }) => ({ allowed: operation !== 'DELETE' && !dryRun }));
     await validate('/keep');
     await server.create(persons, person('ann'));
@@ -143,7 +143,7 @@ describe('admission webhooks [compat webhooks]', () => {
     });
   });
 
-  it("mutating webhooks run in the order of their configurations' names, then as listed; validating webhooks receive the result [spec operators-webhook-order]", async () => {
+  it('mutating webhooks run in the order of the names of their configurations, and within a configuration as listed; validating webhooks receive the result [spec operators-webhook-order]', async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>
@@ -178,7 +178,7 @@ describe('admission webhooks [compat webhooks]', () => {
     expect((await server.post(persons, person('bob'))).status).not.to.equal(201);
   });
 
-  it('a webhook is called a second time when a later one has changed the object, but never a third time [spec operators-webhook-order]', async () => {
+  it('a webhook is called a second time when a later webhook has changed the object, but never a third time [spec operators-webhook-order]', async () => {
     const append =
       (letter: string) =>
       ({ object }: { object: { spec: { nick: string } } }) =>

@@ -114,7 +114,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('reports no conflict for fields that the manager owns alone', () => {
+  it('reports no conflict for fields that no other manager owns', () => {
     fc.assert(
       fc.property(specs, specs, (first, second) => {
         expect(attempt(apply(nothing, 'A', first), 'A', second)).to.not.have.property('conflicts');
@@ -178,7 +178,7 @@ describe('server-side apply', () => {
     ]);
   });
 
-  it('lets managers that apply the same value share a field, which remains until the last of them no longer applies it', () => {
+  it('lets managers that apply the same value share a field; the field remains until the last of these managers no longer applies it', () => {
     const shared = apply(apply(nothing, 'A', { a: '1' }), 'B', { a: '1' }, false);
     const one = apply(shared, 'A', {});
     expect(one.content).to.deep.equal({ spec: { a: '1' } });

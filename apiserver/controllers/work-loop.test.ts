@@ -40,7 +40,7 @@ describe('WorkLoop', () => {
     expect(most).to.equal(100);
   });
 
-  it('handles many items at a time, also items that are added while another one is handled', async () => {
+  it('handles many items at a time, also items that are added while other items are handled', async () => {
     const running = new Set<string>();
     const { open, opened } = gate();
     const queue = new WorkLoop(
@@ -104,7 +104,7 @@ describe('WorkLoop', () => {
     expect(failures).to.have.length(3);
   });
 
-  it('waits longer after each failure of an item, even when others succeed in between', async () => {
+  it('waits longer after each failure of an item, even if other items succeed between the failures', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const queue = new WorkLoop({
@@ -127,7 +127,7 @@ describe('WorkLoop', () => {
     expect(attempts).to.deep.equal([0, 1000, 3000, 7000]);
   });
 
-  it('does not delay other items when one keeps failing, and delays an item that fails once by one second', async () => {
+  it('does not delay other items when an item fails again and again, and delays an item that fails once by one second', async () => {
     const clock = new FakeClock();
     const attempts: number[] = [];
     const tried = new Set<string>();

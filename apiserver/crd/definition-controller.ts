@@ -161,7 +161,7 @@ export class DefinitionController {
     this.#unconverted.delete(name);
     if (outcome.kind === 'unconverted') {
       this.#unconverted.set(name, outcome.message);
-      // Other replicas may serve the kind, so its status remains, and this replica tries again later.
+      // Other replicas may serve the kind, so the definition's status remains, and this replica tries again later.
       throw new Error(outcome.message);
     }
     if (outcome.kind === 'conflict') this.#conflicting.add(name);
@@ -180,8 +180,9 @@ export class DefinitionController {
 
   /**
    * Deletes the objects of a definition, then the kind, and then removes the definition's finalizer. It runs again when
-   * the last object is removed, and when an object is created meanwhile. Creations require the definition's claim, so
-   * memory knows every object.
+   * the last object is removed, and when memory receives another new object. From the deletion mark on, no replica can
+   * create objects of the kind, because a creation requires the definition's claim under `liveIndex`, and the mark
+   * releases this claim. So no object is missed.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;

@@ -46,7 +46,7 @@ describe('BodyCodec', () => {
     return body();
   }
 
-  it('drops a waiting request when its client disconnects, and refuses one whose client has already disconnected', async () => {
+  it('drops a waiting request when its client disconnects, and refuses a request whose client has already disconnected', async () => {
     const reader = Object.assign(new EventEmitter(), { closed: false });
     const bytes = Buffer.from(JSON.stringify(objectOf(600_000)));
     const first = Promise.resolve(decoder.decode(bytes, 'yaml'));

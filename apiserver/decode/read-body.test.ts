@@ -77,7 +77,7 @@ describe('ServedRequest', () => {
     return text;
   }
 
-  it('receives its body part by part, and then counts as completely read for Node', async () => {
+  it('receives its body in chunks, and is then completely read in the view of Node', async () => {
     const taken: ServedRequest[] = [];
     const sent = await post((served, response) => {
       taken.push(served);

@@ -78,7 +78,7 @@ spec:
     expect(read[1]?.lineOf('b.c')).to.equal(5);
   });
 
-  it('reads each document separately, so that a mistake in one does not hide another', () => {
+  it('reads each document separately, so that a mistake in one document does not hide a mistake in another', () => {
     const text = [
       '# nothing\n',
       'a: 1\n',

@@ -129,7 +129,7 @@ describe('a priority level', () => {
     expect(await bench.end()).to.equal('a');
   });
 
-  it('refuses a request that has waited for 15 s, and drops one whose client has disconnected', async () => {
+  it('refuses a request that has waited for 15 s, and drops a request whose client has disconnected', async () => {
     const bench = new Bench({ inAll: 1, ofOne: 1 });
     await bench.send('a', 2);
     await bench.send('b', 1, { reader: { closed: true } });

@@ -162,8 +162,8 @@ export class ChangeFeed {
 
   /**
    * Calls the listener for each later change, in order, while the change is appended. So a reader that calls `since`
-   * and then `subscribe` receives each change exactly once. If a listener throws, the error is reported, and it remains
-   * subscribed. Returns a function that unsubscribes.
+   * and then `subscribe` receives each change exactly once. If a listener throws, the error is reported, and the
+   * listener remains subscribed. Returns a function that unsubscribes.
    */
   subscribe(listener: (change: FeedChange) => void): () => void {
     const subscriber = { listener, after: this.#revision };

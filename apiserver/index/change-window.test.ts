@@ -129,7 +129,7 @@ describe('ChangeWindow', () => {
     expect([model.window.length, model.window.bytes]).to.deep.equal([0, 0]);
   });
 
-  it('returns the same objects for the latest changes, so that their readers share what they make of them', () => {
+  it('returns the same objects for the latest changes, so that readers share what they derive from these objects', () => {
     const model = new Model();
     model.push(5000);
     expect(model.window.from(5000 - 1024)).to.have.ordered.members(model.changes.slice(-1024));
@@ -147,7 +147,7 @@ describe('ChangeWindow', () => {
     expect(former).to.deep.equal(expected);
   });
 
-  it('keeps the places to which a visitor moves records, while changes come and go between its steps', () => {
+  it('keeps the places to which a visitor moves records, while changes are added and dropped between the steps of the visitor', () => {
     const model = new Model();
     model.push(4000);
     for (let round = 0; round < 3; round += 1) {

@@ -98,7 +98,7 @@ for (const [name, itemValues] of forms)
       expect(index.size).to.equal(1);
     });
 
-    it('removes an entry that waits to be placed in a bucket, also when equal ones are placed', () => {
+    it('removes an entry that waits to be placed in a bucket, also when equal entries are placed already', () => {
       const { index, ...indexed } = create();
       indexed.insert('v', 'a');
       expect(contents(index)).to.deep.equal(['v:a']);

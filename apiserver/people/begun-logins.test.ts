@@ -27,7 +27,7 @@ describe('logins that have begun at an issuer', () => {
     expect(await new BegunLogins(vault, clock).open(sealed)).to.deep.equal(login);
   });
 
-  it('can be decrypted by a replica that has to read a new key from the database first, which it reads once', async () => {
+  it('can be decrypted by a replica that does not have the new key yet, and reads it from the database once', async () => {
     const sealed = await logins.seal(login);
     let reached = 0;
     class LateVault extends MemoryVault {

@@ -122,7 +122,7 @@ export class People {
     await this.#sessions.end(secret);
   }
 
-  /** Sets the password of a user, which ends the user's sessions. */
+  /** Sets the password of a user, and ends the user's sessions that began with a password. */
   async setPassword(owner: PasswordOwner, password: string): Promise<void> {
     await this.#passwords.set(owner, password);
     await this.#sessions.sweep((session) => 'password' in session && session.user === owner.name);

@@ -68,7 +68,8 @@ const leftOut: Readonly<Record<string, string>> = {
   [`${meta}.ObjectMeta.selfLink`]: 'clients send it empty, and servers since 1.20 do not set it',
   [`${meta}.ListMeta.selfLink`]: 'servers since 1.20 do not set it',
   [`${meta}.DeleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential`]: 'it is ignored in JSON as well',
-  [`${meta}.WatchEvent.object`]: 'the object has an envelope of its own, which is encoded by itself',
+  [`${meta}.WatchEvent.object`]:
+    '`encodeProtobufEvent` adds this field: it holds a complete object in an envelope, not a message',
 };
 
 /** The published types that have another form in JSON, each with the name of this form. */

@@ -260,7 +260,7 @@ describe('a stored object that cannot be read', () => {
       expect(await listed()).to.deep.equal(['of-one', 'one']);
     });
 
-    it('keeps the objects in it and refuses new ones when it is a namespace, which is emptied when it is deleted', async () => {
+    it('keeps the objects of a broken namespace, refuses new ones, and deletes the objects when the namespace is deleted', async () => {
       const namespaces = '/api/v1/namespaces';
       const inShop = notes.replace('default', 'shop');
       await call('POST', namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });

@@ -65,7 +65,7 @@ describe('connections of a server', () => {
       });
     });
 
-  it('have 10 s for the headers and 60 s for a whole request, which is checked every second', () => {
+  it('have 10 s for the headers and 60 s for a whole request; these times are checked every second', () => {
     expect(connectionTimes).to.deep.equal({ headersMs: 10_000, requestMs: 60_000, checkMs: 1000 });
   });
 
@@ -176,7 +176,7 @@ describe('connections of a server', () => {
 });
 
 describe('requests that wait behind another request on their connection', () => {
-  it('share one memory limit for all connections, which counts the sizes of their headers [slow]', async () => {
+  it('share one memory limit for all connections; the limit counts the sizes of their headers [slow]', async () => {
     const responses: ServerResponse[] = [];
     const listener = new HttpListener((_, response) => responses.push(response), { clock: new FakeClock() });
     await listener.listen(address);

@@ -223,7 +223,7 @@ describe('index values that are kept for the next start', () => {
     });
   });
 
-  it('are saved when their kind is unregistered, which happens to the kinds of plugins before a stop', async () => {
+  it('are saved when their kind is unregistered before a stop, like the kinds of plugins', async () => {
     await start({ definition: 'tag 3' });
     expect(calls).to.equal(objects);
     running().schemeManager.unregister(plain, 'service');
@@ -302,7 +302,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept for an index that is a function, which is reported when its results vary', async () => {
+  it('are not kept for an index that is a function; such an index is reported when its results vary', async () => {
     await start();
     await stop();
     logged = [];

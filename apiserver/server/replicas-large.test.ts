@@ -37,7 +37,7 @@ function personModel(onCall: () => void = () => undefined): ModelDescriptor<Pers
 
 const Person = personModel();
 
-describe('a replica with a large kind, which has missed changes that are compacted', () => {
+describe('a replica that has missed changes of a large kind, after these changes are compacted', () => {
   oneStepPerTurn();
 
   let database: SharedDatabase;

@@ -172,7 +172,7 @@ describe('replicas on one database', () => {
     );
   });
 
-  it('let only one of many objects take a unique value, whichever replica creates it', async () => {
+  it('let only one of many objects take a unique value, even if several replicas create the objects', async () => {
     const replicas = [await start(), await start(), await start()];
     const outcomes = await Promise.all(
       Array.from({ length: 30 }, (_, at) => {

@@ -292,7 +292,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('uses the file of a kind that was unregistered during the stop, which happens to the kinds of plugins', async () => {
+  it('uses the file of a kind that was unregistered before the stop, like the kinds of plugins', async () => {
     const { ino } = await stat(await snapshotFile());
     await start();
     await createThings(objects, objects + 1);

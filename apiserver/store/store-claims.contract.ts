@@ -33,7 +33,7 @@ export function describeClaims(store: () => Store): void {
     ]);
   });
 
-  it('lets an object take a claim that an earlier operation or the same one releases', async () => {
+  it('lets an object take a claim that an earlier operation, or the same operation, releases', async () => {
     const [a = 0] = await written(store(), create('a', '1', [value]));
     const [again = 0] = await written(store(), update('a', a, { add: [value], remove: [value] }));
     expect(await committed(store(), [create('b', '2', [value])])).to.have.nested.property('[0].conflict', 'unique');
@@ -110,7 +110,7 @@ export function describeKindClaims(store: () => Store): void {
     );
   });
 
-  it('sets thousands of claims, including those that move to another holder [slow]', async () => {
+  it('sets thousands of claims, some of which move to another holder [slow]', async () => {
     const count = 5_500;
     const [revision = 0] = await written(store(), create('a', '', []));
     const set = async (claims: KindClaims['claims']): Promise<void> => {
@@ -159,7 +159,7 @@ export function describeKindClaims(store: () => Store): void {
     expect([outcomes[1], outcomes[3]].map(revisionOf)).to.deep.equal([a + 1, a + 2]);
   });
 
-  it('refuses claims when objects of the kind have changed since, but not when those of another kind have', async () => {
+  it('refuses claims when objects of the kind have changed since the revision of the claims, but not when objects of another kind have changed', async () => {
     const [a = 0] = await written(store(), create('a', '1'));
     const claims = { ...nothing, indexes: [1], revision: a };
     await written(store(), { ...create('of another kind', '2'), kind: 2 });

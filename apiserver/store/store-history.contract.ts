@@ -60,7 +60,7 @@ export function describeChanges(store: () => Store): void {
 }
 
 export function describeGroups(store: () => Store): void {
-  it('puts the writes of many concurrent writers in one strict order, which the history has as well', async () => {
+  it('puts the writes of many concurrent writers in one strict order, and the history has the same order', async () => {
     const group = new GroupCommit(store(), { maxOperations: 16, onError: (error) => expect.fail(String(error)) });
     const applied: number[] = [];
     const write = async (name: string): Promise<number[]> => {

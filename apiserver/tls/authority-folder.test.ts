@@ -67,7 +67,7 @@ describe('the folder of an authority', () => {
     for (const { cert } of all) expect(new X509Certificate(cert).verify(root.publicKey)).to.equal(true);
   });
 
-  it('gets a new server certificate, with another key, when the old one is valid for only sixty days', async () => {
+  it('gets a new server certificate, with another key, when the old certificate is valid for only sixty days', async () => {
     const first = await load();
     await clock.advance(305 * dayMs - 1000);
     expect((await load()).cert).to.equal(first.cert);

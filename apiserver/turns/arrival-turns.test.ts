@@ -53,7 +53,7 @@ describe('ArrivalTurns', () => {
     expect(isHandled).to.equal(true);
   });
 
-  it('handles an arrival after those that wait', async () => {
+  it('handles an arrival after the arrivals that already wait', async () => {
     const arrivals = new ArrivalTurns({ monotonicMs: () => nowMs });
     const order: number[] = [];
     const first = arrive(arrivals, 6, (number) => void order.push(number));

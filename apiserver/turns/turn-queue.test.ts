@@ -75,7 +75,7 @@ describe('TurnQueue', () => {
     await all;
   });
 
-  it('resumes steps of upkeep until 1 ms is used, and those of others for the rest of the turn', async () => {
+  it('resumes steps of upkeep until 1 ms is used, and other steps for the rest of the turn', async () => {
     const works = [
       work({ name: 'u', steps: 6, stepMs: 0.5, purpose: 'upkeep' }),
       work({ name: 'r', steps: 12, stepMs: 1 }),

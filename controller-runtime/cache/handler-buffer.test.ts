@@ -83,7 +83,7 @@ describe('HandlerBuffer', () => {
     expect(delivered).to.equal(1000);
   });
 
-  it('makes each event of a snapshot just before its delivery, and delivers the snapshot after the events pushed before it, and before later ones', async () => {
+  it('makes each event of a snapshot just before its delivery; delivers the snapshot after events that were pushed earlier, and before events that were pushed later', async () => {
     const names: string[] = [];
     let made = 0;
     const buffer = bufferFor({ onAdd: ({ metadata: { name } }) => void names.push(name) });

@@ -22,7 +22,7 @@ export function describeRuns(followed: FollowedCase): void {
       expect(record.calls).to.deep.equal(['add a']);
     });
 
-    it('several callers share one run, which ends when the signal of the last one aborts', async () => {
+    it('several callers share one run, which ends when the signal of the last caller aborts', async () => {
       await followed.run();
       const record = new HandlerRecord();
       followed.informer.addHandler(record);

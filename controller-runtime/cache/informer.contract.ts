@@ -136,7 +136,7 @@ function describeHandlers(followed: FollowedCase): void {
       expect(await record.after(2)).to.deep.equal(['initial a', 'add b']);
     });
 
-    it('receive the next event after one for which they threw, and delay no other handler', async () => {
+    it('receive the next event after they threw for an event, and delay no other handler', async () => {
       const record = new HandlerRecord();
       let thrown = 0;
       followed.informer.addHandler({

@@ -18,7 +18,7 @@ export function describeLists(subject: ContractSubject): void {
   };
 
   describe('list', () => {
-    it('returns all matches in one frozen list, whose revision is not lower than theirs', async () => {
+    it('returns all matches in one frozen list, whose revision is not lower than the revision of any match', async () => {
       const one = subject.newCase();
       const [, last] = await one.createAll('a', 'b');
       const list = await subject.client.list(Person, { labelSelector: one.selector });

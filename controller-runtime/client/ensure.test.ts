@@ -67,7 +67,7 @@ describe('ensureObject', () => {
     ]);
   });
 
-  it('reads again after a conflict, after another client has created the object first, and after a deletion in between', async () => {
+  it('reads the object again after a conflict, after another client has created the object, and after a deletion between read and write', async () => {
     const old = person('alice', '5');
     const answers = [absent, exists, old, conflict, old, absent, absent, person('alice', '9')];
     const client = new ScriptedVerbs(...answers);

@@ -346,7 +346,7 @@ describe('a controller', () => {
     expect(others).to.deep.equal([]);
   });
 
-  it('accepts the class form, which is also called for absent objects', async () => {
+  it('accepts the class form; its reconcile method is also called for absent objects', async () => {
     class Greeter {
       readonly keys: string[] = [];
       reconcile({ name }: { readonly name: string }): { requeue: boolean } | { requeueAfter: string } {

@@ -68,7 +68,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other']);
   });
 
-  it('the finalizer is removed without a second cleanup when another client writes the object in between', async () => {
+  it('the finalizer is removed without a second cleanup when another client writes the object during the cleanup', async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},
@@ -85,7 +85,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')).to.equal(undefined);
   });
 
-  it('the finalizer is added without the loss of one that another client adds at the same time', async () => {
+  it('the finalizer is added without the loss of a finalizer that another client adds at the same time', async () => {
     const at = harnessFor({ reconcile() {}, cleanup() {} });
     at.client.intercept = async (line) => {
       if (line !== 'patch persons/ada') return;

@@ -227,7 +227,7 @@ describe('a leader elector', () => {
     expect(client.requests).to.have.lengthOf(requests);
   });
 
-  it('gives up when another process holds the lease, when it is deleted, and when another process held it in between', async () => {
+  it('gives up when another process holds the lease, when the lease is deleted, and when another process held the lease since the last renewal', async () => {
     const disturb: (() => Promise<unknown>)[] = [
       () => writeSpec({ holderIdentity: 'b', leaseTransitions: 1 }),
       () => client.delete(Lease, 'lock', inDefault),

@@ -9,7 +9,7 @@ const seen = (owners: string): readonly SeenShard[] =>
   });
 
 describe('the plan of a process that shares shards', () => {
-  it('takes all free shards when the process is alone', () => {
+  it('takes all free shards when there is no other process', () => {
     expect(planShards('a', seen('----'))).to.deep.equal({ take: [0, 1, 2, 3], ask: [] });
   });
 

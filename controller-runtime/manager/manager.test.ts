@@ -49,7 +49,7 @@ describe('a manager', () => {
     await at.idle();
   });
 
-  it('continues to run other controllers when one cannot follow its kind, and tries again to start that one', async () => {
+  it('continues to run other controllers when a controller cannot follow its kind, and tries again to start this controller', async () => {
     let runs = 0;
     const at = harnessFor({
       controllers: [greeter(() => void (runs += 1)), controller(Badge, { reconcile() {} })],

@@ -14,7 +14,7 @@ describe('back-off', () => {
     expect(delays).to.deep.equal([5, 5, 5, 100, 200, 300]);
   });
 
-  it('uses the longer of the two delays: that of the key and that of the rate', () => {
+  it('uses the longer of two delays: the delay of the key and the delay of the rate limit', () => {
     const backoff = new Backoff({ perSecond: 10, burst: 1 });
     expect([backoff.delayMs(7, 0), backoff.delayMs(7, 0), backoff.delayMs(1, 0)]).to.deep.equal([320, 320, 200]);
   });

@@ -70,7 +70,7 @@ describe('Metrics', () => {
     expect(metrics.text()).to.include('many_total{id="other",code="other"} 1000\n');
   });
 
-  it('calls sample functions for each text until they are removed, and skips those that throw', () => {
+  it('calls sample functions for each text until they are removed, and skips functions that throw', () => {
     const metrics = new Metrics();
     let depth = 1;
     const end = metrics.sample({ name: 'depth', help: 'x', type: 'gauge', labels: ['name'] }, () => [[['a'], depth]]);
@@ -97,7 +97,7 @@ describe('Metrics', () => {
     expect(metrics.text()).not.to.match(/^process_cpu/m);
   });
 
-  it('shows whether this process leads, which is 0 at first', () => {
+  it('shows whether this process leads; the value is 0 at first', () => {
     const metrics = new Metrics();
     const tell = createLeaderStatus(metrics, 'people');
     expect(metrics.text()).to.include('leader_election_master_status{name="people"} 0\n');

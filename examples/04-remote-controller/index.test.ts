@@ -81,7 +81,7 @@ describe('example 04: remote controller [slow]', () => {
     await server.stop();
   });
 
-  it('runs in one process, and in the other one after the first is killed', async () => {
+  it('runs in one process, and in the other process after the first process is killed', async () => {
     await create('before');
     await eventually(async () => (await workerOf('before')) === leader.name);
     leader.signal('SIGKILL');

@@ -385,7 +385,7 @@ describe('an administrator in the console [slow]', function () {
     expect((box?.y ?? 0) + Math.min(box?.height ?? 0, 100)).to.be.at.most(800);
   });
 
-  it('sees panels of plugins, which have neither the session cookie nor the token', async () => {
+  it('sees panels of plugins; the panels have neither the session cookie nor the token', async () => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
     const task = {
       apiVersion: 'tasks.example.com/v1',

@@ -243,7 +243,7 @@ describe('kubectl writes [slow]', () => {
     expect((await kubectl.stored('ivy')).reason).to.equal('NotFound');
   });
 
-  it('delete --cascade=background, foreground and orphan decides about dependents [compat delete]', async () => {
+  it('delete --cascade deletes the dependents after the owner (background) or before it (foreground), or keeps them without an owner (orphan) [compat delete]', async () => {
     const make = async (): Promise<void> => {
       const { apiVersion, kind, metadata } = await kubectl.server.create(demoPersons, newDemoPerson('owner'));
       const owner = { apiVersion, kind, name: 'owner', uid: metadata.uid, blockOwnerDeletion: true };

@@ -148,7 +148,7 @@ describe('roles and bindings', () => {
     });
   }
 
-  it('may have names with colons and upper case, which may be unchanged or encoded in paths', async () => {
+  it('may have names with colons and upper case; paths may contain these characters unchanged or encoded', async () => {
     await server.create(paths.clusterRole, { metadata: { name: 'Team:a' }, rules: [rule] });
     expect((await server.get(`${paths.clusterRole}/Team:a`)).body.rules).to.deep.equal([rule]);
     expect((await server.get(`${paths.clusterRole}/Team%3Aa`)).status).to.equal(200);

@@ -90,7 +90,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('has a record with the key and the result, which the object owns, and which is deleted with the object', async () => {
+    it('has a record with the key and the result; the object owns the record, and the record is deleted with the object', async () => {
       const at = await runMachine(transport, { reconcile });
       const machine = await at.client.get(Machine, 'a', { namespace });
       const [record] = await recordsOf(at.client);
@@ -352,7 +352,7 @@ describe('an external effect under faults [slow]', () => {
     expect([runs, faults].every((count) => count > 30)).to.equal(true);
   });
 
-  it('leaves a thing at the provider without `once` and with its id in the status, which the check finds', async () => {
+  it('breaks the invariant of the check when a controller stores the id in the status instead of calling `once`', async () => {
     const without = options(
       async ({ object, status }) => {
         if (object.status?.id !== undefined) return;

@@ -238,7 +238,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are deleted in the reverse order, each after those that come after it, also by the next process', async () => {
+    it('are deleted in the reverse order, also by the next process: a dependent is deleted after the dependents that name it in `after`', async () => {
       const results: OwnResult[] = [];
       const desk = wish(Desk, { metadata: { name: 'red' } }, { id: 'desk' });
       const worker = (name: string, after: readonly string[]) =>
@@ -282,7 +282,8 @@ for (const transport of transports) {
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: held } } });
       await at.client.delete(Worker, 'late');
       await resize(at, 1);
-      // The worker is being deleted, so the annotation with its order no longer changes.
+      // The worker is being deleted, so its `created-after` annotation is no longer updated, and still names the desk. The
+      // desk therefore waits in `leaving` until the worker is gone.
       expect(results.at(-1)?.leaving.map(({ kind }) => kind)).to.deep.equal(['Desk']);
       await at.client.patch(Worker, 'late', { type: 'merge', patch: { metadata: { finalizers: [] } } });
       await at.settle();
@@ -317,7 +318,7 @@ for (const transport of transports) {
 }
 
 describe('the dependents that a run owns', () => {
-  it('are not taken over from other owners; the error names the controlling object, or how to take over an object without one', async () => {
+  it('are not taken over from other owners; the error names the controlling object, or says how to take over an object that no object controls', async () => {
     const errors: string[] = [];
     const adopt = { value: false };
     const at = await runTeam(

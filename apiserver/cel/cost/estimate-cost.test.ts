@@ -103,7 +103,7 @@ describe('estimates of costs [spec operators-estimate]', () => {
     });
   }
 
-  it('use the size of a list or map as the size of one that a macro or a function makes from it', () => {
+  it('assume that a list or map made by a macro or a function is as large as the list or map that it is made from', () => {
     // The cost is 11 for a new list, 3 for a round of `all`, and 13 for a round of `map` or `filter`.
     const ofLists: readonly (readonly [rule: string, make: Make, cost: number])[] = [
       ['self.map(x, x).all(y, true)', list('number'), 93],

@@ -219,7 +219,7 @@ describe('rules of schemas', () => {
     expect(refusals(schema, { n: null })).to.deep.equal([]);
   });
 
-  it('apply to schemas that are referenced, also when a schema refers to itself', () => {
+  it('apply to referenced schemas, even if a schema refers to itself', () => {
     const components: Fields = {
       Node: object({ value: integer, next: { $ref: '#/components/schemas/Node' } }, 'self.value > 0'),
     };

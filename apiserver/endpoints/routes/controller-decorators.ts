@@ -7,9 +7,9 @@ import type { ServerRequest } from './server-request.ts';
 export type ControllerDecorator = (value: AnyClass, context: ClassDecoratorContext) => void;
 
 /**
- * Decorates a method that handles requests. Its one parameter is a ServerRequest, since TC39 decorators cannot decorate
- * parameters. The server sends the returned value as JSON (200), `undefined` as 204, and a ServerResponse or a standard
- * Response unchanged.
+ * Decorates a method that handles requests. The method has one parameter, a {@link ServerRequest}, from which it reads
+ * path variables, query and body, because TC39 decorators cannot decorate parameters. The server sends the returned
+ * value as JSON (200), and `undefined` as 204. It sends a ServerResponse or a standard Response unchanged.
  */
 export type MappingDecorator = (
   // oxlint-disable-next-line typescript/no-explicit-any -- `this` is whichever class has the method

@@ -10,7 +10,7 @@ const match = (pattern: string, path: string): Readonly<Record<string, string>> 
 };
 
 describe('a path pattern', () => {
-  it('matches one segment per variable, and decodes it once', () => {
+  it('matches one segment per variable, and decodes the segment once', () => {
     expect(match('/persons/:name/greeting', '/persons/ann/greeting')).to.deep.equal({ name: 'ann' });
     expect(match('/persons/:name', '/persons/a%2Fb%2520c')).to.deep.equal({ name: 'a/b%20c' });
     expect(match('/persons/:name', '/persons/%C3%A4')).to.deep.equal({ name: 'ä' });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { eventFrame } from './event-frame.ts';
 
 describe('a server-sent event', () => {
-  it('has one line for each field, and one for each line of its data', () => {
+  it('has one line for each field, and one line for each line of its data', () => {
     expect(eventFrame({ event: 'tick', id: '7', retry: 1000, data: 'a\nb\r\nc' })).to.equal(
       'event: tick\nid: 7\nretry: 1000\ndata: a\ndata: b\ndata: c\n\n',
     );

@@ -155,7 +155,7 @@ describe('the permissions of open requests', () => {
     }
   });
 
-  it('end the requests of the selected users, and not those of others', () => {
+  it('end the requests of the selected users, but not the requests of other users', () => {
     const permissions = new RequestPermissions({
       authenticator,
       authorizer: new Rights('ada list', 'eve list'),

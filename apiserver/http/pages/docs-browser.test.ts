@@ -94,7 +94,7 @@ describe('/docs in a browser [slow]', function () {
       expect(complaints).to.deep.equal([]);
     });
 
-    it('shows the kinds of plugins first and unfolded, folds those that every server has, and filters them', async () => {
+    it('shows the kinds of plugins first and unfolded, folds the kinds that every server has, and filters all kinds', async () => {
       await page.goto(`${server.url}/docs`);
       await page.locator('.opblock-tag').first().waitFor();
       const tags = page.locator('.opblock-tag');

@@ -64,8 +64,9 @@ export interface DocsKinds {
 }
 
 /**
- * The Content-Security-Policy of the page. Swagger UI sets styles by script, which the policy need not allow. Its icons
- * are images in its style sheet, so `data:` is allowed.
+ * The Content-Security-Policy of the page. Swagger UI sets inline styles from its script. The policy does not apply to
+ * such styles, so `'unsafe-inline'` is not needed. `data:` is allowed for images, because the icons of Swagger UI are
+ * images in its style sheet.
  */
 export const docsPolicy: string = [
   "default-src 'none'",

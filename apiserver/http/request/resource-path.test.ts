@@ -76,7 +76,7 @@ describe('parseResourcePath', () => {
     }
   });
 
-  it('refuses a namespace that is more than one segment, and accepts any other', () => {
+  it('refuses a namespace that is more than one segment, and accepts any other namespace', () => {
     for (const odd of ['a%2Fb', '.', '..', 'a%25b']) {
       expect(parseResourcePath(`/apis/g.io/v1/namespaces/${odd}/things`), odd).to.equal(undefined);
     }

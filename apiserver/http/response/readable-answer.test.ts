@@ -92,7 +92,7 @@ describe('responses for people', () => {
     }
   });
 
-  it('are compressed, too', async () => {
+  it('are compressed when the client accepts gzip', async () => {
     const response = await fetch(`${server.url}${notes}`, { headers: { ...curl, 'Accept-Encoding': 'gzip' } });
     expect(response.headers.get('content-encoding')).to.equal('gzip');
     expect(isIndented(await response.text())).to.equal(true);

@@ -121,7 +121,7 @@ describe('tokens that are signed by the key of service accounts', () => {
     }
   });
 
-  it('remain valid until they expire, also after the next key has replaced the one that signed them', async () => {
+  it('remain valid until they expire, also after another key has replaced the key that signed them', async () => {
     await keys.current();
     await clock.advance(rotationMs - 1000);
     const order = { account, bound, audiences: [], seconds: maxBoundSeconds };

@@ -18,7 +18,7 @@ function sorted(texts: readonly string[]): readonly (string | undefined)[] {
 }
 
 describe('sortedTexts', () => {
-  it('sorts by code points, whatever prefix the texts have in common', () => {
+  it('sorts by code points, for texts with and without a common prefix', () => {
     const tail = fc.oneof(fc.string({ maxLength: 9 }), fc.string({ unit: characters, maxLength: 3 }));
     const common = fc.constantFrom('', 'person-', 'aaaaaaaaaaaaa', '\u{1F600}', '\u00ff');
     const check = (start: string, tails: readonly string[]): void => {

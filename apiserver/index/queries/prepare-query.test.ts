@@ -53,7 +53,7 @@ describe('prepareQuery', () => {
   oneStepPerTurn();
 
   for (const [name, options] of Object.entries(queries)) {
-    it(`prepares the indexes for ${name} in several turns of the event loop, including all writes in between`, async () => {
+    it(`prepares the indexes for ${name} over several turns of the event loop, and the result contains all writes made meanwhile`, async () => {
       const random = seededRandom(size);
       const cache = crowd(random);
       const query = compileQuery(cache, options);

@@ -43,7 +43,7 @@ describe('the objects that select visits', () => {
   });
   const half = { offset: size / 2, count: 20 };
 
-  it('are only those of the page when there is no selector, at any offset', () => {
+  it('are only the objects of the page when there is no selector, at any offset', () => {
     for (const sort of [[], [{ field: 'spec.name', direction: 'desc' as const }], [{ field: 'name' }]]) {
       const { entries, total, visited } = run({ sort }, half);
       expect([entries.length, total, visited]).to.deep.equal([20, size, 20]);
@@ -57,7 +57,7 @@ describe('the objects that select visits', () => {
     expect(visited).to.equal(4);
   });
 
-  it('are only those that share the page’s value of the first key when there are several keys', () => {
+  it('are only the objects that have the page’s value of the first key when there are several keys', () => {
     const { entries, visited } = run({ sort: [{ field: 'spec.age' }, { field: 'name', direction: 'desc' }] }, half);
     expect(entries[0]?.name).to.equal('p19950');
     expect(visited).to.be.at.most(400);
@@ -68,7 +68,7 @@ describe('the objects that select visits', () => {
     expect([total, visited]).to.deep.equal([200, 200]);
   });
 
-  it('are those that meet the most selective of several requirements', () => {
+  it('are the objects that meet the most selective of several requirements', () => {
     const selected = run({
       labelSelector: [{ key: 'app', operator: 'in', values: ['a2'] }],
       fieldSelector: [

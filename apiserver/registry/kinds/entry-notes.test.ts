@@ -67,7 +67,7 @@ describe('a note', () => {
     expect(read({ ...changeOf(note), problem: 'no key' })).to.equal(undefined);
   });
 
-  it('stays valid while other notes are written, whatever their length is', () => {
+  it('stays valid while other notes of any length are written', () => {
     const notes = new EntryNotes(fingerprint);
     const written = Array.from({ length: 400 }, (_, at) => {
       const labels = Array.from({ length: at === 200 ? 20_000 : 3 }, (__, label) => `label-${label}=${at}`);

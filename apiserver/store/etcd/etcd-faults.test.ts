@@ -107,7 +107,7 @@ describe('etcd store, with faults between it and a member', () => {
     expect((await store.changes(1, 1))[0]?.data.byteLength).to.equal(2e6);
   });
 
-  it('fails with io while no member responds, and continues when one does', async () => {
+  it('fails with io while no member responds, and continues when a member responds', async () => {
     proxy.isDown = true;
     proxy.cutAll();
     expect(await rejectionOf(store.commit([create('a', '')]))).to.include({ code: 'io' });

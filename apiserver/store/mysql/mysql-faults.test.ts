@@ -79,7 +79,7 @@ describeWithMysql('MySQL store, with faults', () => {
     });
   }
 
-  it('ends its lost session, which still has locks and a COMMIT on its way, before it looks up the outcome', async () => {
+  it('ends its lost session, which still has locks and a pending COMMIT, before it looks up the outcome of the write', async () => {
     proxy.breakAt('COMMIT', 'orphan');
     const [outcome] = await committed(store, [create('a', '1')]);
     proxy.release();
@@ -103,7 +103,7 @@ describeWithMysql('MySQL store, with faults', () => {
     await eventually(async () => ![before, null].includes(await holder()));
   });
 
-  it('returns conflicts as well when it looks up the outcome of a lost batch', async () => {
+  it('also returns conflicts when it looks up the outcome of a lost batch', async () => {
     proxy.breakAt('COMMIT', 'cutAfterAnswer');
     const outcomes = await committed(store, [
       create('a', '1', [[1, 'v']]),

@@ -214,7 +214,7 @@ describe('the backup of a store whose database has an owner', () => {
   const folder = mkdtempSync(join(tmpdir(), 'homeostat-owner-backup-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('is a copy of the database file, which is deleted when the store has disconnected', async () => {
+  it('is a copy of the database file; the copy is deleted when the store has disconnected', async () => {
     const owner = await TestOwner.start(createSqliteStore({ path: join(folder, 'x.db') }));
     const store = await owner.open();
     await written(store, create('1', ''));

@@ -120,7 +120,7 @@ describe('PostgresStore when it is opened', () => {
     }
   });
 
-  it('waits for a server that does not listen, and then names it, but never the password', async () => {
+  it('waits for a server that does not listen; the error then names the server, but never the password', async () => {
     const clock = new FakeClock();
     const store = createPostgresStore({ url: 'postgres://me:secret@127.0.0.1:1/data', clock, uuid: randomUUID });
     let error: unknown;

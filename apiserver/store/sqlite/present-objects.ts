@@ -30,10 +30,10 @@ export class PresentObjects {
   readonly #tables: Map<number, RevisionTable>;
   readonly #keyAt: SqlStatement<{ readonly key: string }>;
   readonly #secret: HashSecret;
-  /** The revision of the copy of these objects in the database; 0 when there is no copy. */
+  /** The revision at which these objects were last copied into the database; 0 when there is no copy. */
   #copied: number;
 
-  /** Reads the copy in the database, and the changes after it. If there is no copy, keys are hashed with `secret`. */
+  /** Reads the copy in the database, and the later changes. If there is no copy, keys are hashed with `secret`. */
   constructor(database: SqlDatabase, secret: HashSecret) {
     this.#database = database;
     this.#keyAt = database.prepare(sql.getKey);
@@ -45,7 +45,7 @@ export class PresentObjects {
     for (const state of states.iterate(this.#copied)) this.#replay(state);
   }
 
-  /** The revision of the copy of these objects in the database; 0 when there is no copy. */
+  /** The revision at which these objects were last copied into the database; 0 when there is no copy. */
   get copied(): number {
     return this.#copied;
   }

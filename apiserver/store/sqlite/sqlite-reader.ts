@@ -82,8 +82,9 @@ export class SqliteReader {
   }
 
   /**
-   * Drops changes up to a revision, at most `maxRows`. `copied` is the revision of the copy of the present objects.
-   * Returns the number of dropped changes, and the new compactRevision. Call this in a transaction.
+   * Drops changes up to the revision `upTo`, at most `maxRows`. `copied` is the revision at which the table `present` was
+   * last written (0: never). Dropped states that this table still names are recorded in the table `gone`. Returns the
+   * number of dropped changes, and the new compactRevision. Call this in a transaction.
    */
   compact({ upTo, maxRows, copied }: { readonly upTo: number; readonly maxRows: number; readonly copied: number }): {
     readonly dropped: number;

@@ -63,7 +63,8 @@ function findTarget(components: Components, root: JsonSchema, segments: readonly
   return { type: indexedType(current, segments.join('.')), multiValued };
 }
 
-// Follows at most 100 references, because the check that refuses a reference to itself may run later.
+// Follows at most 100 references, so that the loop ends even for a schema that refers to itself. Such a schema is
+// refused, but that check may run later.
 function withoutReference(components: Components, schema: JsonSchema): JsonSchema {
   let current = schema;
   for (let hops = 0; current.$ref !== undefined && hops < 100; hops += 1) {

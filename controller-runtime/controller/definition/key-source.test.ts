@@ -51,7 +51,7 @@ describe('a source of keys', () => {
     expect(at.lines('error')).to.deep.equal([]);
   });
 
-  it('a function can be a source, which is called again after each interval', async () => {
+  it('a function can be a source; the function is called again after each interval', async () => {
     let asked = 0;
     const at = await startWith(poll('inbox', '1m', () => ((asked += 1) > 1 ? [{ name: 'ada' }] : [])));
     runs.length = 0;

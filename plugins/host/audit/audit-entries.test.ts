@@ -67,7 +67,7 @@ describe('the audit log over HTTP', () => {
     expect(ids(await found('verb=delete'))).to.deep.equal([]);
   });
 
-  it('refuses a parameter with a bad value, which it names, and users without the permission', async () => {
+  it('refuses a bad value of a parameter with a message that names the parameter, and refuses users without the permission', async () => {
     for (const [query, text] of [
       ['since=yesterday', 'since: must be a time'],
       ['limit=501', 'limit: must be'],

@@ -32,7 +32,10 @@ export function addUser(program: Command, { run, flagsOf }: UserCliParts): void 
         '--server <url>',
         'running server (default: that of HOMEOSTAT_KUBECONFIG, else of data/admin.kubeconfig, else http://127.0.0.1:8700)',
       )
-      .option('--token <secret>', `its token; better in ${environmentName('token')} (default: that of the kubeconfig)`)
+      .option(
+        '--token <secret>',
+        `token for the server; better in ${environmentName('token')} (default: that of the kubeconfig)`,
+      )
       .option('--service-domain <domain>', serveOptions['service-domain'].description);
     if (verb !== 'list') command.argument('<name>', 'the name of the user');
     if (verb === 'add') {

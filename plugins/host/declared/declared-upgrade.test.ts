@@ -103,7 +103,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
     const applied = (status: PluginObserved | undefined): unknown =>
       status?.conditions?.find(({ type }) => type === 'ObjectsApplied');
 
-    it('take the new values, except in fields that a user has changed, which the status of the plugin names', async () => {
+    it('take the new values, except in fields that a user has changed; the status of the plugin names these fields', async () => {
       await start();
       await change({ size: 7, shape: 'round' });
       const status = await upgrade(declaration({ size: 2, colour: 'blue' }));
@@ -116,7 +116,7 @@ for (const { revision, versionKey, prefix, properties, place, placed } of revisi
       });
     });
 
-    it('lose a field that is no longer declared, unless a user has set it, too', async () => {
+    it('lose a field that is no longer declared, unless a user has also set this field', async () => {
       await start();
       await change({ size: 1 });
       await server.client.apply(

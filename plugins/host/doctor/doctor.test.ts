@@ -112,7 +112,7 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     expect((await runCommand(['doctor', '-o', 'xml'])).code).to.equal(2);
   });
 
-  it('counts the objects of a database, and names those that cannot be read', async () => {
+  it('counts the objects of a database, and names the objects that cannot be read', async () => {
     await makeDatabase();
     const sound = await judged();
     expect(sound.findings.filter(({ level }) => level === 'error')).to.deep.equal([]);

@@ -205,7 +205,7 @@ describe('the endpoints of a plugin', () => {
   describe('fail only the plugin that declares them', () => {
     const answer = (): ServerResponse => ServerResponse.ok();
 
-    it('when they cannot be served: without a version, in a foreign group, or functional in revision 2.9 [spec 9-style-2.9]', async () => {
+    it('when they cannot be served: a router without a group and version, an endpoint in a group that the plugin may not use, or a functional router in a plugin of revision 2.9 [spec 9-style-2.9]', async () => {
       const reserved = route('x.homeostat.internal/v1').GET('/a', answer).build();
       add('nameless', { endpoints: [route().GET('/a', answer).build()] });
       add('foreign', { endpoints: [reserved] });

@@ -278,7 +278,7 @@ describe('the plugin host', () => {
       expect(calls).to.deep.equal(['abort', 'stop']);
     });
 
-    it('a dependency that failed: only its dependents fail, too', async () => {
+    it('a dependency that failed: of the other plugins, only its dependents fail', async () => {
       add('bad', { start: rejecting('no') });
       add('dependent', { models: [widgetModel()] }, ['bad']);
       add('further', {}, ['dependent']);

@@ -253,7 +253,7 @@ describe('the start of a plugin', () => {
       server.schemeManager.unregister(Widget, 'before');
     }
 
-    it('an index of one of its two kinds: watches of the other kind, which was already served, end with 410', async () => {
+    it('an index of one of two kinds: watches of the other kind, which is already served, end with 410', async () => {
       await storeWidgets([
         { name: 'one', code: 'same' },
         { name: 'two', code: 'same' },

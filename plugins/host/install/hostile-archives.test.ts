@@ -214,7 +214,7 @@ describe('homeostat plugin install of a hostile archive', () => {
 
     beforeEach(() => registry.add({ manifest: { name: 'helper', version: '1.1.0' }, files: { 'index.js': '' } }));
 
-    it('in the versions of its npm-shrinkwrap.json, but from the configured registry, not from the sources in that file', async () => {
+    it('in the versions of the npm-shrinkwrap.json of the plugin, but from the configured registry, not from the sources in that file', async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'npm-shrinkwrap.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });
@@ -222,14 +222,14 @@ describe('homeostat plugin install of a hostile archive', () => {
       expect(foreign.seen).to.deep.equal([]);
     });
 
-    it('without its package-lock.json, which npm ignores in a package', async () => {
+    it('without using the package-lock.json of the plugin, because npm ignores this file in a package', async () => {
       const files = { ...pluginFiles({ helper: '^1.0.0' }), 'package-lock.json': lockOf('1.0.0') };
       await writeFile(archive, npmTarball(files));
       expect(await install()).to.include({ code: 0, stderr: '' });
       expect(await versionOf('helper')).to.equal('1.1.0');
     });
 
-    it('beside the packages that the archive brings, which do not change', async () => {
+    it('without changing the packages that the archive contains', async () => {
       const brought = { name: 'brought', version: '0.0.1', dependencies: { helper: '1.0.0' } };
       const files = {
         ...pluginFiles({ brought: '1', other: '1' }, { bundleDependencies: ['brought'] }),

@@ -229,7 +229,7 @@ describe('plugins as objects', () => {
   });
 
   describe('when spec.enabled changes while the host runs', () => {
-    it('stop dependents and then the plugin for false, and start all of them again for true', async () => {
+    it('stop dependents and then the plugin when it becomes false, and start all of them again when it becomes true', async () => {
       add('a');
       add('b', ['a']);
       add('other');
@@ -269,7 +269,7 @@ describe('plugins as objects', () => {
       expect((await object('a')).status).to.include({ phase: 'Stopped', reason: 'Disabled' });
     });
 
-    it('start a failed plugin again for false and then true', async () => {
+    it('start a failed plugin again when it becomes false and then true', async () => {
       let isBroken = true;
       const start = (): void => {
         if (isBroken) throw new Error('broken');

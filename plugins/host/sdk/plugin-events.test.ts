@@ -60,7 +60,7 @@ describe('the events of plugins', () => {
     expect(heard).to.have.length(4);
   });
 
-  it('are the same event when two plugins define events with one name', async () => {
+  it('are the same event when two plugins define events with the same name', async () => {
     add('mail', ({ events }) =>
       events.on(defineEvent<{ id: number }>('shop/ordered'), ({ id }) => heard.push(`${id}`)),
     );

@@ -254,7 +254,7 @@ describe('the settings of a plugin', () => {
       expect(values()).to.equal(heard[1]);
     });
 
-    it("call the plugin's handler during the start of the plugin, too", async () => {
+    it("also call the plugin's handler during the start of the plugin", async () => {
       add('mail', mailSettings, async (context) => {
         listening(context);
         await server.client.patch(kind, 'mail', { type: 'merge', patch: { spec: { port: 26 } } });
@@ -264,7 +264,7 @@ describe('the settings of a plugin', () => {
       expect([phaseOf('mail'), heard.length]).to.deep.equal(['Started', 1]);
     });
 
-    it('become the defaults after their deletion, or stay when the defaults break the schema', async () => {
+    it('become the defaults after their deletion, or remain in use when the defaults break the schema', async () => {
       add('mail', { ...mailSettings, required: [] }, listening);
       await started();
       await server.client.delete(kind, 'mail');

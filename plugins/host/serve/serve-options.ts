@@ -90,7 +90,8 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
   'service-domain': {
     kind: 'text',
     value: '<domain>',
-    description: "domain of the service's own kinds, which plugins may not use (default: homeostat.internal)",
+    description:
+      "domain of the service's own kinds; it is reserved: plugins cannot declare anything in it (default: homeostat.internal)",
   },
   auth: {
     kind: 'text',

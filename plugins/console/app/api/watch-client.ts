@@ -147,8 +147,8 @@ class Follower {
   /** Resolves with false when another attempt makes no sense. */
   async #recover(failure: ApiFailure): Promise<boolean> {
     const { clock, random } = this.#parts;
-    // The server no longer has the revision of the watch, so the kind is listed again. If there is no revision yet, the
-    // 410 is for a chunk of a list that began long ago, and the watch is refused.
+    // A 410 for the watch's revision: the server no longer has this revision, so the kind is listed again. A 410 before
+    // the watch has a revision is for the list: its continue token has expired, and the state becomes `refused`.
     if (failure.status === 410 && this.#revision !== undefined) {
       this.#revision = undefined;
       return true;

@@ -115,13 +115,13 @@ describe('Commands about controllers', () => {
     }
   });
 
-  it('`runs` lists the possible results when it refuses an unknown one [spec experience-runs]', async () => {
+  it('`runs` lists the possible results when it refuses an unknown result [spec experience-runs]', async () => {
     const { code, stderr } = await run('runs', 'test/book', '--result', 'nonsense');
     expect(code).to.equal(2);
     expect(stderr).to.match(/^error: --result: must be one of success, .*, not "nonsense"\n$/);
   });
 
-  it('`runs` and `queue` name the existing controllers when they refuse an unknown one', async () => {
+  it('`runs` and `queue` name the existing controllers when they refuse an unknown controller', async () => {
     expect((await run('runs', 'bok')).stderr).to.equal('error: there is no controller "bok"; did you mean "book"?\n');
     expect((await run('queue', 'persons')).stderr).to.equal(
       'error: there is no controller "persons"; there are test/book\n',

@@ -21,7 +21,7 @@ const stored = {
 };
 
 describe('a draft of an object', () => {
-  it('has the fields that people write, and not those that the server sets', () => {
+  it('has the fields that people write, but not the fields that the server sets', () => {
     expect(editableOf(stored)).to.deep.equal({
       apiVersion: 'g/v1',
       kind: 'Thing',
