@@ -149,7 +149,7 @@ describe('an in-process informer of a version to which a webhook converts', () =
     await eventually(() => isConverted() === true);
     await eventually(async () => (await server.patch(`${widgets}/a`, { spec: { last: 'May' } })).status === 200);
     await eventually(() => seen.length > 0);
-    // The informer may have received the converted object before its change.
+    // The former object of the event is converted already, if the informer has read it again before the change.
     expect(seen.join()).to.match(/^(undefined|Ann Lee) > Ann May$/);
   });
 });

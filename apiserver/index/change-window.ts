@@ -6,14 +6,14 @@ import type { Entry } from './entry.ts';
 import { PackedChanges, packedTogether, statesOf } from './packed-changes.ts';
 
 /**
- * The number of latest changes that stay objects. Watchers that keep up all read the same objects, by whose identity they share
- * what was made of them.
+ * The number of latest changes that stay objects. All watchers that keep up read the same instances, so they share what
+ * is derived from a change, such as its JSON.
  */
 const mostRecent = 1024;
 
 /**
- * Changes in the order of their revisions. The latest ones are objects, and earlier ones are packed: with 190,000 changes, a full
- * garbage collection took a third of the time.
+ * The changes of a kind in the order of their revisions. The latest changes are objects, and earlier changes are packed:
+ * so a full garbage collection took a third of the time with 190,000 changes.
  */
 export class ChangeWindow {
   #numbers = new BlockNumbers();

@@ -20,7 +20,7 @@ import {
   wordsOfOwner,
 } from './stored-entry.ts';
 
-/** The parts of an entry that are not in its object. */
+/** The parts of an entry besides the metadata of its object. */
 export interface EntryParts {
   readonly revision: number;
   /** The bytes of the object. They are not copied if they are the last allocation in `slabs`. */

@@ -51,7 +51,7 @@ export class RuleCollector {
     this.#unfollow = this.#parts.authorizer.onChange(() => this.#loop.add(all));
   }
 
-  /** True when no write is in progress. */
+  /** True when no comparison or write of aggregated rules is running, waiting, or due to be repeated. */
   isIdle(): boolean {
     return this.#loop.isIdle();
   }

@@ -44,7 +44,7 @@ export class RoleKeeper {
     await this.#collector.start();
   }
 
-  /** True when no write is in progress. */
+  /** True when no comparison or write of aggregated rules is running, waiting, or due to be repeated. */
   isIdle(): boolean {
     return this.#collector.isIdle();
   }
