@@ -132,7 +132,7 @@ describe('server-side apply', () => {
     );
   });
 
-  it('makes nobody the owner of absent fields', () => {
+  it('gives absent fields no owner', () => {
     fc.assert(
       fc.property(steps, (history) => {
         const { content, managedFields } = stateAfter(history);

@@ -69,7 +69,7 @@ function createProgram({ stdout, stderr }: CreateEnvironment): Command {
 interface Asked {
   readonly what: string;
   readonly proposal: string;
-  /** Returns the problem of an answer; undefined when the answer is valid. */
+  /** Returns why the text that the user typed is invalid; undefined when it is valid. */
   readonly problemOf?: (answer: string) => string | undefined;
 }
 

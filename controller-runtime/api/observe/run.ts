@@ -32,7 +32,7 @@ export interface RunWrite {
   readonly resourceVersion?: string;
   /**
    * True when the write changed the object, false when the object already had all values. Absent when the write failed,
-   * and when the answer is not known.
+   * and when it is unknown whether the object changed.
    */
   readonly changed?: boolean;
   /** The fields that the write changed; absent when the state before the write is not known. */
