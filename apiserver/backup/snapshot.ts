@@ -22,8 +22,10 @@ export class Snapshot {
   /** The key of the last object that was yielded. */
   #passed = '';
   /**
-   * For each object that has changed after the snapshot's revision and was not yielded yet, its state at this revision,
-   * by key.
+   *
+   * By key, the states at the snapshot's revision of the objects that have changed since, and have not been yielded
+   * yet. It is undefined for an object that did not exist at that revision.
+   *
    */
   readonly #past = new Map<string, Row | undefined>();
   #pastBytes = 0;

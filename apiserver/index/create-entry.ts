@@ -140,7 +140,10 @@ export function copyRecord(slabs: Pick<Slabs, 'placeBehind'>, bytes: Buffer, rec
   return new StoredEntry(block, at);
 }
 
-/** Copies a record that {@link createEntry} wrote before the bytes and their revision were known, and adds them. */
+/**
+ * Copies a record that {@link createEntry} wrote before the bytes and their revision were known, and adds the bytes and
+ * the revision.
+ */
 export function completeRecord(
   slabs: Pick<Slabs, 'placeBehind'>,
   { revision, bytes, record }: Pick<EntryParts, 'revision' | 'bytes'> & { readonly record: Uint8Array },

@@ -14,9 +14,11 @@ const changesPerStep = 100;
 
 /** A build of the index that is in progress. */
 interface Build {
-  /** The rows whose items have changed since the build began, and are not in its index. */
+  /** The rows whose items have changed since the build began, and still have to be added to the index. */
   readonly changed: Set<number>;
-  /** The index, once changes of all other rows are applied to it. */
+  /**
+   * The index, once it has the items of all other rows. From then on, it gets the changes of those rows immediately.
+   */
   index: SortedIndex | undefined;
   readonly isOver: Promise<void>;
 }
@@ -115,8 +117,10 @@ export class LazyIndex {
   }
 
   /**
-   * Returns the index that has the items of a row; undefined when no index is built, or the row is added at the end of
-   * the build.
+   *
+   * Returns the index that has the items of a row; undefined when no index is built, or when the row will be added at
+   * the end of the build.
+   *
    */
   #following(row: number, change: ValueChange): SortedIndex | undefined {
     if (this.#made !== undefined || this.#build === undefined) return this.#made;
@@ -156,7 +160,8 @@ export class LazyIndex {
     const index = yield* buildIndex(table, yield* entries, { shape: this.#shape, changed });
     build.index = index;
     let seen = 0;
-    // Rows that change meanwhile are added at the end of the set, or immediately to the index.
+    // The items of a row that changes meanwhile get into the index immediately, or the row is added at the end of this
+    // set.
     for (const row of changed) {
       if (seen > 0 && seen % changesPerStep === 0) yield;
       seen += 1;

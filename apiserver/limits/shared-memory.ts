@@ -1,8 +1,10 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
 /**
- * Counts the memory of holders, such as requests, of all clients. There is one limit for all; the holders of one client
- * may take half of it.
+ *
+ * Counts the memory of holders, such as requests. All holders together have one limit, and the holders of one client
+ * may take at most half of it.
+ *
  */
 export class SharedMemory<Holder extends object> {
   readonly #maxBytes: number;
@@ -44,7 +46,7 @@ export class SharedMemory<Holder extends object> {
     this.count(holder, bytes);
   }
 
-  /** Counts the bytes of a holder without a refusal. */
+  /** Sets the number of bytes of a holder, and never refuses. */
   count(holder: Holder, bytes: number): void {
     this.#bound.count(holder, bytes);
     const client = this.#clients.get(holder);
@@ -107,7 +109,7 @@ class MemoryBound<Holder extends object> {
     }
   }
 
-  /** Counts the bytes of a holder without a refusal. */
+  /** Sets the number of bytes of a holder, and never refuses. */
   count(holder: Holder, bytes: number): void {
     this.#bytes += bytes - (this.#bytesOf.get(holder) ?? 0);
     this.#bytesOf.set(holder, bytes);

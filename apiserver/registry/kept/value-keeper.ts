@@ -90,8 +90,10 @@ export class ValueKeeper {
   }
 
   /**
-   * Called before the server stops. The snapshot of a kind that is closed after this call is written, because the kind
-   * is not served again.
+   *
+   * Called before the server stops. If a kind is closed after this call, its snapshot is written, because this process
+   * does not serve the kind again.
+   *
    */
   prepareStop(): void {
     this.#isStopping = true;
