@@ -111,8 +111,10 @@ export class Registry {
   }
 
   /**
-   * Executes a server-side apply. It creates an object that does not exist. An apply to a subresource of such an object
+   *
+   * Executes a server-side apply. If the object does not exist, the apply creates it, but an apply to a subresource
    * fails (404).
+   *
    */
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { rules } = resource;
