@@ -10,8 +10,10 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
 /**
- * The number of operations with which a batch starts before the end of the turn of the event loop, unless each start
- * costs the store much.
+ *
+ * A batch with this many operations is sent before the end of the turn of the event loop, unless each batch costs the
+ * store much.
+ *
  */
 const enough = 32;
 

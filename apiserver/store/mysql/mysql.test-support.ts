@@ -66,7 +66,7 @@ export function describeWithMysql(name: string, tests: (this: Mocha.Suite) => vo
         await administer('DO 0');
       } catch (error) {
         if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
-        this.skipBecause('there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
+        this.skipBecause('no MySQL or MariaDB responds: set HOMEOSTAT_TEST_MYSQL to the URL of a server', error);
       }
     });
     tests.call(this);

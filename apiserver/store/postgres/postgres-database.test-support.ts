@@ -31,7 +31,7 @@ export class PostgresTestServer {
       const failure = await server.#connect();
       if (failure === undefined) return;
       if (process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw failure;
-      this.skipBecause('there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', failure);
+      this.skipBecause('no PostgreSQL responds: set HOMEOSTAT_TEST_POSTGRES to the URL of a server', failure);
     });
     after(() => server.#end());
     return server;
