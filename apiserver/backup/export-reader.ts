@@ -100,7 +100,8 @@ export class ExportReader {
   #readObject({ key, revision, data, base64 }: Fields): ExportedObject {
     if (typeof key !== 'string' || kindOfKey(key) === undefined)
       return this.#refuse('key must be the key of an object');
-    if (compareCodePoints(key, this.#lastKey) <= 0) return this.#refuse('key must come after the key of the line before');
+    if (compareCodePoints(key, this.#lastKey) <= 0)
+      return this.#refuse('key must come after the key of the line before');
     if (!isRevision(revision)) return this.#refuse('revision must be a whole number');
     const isText = typeof data === 'string';
     if (isText === (typeof base64 === 'string')) return this.#refuse('it must have a text in either data or base64');

@@ -22,10 +22,8 @@ export class Snapshot {
   /** The key of the last object that was yielded. */
   #passed = '';
   /**
-   *
    * By key, the states at the snapshot's revision of the objects that have changed since, and have not been yielded
-   * yet. It is undefined for an object that did not exist at that revision.
-   *
+   * yet. The state is undefined for an object that did not exist at that revision.
    */
   readonly #past = new Map<string, Row | undefined>();
   #pastBytes = 0;

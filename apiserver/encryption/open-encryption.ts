@@ -12,10 +12,8 @@ import type { Environment } from './encryption-config.ts';
 import { keyBytes } from './sealed-bytes.ts';
 
 /**
- *
  * The prefix under which the database's numbered list of names has the name of each key that has ever encrypted an
  * object of the database.
- *
  */
 const keyNamePrefix = 'encryption-key:';
 
@@ -64,11 +62,9 @@ export interface ExportedForm {
 }
 
 /**
- *
  * Finds the keys for an import, in the file `encryption.key` beside the database. If the export has no Secrets in plain
  * text, no key is created: the Secrets are already encrypted, and the operator has to copy the key of the exported
  * database.
- *
  */
 export function importEncryption(database: string, { keys, plainKinds }: ExportedForm): OpenEncryption {
   const needsKey = plainKinds.some((kind) => withoutKeys.isOutdated(withoutKeys.of(kind), new Uint8Array()));

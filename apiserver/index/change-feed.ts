@@ -7,10 +7,8 @@ import { inBounds } from '../base/in-bounds.ts';
 
 export interface ChangeFeedParts {
   /**
-   *
    * The revision up to which the feed does not have the changes. It is the revision at which the kind was loaded, or an
    * earlier one if the changes after it are appended next.
-   *
    */
   readonly floor: number;
   /** Called with an error that a listener throws. */
@@ -80,12 +78,10 @@ export class ChangeFeed {
   }
 
   /**
-   *
    * Moves the feed to a later revision when the single changes up to it are unknown, and only the differences between
    * the two states are known. Readers cannot continue from earlier revisions. Subscribers receive each difference once,
    * before any change that is appended meanwhile, and before the promise resolves. Many differences take many turns of
    * the event loop.
-   *
    */
   async leap(revision: number, differences: readonly FeedChange[]): Promise<void> {
     this.restore(revision, []);

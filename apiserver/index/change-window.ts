@@ -12,10 +12,8 @@ import { PackedChanges, packedTogether, statesOf } from './packed-changes.ts';
 const mostRecent = 1024;
 
 /**
- *
  * The changes of a kind in the order of their revisions. The latest changes are objects, and earlier changes are
  * packed, with which a full garbage collection took a third of the time (190,000 changes).
- *
  */
 export class ChangeWindow {
   #numbers = new BlockNumbers();

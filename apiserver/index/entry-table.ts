@@ -12,19 +12,15 @@ const random = randomBytes(8);
 const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
 /**
- *
  * The number of bits by which a hash is shifted to get the number of its shard: its first six bits, for 64 shards. With
  * a million keys, a shard has 16,000 keys, and grows in a millisecond.
- *
  */
 const shardShift = 26;
 const smallestShard = 8;
 
 /**
- *
  * A hash table of row numbers. It consists of small tables with open addressing, which grow one at a time. Each
  * position has a row number + 1, or 0 when it is free. `hashes` has the hash of each row.
- *
  */
 export class KeyPlaces {
   readonly #shards: (Int32Array | undefined)[] = [];

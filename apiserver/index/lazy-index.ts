@@ -117,10 +117,8 @@ export class LazyIndex {
   }
 
   /**
-   *
    * Returns the index that has the items of a row; undefined when no index is built, or when the row will be added at
    * the end of the build.
-   *
    */
   #following(row: number, change: ValueChange): SortedIndex | undefined {
     if (this.#made !== undefined || this.#build === undefined) return this.#made;

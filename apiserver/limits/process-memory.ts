@@ -24,10 +24,8 @@ export interface MemoryMeter {
 const semiSpaces: Readonly<Record<string, number>> = { 20: 16, 22: 16, 24: 64, 26: 32 };
 
 /**
- *
  * The value that is assumed for other versions of Node. If it is too large, the limit of the heap is merely lower than
  * necessary. If it is too small, V8 ends the process before the limit is reached.
- *
  */
 const largestSemiSpace = 64;
 

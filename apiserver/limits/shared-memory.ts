@@ -1,10 +1,8 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
 /**
- *
  * Counts the memory of holders, such as requests. All holders together have one limit, and the holders of one client
  * may take at most half of it.
- *
  */
 export class SharedMemory<Holder extends object> {
   readonly #maxBytes: number;

@@ -111,10 +111,8 @@ export class Registry {
   }
 
   /**
-   *
    * Executes a server-side apply. If the object does not exist, the apply creates it, but an apply to a subresource
    * fails (404).
-   *
    */
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {
     const { rules } = resource;

@@ -10,10 +10,8 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
 /**
- *
  * A batch with this many operations is sent before the end of the turn of the event loop, unless each batch costs the
  * store much.
- *
  */
 const enough = 32;
 

@@ -8,10 +8,8 @@ export interface Item {
 const sortedTogether = 256;
 
 /**
- *
  * The number of sorted items that are returned together. To place them among 200,000 others takes each index of a kind
  * half a millisecond.
- *
  */
 const takenTogether = 32;
 

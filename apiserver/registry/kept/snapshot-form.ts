@@ -8,10 +8,8 @@ import type { HashSecret } from '../../base/key-hash.ts';
 const form = 0x736e6102;
 
 /**
- *
  * The length in bytes of the last three words of a file: the format, and the length and checksum of the footer, which
  * comes before these words.
- *
  */
 export const endBytes = 12;
 

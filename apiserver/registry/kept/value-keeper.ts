@@ -90,10 +90,8 @@ export class ValueKeeper {
   }
 
   /**
-   *
    * Called before the server stops. If a kind is closed after this call, its snapshot is written, because this process
    * does not serve the kind again.
-   *
    */
   prepareStop(): void {
     this.#isStopping = true;

@@ -5,10 +5,8 @@ import { BoundedWait } from './bounded-wait.ts';
 import { StoreError, withoutConnection } from '../store-error.ts';
 
 /**
- *
  * The time for which callers wait for another connection after the loss of one. After this time, calls fail
  * immediately, until there is a connection again.
- *
  */
 const patienceMs = 5_000;
 
@@ -40,10 +38,8 @@ export interface LinkParts<Connection> {
 
 export interface LinkOptions {
   /**
-   *
    * Returns true when the link should try again after this error. Otherwise the link is broken, and all callers get the
    * error. `wasConnected` is true when the link has had a connection before. Default: always true.
-   *
    */
   readonly mayPass?: (error: StoreError, wasConnected: boolean) => boolean;
   /** Called with the first failure after a loss. */

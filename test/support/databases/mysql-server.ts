@@ -26,7 +26,10 @@ export class MysqlTestDatabase {
       admin = await createConnection({ uri: new URL('/mysql', serverUrl).href, connectTimeout: testPatienceMs(5_000) });
     } catch (error) {
       if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
-      return context.skipBecause('no MySQL or MariaDB responds: set HOMEOSTAT_TEST_MYSQL to the URL of a server', error);
+      return context.skipBecause(
+        'no MySQL or MariaDB responds: set HOMEOSTAT_TEST_MYSQL to the URL of a server',
+        error,
+      );
     }
     const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await admin.query(`CREATE DATABASE ${name}`);
