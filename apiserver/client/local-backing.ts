@@ -160,8 +160,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // The objects are collected in a separate turn of the event loop, because each informer of a kind that closes
-    // collects them.
+    // The objects are collected in a separate turn of the event loop, because every informer of the closing kind does
+    // this.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };

@@ -71,7 +71,7 @@ export class GarbageCollector {
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**
-   * The objects that wait until a stored object that cannot be read, and may be their owner, is replaced or deleted.
+   * Objects whose owner may be a stored object that cannot be read. They wait until that object is replaced or deleted.
    */
   readonly #behindBroken = new Map<string, Node>();
   /**
