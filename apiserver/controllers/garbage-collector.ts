@@ -326,7 +326,9 @@ export class GarbageCollector {
     await this.#change(node, object, { ownerReferences: ownerReferences.filter(isKept) });
   }
 
-  /** Removes the finalizer of an object that is being deleted, unless it still has to wait for its dependents. */
+  /**
+   * Removes the finalizer of an object that is being deleted, unless the object still has to wait for its dependents.
+   */
   async #letGo(node: Node, uid: string): Promise<void> {
     if (this.#graph.holds(uid)) return;
     // Other replicas may have created dependents.

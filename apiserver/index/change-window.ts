@@ -31,8 +31,8 @@ export class ChangeWindow {
   }
 
   /**
-   * Bytes of the objects. The previous state of a change is not counted again: it was counted with the change, or the
-   * load, that brought it.
+   * The number of bytes of the objects. The previous state of a change is not counted again: it was counted when it was
+   * loaded, or when an earlier change wrote it.
    */
   get bytes(): number {
     return this.#bytes;

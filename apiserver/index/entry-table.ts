@@ -7,7 +7,7 @@ import { StoredEntry } from './stored-entry.ts';
 import { EntryPlaces } from './entry-places.ts';
 import { Block } from './slabs.ts';
 
-// Names come from clients. They cannot choose names with equal hashes, because they do not know this secret.
+// Clients choose the names. They cannot find names with equal hashes, because they do not know this secret.
 const random = randomBytes(8);
 const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
@@ -112,7 +112,7 @@ export interface TableContent {
   readonly blocks: readonly { readonly block: Block; readonly rows: number }[];
 }
 
-/** The number that means that there is no row. */
+/** The number in place of a row's number when there is no row. */
 const free = -1;
 
 /**

@@ -62,9 +62,9 @@ export class LazyIndex {
   }
 
   /**
-   * Builds the index in many turns of the event loop. Returns undefined when it is already built. Otherwise the promise
-   * resolves when it is built, or when all objects were replaced meanwhile, so callers check again. The index includes
-   * the writes during the build.
+   * Builds the index in many turns of the event loop. Returns undefined when it is already built. Otherwise returns a
+   * promise that resolves when the index is built. It also resolves when all objects were replaced meanwhile, so
+   * callers must check again. The index includes the writes during the build.
    */
   prepare(): Promise<void> | undefined {
     if (this.#made !== undefined) return undefined;
@@ -88,7 +88,10 @@ export class LazyIndex {
     return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });
   }
 
-  /** Returns the rows in the order of the index; undefined when it is not built, or stores values with its items. */
+  /**
+   * Returns the rows in the order of the index; undefined when the index is not built, or when it stores values with
+   * its items.
+   */
   order(): Int32Array | undefined {
     return this.#shape.itemValues === 'stored' ? undefined : this.#made?.rows();
   }

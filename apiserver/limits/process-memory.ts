@@ -30,8 +30,8 @@ const semiSpaces: Readonly<Record<string, number>> = { 20: 16, 22: 16, 24: 64, 2
 const largestSemiSpace = 64;
 
 /**
- * Returns the meter of this process. `processes` is the number of processes that share the memory that the system
- * grants.
+ * Returns the meter of this process. `processes` is the number of processes among which the memory of the container or
+ * machine is divided.
  */
 export function processMemory(processes: number): MemoryMeter {
   const young = youngBytes([...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)]);

@@ -32,8 +32,8 @@ import type { Written, WriteResult } from './writes/write-result.ts';
 const maxNameDraws = 8;
 
 /**
- * The maximum number of times that a write is planned while other replicas change its object. Then the client gets a
- * conflict.
+ * The maximum number of times that a write is planned while other replicas change its object. After that, the client
+ * gets a conflict.
  */
 const maxRaces = 16;
 

@@ -56,10 +56,10 @@ export class History {
   }
 
   /**
-   * Returns the page of a query at a revision; for a revision after the last change, the current page. It runs in
-   * several turns of the event loop if it takes long. The time for a page is proportional to its length, except for the
-   * first page after a change, which visits all matches. Throws, or rejects with, ApiError Expired when the feed no
-   * longer has all changes since the revision.
+   * Returns the page of a query at a revision; for a revision after the last change, the current page. A long selection
+   * runs in several turns of the event loop. The time for a page is proportional to its length, except for the first
+   * page after a change, which visits all matches. Throws, or rejects with, ApiError Expired when the feed no longer
+   * has all changes since the revision.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);
