@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const lineFeed = 0x0a;
 
-/** Reads an export piece by piece, and checks its whole content. All errors that it throws are ExportFileErrors. */
+/** Reads an export piece by piece, and checks its whole content. Throws only ExportFileErrors. */
 export class ExportReader {
   readonly #check = new LineCheck();
   readonly #digest = new ObjectsDigest();

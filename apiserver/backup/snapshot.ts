@@ -79,8 +79,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns the rows of a page in their state at the snapshot's revision. `last` is the last key of the page; it is
-   * undefined for the rest after the last page.
+   * Returns the rows of a page in their state at the snapshot's revision. `last` is the last key of the page. After the
+   * last page, `last` is undefined, and all remaining former states are returned.
    */
   #restored(page: readonly Row[], last?: string): readonly Row[] {
     const rows = page.filter(({ key }) => !this.#past.has(key));

@@ -151,7 +151,7 @@ export class ChangeFeed {
     return this.#window.drop(count);
   }
 
-  /** The states in the window that are not present any more, each once. */
+  /** Iterates over the states in the window that are no longer present, each once. */
   formerStates(): IterableIterator<Entry> {
     return this.#window.formerStates();
   }

@@ -12,7 +12,7 @@ interface State {
   readonly revision: number;
 }
 
-/** A window, and the changes that it has to have. */
+/** A window, and the changes that it must contain. */
 class Model {
   readonly window = new ChangeWindow();
   changes: FeedChange[] = [];

@@ -115,7 +115,7 @@ export class ChangeWindow {
     return freed;
   }
 
-  /** The states that are not present any more, each once. */
+  /** Iterates over the states that are no longer present, each once. */
   *formerStates(): IterableIterator<Entry> {
     for (const change of this.#changes()) yield* formerStatesOf(change);
   }

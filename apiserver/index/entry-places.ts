@@ -67,7 +67,7 @@ export class EntryPlaces implements Iterable<StoredEntry> {
     return found;
   }
 
-  /** Returns the entries at these indexes, in their order. */
+  /** Returns the entries at these indexes, in the order of `order`. */
   reordered(order: Int32Array): EntryPlaces {
     const list = new EntryPlaces(this.#blocks, order.length);
     for (const index of order) list.add(inBounds(this.#places[2 * index]), inBounds(this.#places[2 * index + 1]));

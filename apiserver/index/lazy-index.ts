@@ -96,7 +96,7 @@ export class LazyIndex {
     return this.#shape.itemValues === 'stored' ? undefined : this.#made?.rows();
   }
 
-  /** Returns an index of the rows of a table, which are given in its order. */
+  /** Returns an index of these rows of a table. The rows must be in the order of the index. */
   inOrder(table: EntryTable, rows: Int32Array): SortedIndex {
     const index = new SortedIndex(table, this.#shape.itemValues);
     index.load(rows);

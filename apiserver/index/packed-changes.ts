@@ -41,7 +41,7 @@ export class PackedChanges {
     return inBounds(this.#revisions[at]);
   }
 
-  /** The change at a position. Each call makes objects. */
+  /** Returns the change at a position. Each call creates new objects. */
   change(at: number): FeedChange {
     const other = this.#others.get(at);
     if (other !== undefined) return other;

@@ -279,8 +279,8 @@ export class GroupCommit {
   }
 
   /**
-   * Handles a batch that has failed as a whole. If a single refused operation is the cause, halving the batch finds it
-   * in a few commits.
+   * Handles a batch that has failed as a whole. If a single refused operation is the cause, the halving of the batch
+   * finds this operation in a few commits.
    */
   async #fail(batch: readonly Entry[], error: unknown): Promise<void> {
     if (batch.length > 1 && storeErrorCodeOf(error) === 'refused') {

@@ -80,7 +80,7 @@ export class History {
     return pageOf(entries, page, present.visited);
   }
 
-  /** Selects few objects, and undoes many changes in several turns. */
+  /** Runs a query that selects few objects, and undoes many changes in several turns of the event loop. */
   async #undoMany(query: Query, revision: number, page: PageBounds): Promise<SelectedEntries> {
     const present = select(this.#cache, query);
     const entries = await runSteps(undoLater(placesSteps(present.entries), query, this.#statesAt(revision)), true);

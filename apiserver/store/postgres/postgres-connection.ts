@@ -199,7 +199,7 @@ export class PostgresConnection {
 
 /**
  * Returns the failure of the attempts with all servers. Its code is `io` if one of the failures is transient, otherwise
- * that of the first failure.
+ * the code of the first failure.
  */
 function failureOf(failures: readonly StoreError[]): StoreError {
   const first = failures.find(({ code }) => code === 'io') ?? failures[0];

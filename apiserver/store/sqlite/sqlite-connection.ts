@@ -144,7 +144,7 @@ function migrate(database: SqlDatabase, path: string): void {
   database.prepare(sql.setMeta).run('schema', migrations.length);
 }
 
-/** Returns an error of opening a database with a message that names the file. */
+/** Returns the error of an attempt to open a database, with a message that names the file. */
 export function explained(error: StoreError, path: string): StoreError {
   if (error.code === 'locked') {
     return new StoreError('locked', `${path} is in use by another process or store; only one may have it`, {
