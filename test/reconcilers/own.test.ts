@@ -131,7 +131,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('wait for the dependents before them in the order, with the names of these', async () => {
+    it('wait for the dependents that their `after` names; their state lists those in waitsFor', async () => {
       let last: OwnResult | undefined;
       const at = await runTeam(transport, async ({ own }) => {
         const worker = wish(
