@@ -116,7 +116,7 @@ describe('the slots of a schedule', () => {
     await at.stop();
   });
 
-  it('need the permission of the plugin to patch its kind; the error without it explains this', async () => {
+  it('need the permission of the plugin to patch its kind; without the permission, the error says so', async () => {
     const errors: unknown[] = [];
     const logger = {
       debug() {},
