@@ -27,7 +27,7 @@ export class MysqlTestDatabase {
     } catch (error) {
       if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
       return context.skipBecause(
-        'no MySQL or MariaDB responds: set HOMEOSTAT_TEST_MYSQL to the URL of a server',
+        'there is no MySQL or MariaDB server at the default address; HOMEOSTAT_TEST_MYSQL can name another one',
         error,
       );
     }
