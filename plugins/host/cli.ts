@@ -9,7 +9,7 @@ import type { UserAction } from './commands/user-cli.ts';
 import { addCompletion } from './client/completion-cli.ts';
 import { addObjectCommands } from './client/verbs/object-cli.ts';
 import { hostVersion } from './text/host-version.ts';
-import { refuseExcessArguments } from './text/refuse-excess-arguments.ts';
+import { refuseExcessArguments } from './commands/refuse-excess-arguments.ts';
 import { environmentName, serveOptions } from './serve/serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
 
