@@ -239,7 +239,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     expect((await create(second, 'newer')).status).to.equal(201);
   });
 
-  it('a server stops even when the kind of a definition waits for changes that cannot be read', async () => {
+  it('do not prevent the stop of a server, even when a kind waits for changes that cannot be read', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const store = stores[1] as ReplicaStore;
     const claims = store.claims.bind(store);
