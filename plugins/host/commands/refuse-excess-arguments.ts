@@ -8,7 +8,8 @@ export function refuseExcessArguments(program: Command): void {
     const taken = command.registeredArguments;
     const excess = command.args.slice(taken.length);
     if (taken.at(-1)?.variadic === true || excess.length === 0) return;
-    const most = taken.length === 0 ? 'no argument' : `at most ${taken.length} argument${taken.length === 1 ? '' : 's'}`;
+    const most =
+      taken.length === 0 ? 'no argument' : `at most ${taken.length} argument${taken.length === 1 ? '' : 's'}`;
     command.error(
       `error: unexpected argument '${excess[0]}': '${command.name()}' takes ${most}; ` +
         'an option that is a switch takes no value',
