@@ -277,7 +277,7 @@ describe('a kind in several versions', () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       const message =
-        'Gadget "b" cannot be converted from shop.example.com/v2 to shop.example.com/v1: odd ones have no extent';
+        'Gadget "b" cannot be converted from shop.example.com/v2 to shop.example.com/v1: an object with the code "odd" has no extent';
       for (const path of [`${gadgetsV1}/b`, gadgetsV1]) {
         const { status, body } = await server.get(path);
         expect([status, body.reason, body.message], path).to.deep.equal([500, 'InternalError', message]);
