@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { ApiObject } from '@homeostat/controller-runtime/api';
-import { decodeObject, encodeObject, inVersion, withRevision } from './object-codec.ts';
+import { allSteps } from '../../turns/steps.ts';
+import { decodeObject, encodeObject, encodeSteps, inVersion, withRevision } from './object-codec.ts';
 
 function person(spec: object): ApiObject & { spec: object } {
   const metadata = {
@@ -36,6 +37,18 @@ describe('object codec', () => {
     expect(encodeObject({ ...rest, metadata }).toString()).to.match(
       /^\{"apiVersion":"people.example.com\/v1","kind":"Person","metadata":\{/,
     );
+  });
+
+  it('writes a large object in steps, with the same bytes', () => {
+    const { metadata, ...rest } = person({ text: 'ü€😀', list: [1, { a: null }], none: undefined });
+    const managedFields = [{ manager: 'a', operation: 'Apply' as const, apiVersion: 'v1', fieldsV1: { 'f:spec': {} } }];
+    for (const object of [
+      person({}),
+      { ...rest, metadata: { ...metadata, managedFields, resourceVersion: '7', labels: { a: '"' } } },
+      { status: {}, ...rest, metadata, __proto__: null, call: () => undefined },
+    ] as ApiObject[]) {
+      expect(allSteps(encodeSteps(object)).toString()).to.equal(encodeObject(object).toString());
+    }
   });
 
   it('returns bytes in separate memory, not in a shared pool', () => {

@@ -9,7 +9,7 @@ import { checkCounts } from '../../limits/count-nodes.ts';
 import { maxObjectBytes } from '../../limits/object-size.ts';
 import { runSteps } from '../../turns/steps.ts';
 import type { Steps } from '../../turns/steps.ts';
-import { decodeObject, encodeObject } from '../object/object-codec.ts';
+import { decodeObject, encodeObject, encodeSteps } from '../object/object-codec.ts';
 import { whenConverted } from '../kinds/pending-conversion.ts';
 import type { Resource } from '../kinds/resource.ts';
 import type { NextState } from '../rules/proposal.ts';
@@ -60,7 +60,9 @@ export function prepareWrite(
   if (resource.view !== undefined) return whenConverted(() => runSteps(prepareSteps(resource, next, context), isLong));
   if (isLong) return runSteps(prepareSteps(resource, next, context), isLong);
   const { op, object } = next;
-  return withValues(resource, { op, object, answer: undefined, data: encoded(next, context) }, context);
+  const data = encodeObject(object);
+  if (data.length > uncountedLength) checkSize(next, data, context);
+  return withValues(resource, { op, object, answer: undefined, data }, context);
 }
 
 function* prepareSteps(resource: Resource, next: NextState, context: WriteContext): Steps<PreparedWrite> {
@@ -71,20 +73,22 @@ function* prepareSteps(resource: Resource, next: NextState, context: WriteContex
       ? { object: next.object, answer: undefined }
       : yield* storedForm(resource, next, stored);
   if (isLong && resource.view !== undefined) yield;
-  const data = encoded({ op, object }, context);
+  const data = isLong ? yield* encodeSteps(object) : encodeObject(object);
+  if (isLong) yield;
+  if (data.length > uncountedLength) checkSize({ op, object }, data, context);
   if (isLong) yield;
   return withValues(resource, { op, object, answer, data }, context);
 }
 
-/** Returns the bytes to store. @throws ApiError when the object is too large */
-function encoded({ op, object }: NextState, { stored }: WriteContext): Buffer {
-  const data = encodeObject(object);
+/**
+ * Checks an object of more than {@link uncountedLength} bytes; a smaller one cannot have too many fields or items. A
+ * stored object that exceeds the limits may still be updated to a smaller one. @throws ApiError when the object is too
+ * large
+ */
+function checkSize({ op, object }: NextState, data: Buffer, { stored }: WriteContext): void {
   if (data.length > maxObjectBytes) throw tooLarge(data);
-  // An object below this size cannot have too many fields or items. A stored object that exceeds the limits may still
-  // be updated to a smaller one.
-  const isGrowing = data.length > uncountedLength && data.length > (stored?.size ?? 0);
+  const isGrowing = data.length > (stored?.size ?? 0);
   if (isGrowing && op !== 'delete') checkCounts(withoutManagers(object), objectLimits);
-  return data;
 }
 
 function tooLarge({ length }: Buffer): ApiError {

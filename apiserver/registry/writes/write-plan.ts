@@ -10,6 +10,7 @@ import type { CreationRule } from '../kinds/live-claim.ts';
 import { whenConverted } from '../kinds/pending-conversion.ts';
 import type { Resource } from '../kinds/resource.ts';
 import { brokenObject } from '../object/broken-object.ts';
+import { decodeSteps } from '../object/decode-steps.ts';
 import { decodeObject } from '../object/object-codec.ts';
 import { alreadyExists, notFound } from '../object/resource-errors.ts';
 import { formatTime } from '../object/object-codec.ts';
@@ -215,47 +216,58 @@ export class WritePlanner {
    * rules
    */
   planChange(resource: Resource, change: RequestedChange): WritePlan | Promise<WritePlan> {
-    const { key, options, propose, proposeBroken } = change;
+    const { key, options, proposeBroken } = change;
     const at = formatKey(key);
     const found = proposeBroken === undefined ? undefined : brokenAt(resource, at);
     const isKept = found?.isLocked === true || found?.isUnconverted === true;
     const broken = isKept && change.takesLocked !== true ? undefined : found;
     const entry = broken ?? this.stored(resource, key, at);
     const isLong = change.isLarge || entry.size > largeObject || resource.takesLong;
+    const { logger } = this.#parts;
+    const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
     const request = this.#request(options, isLong, key);
     const shown = resource.show(entry);
-    const stored = decodeObject(shown.bytes);
-    const steps = broken === undefined || proposeBroken === undefined ? propose : proposeBroken;
-    const { warnings } = request;
-    const { requested } = change;
-    const asked = { resource, requested, stored: broken === undefined ? entry : undefined, options, warnings };
+    const stored = isLong ? runSteps(decodeSteps<ApiObject>(shown.bytes), true) : decodeObject(shown.bytes);
+    const known = { resource, change, request, context, shown, isBroken: broken !== undefined };
+    return afterwards(stored, (object) => this.#planChangeOf(object, known));
+  }
+
+  /** Plans the change of a stored object that is parsed. */
+  #planChangeOf(stored: ApiObject, known: KnownChange): WritePlan | Promise<WritePlan> {
+    const { resource, change, request, context, shown, isBroken } = known;
+    const { options, requested, propose, proposeBroken = propose } = change;
+    const { isLong, warnings } = request;
+    const steps = isBroken ? proposeBroken : propose;
+    const asked = { resource, requested, stored: isBroken ? undefined : context.stored, options, warnings };
     let isDeletion = false;
     const decided = afterwards(runSteps(steps(stored, request), isLong), (proposal) => {
       isDeletion = proposal.verb === 'delete';
       return this.#decideChange({ proposal, ...asked });
     });
-    const { logger, memory } = this.#parts;
-    const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
+    const { memory } = this.#parts;
     return afterwards(decided, (next) => {
-      const known = broken === undefined ? stored : undefined;
-      // The guards check the stored state of an object that is removed. They do not check the removal of an object that
-      // cannot be read, so that it can always be removed.
-      const judged = next?.op === 'delete' ? known : next?.object;
-      const { guards } = this.rulesOf(resource);
-      const isGuarded = judged !== undefined && guards.length > 0;
-      const recheck = isGuarded
-        ? guarding(guards, resource, { user: options.user, next: judged, stored: known })
-        : undefined;
+      const recheck = this.#guarding(next, isBroken ? undefined : stored, known);
       const written = next === undefined ? undefined : prepareWrite(resource, next, context);
       return afterwards(written, (write): WritePlan => {
-        if (write !== undefined && !isNothing(resource, write)) {
-          // Deletions and the server's own maintenance are not refused while memory is full, because they free memory.
-          if (memory.isFull && !isDeletion && options.isOwnUpkeep !== true && isGrowing(write)) throw memory.refuse();
-          return { kind: 'commit', write, warnings, recheck };
-        }
-        return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
+        if (write === undefined || isNothing(resource, write))
+          return { kind: 'unchanged', result: { outcome: 'unchanged', warnings, ...resultOf(stored, shown) } };
+        // Deletions and the server's own maintenance are not refused while memory is full, because they free memory.
+        if (memory.isFull && !isDeletion && options.isOwnUpkeep !== true && isGrowing(write)) throw memory.refuse();
+        return { kind: 'commit', write, warnings, recheck };
       });
     });
+  }
+
+  /**
+   * Checks a change with the guards of its kind, and returns a function that repeats the check at the commit. The guards
+   * check the stored state of an object that is removed. They do not check the removal of an object that cannot be read,
+   * so that it can always be removed.
+   */
+  #guarding(next: Next, stored: ApiObject | undefined, { resource, change }: KnownChange): (() => void) | undefined {
+    const { guards } = this.rulesOf(resource);
+    const judged = next?.op === 'delete' ? stored : next?.object;
+    if (judged === undefined || guards.length === 0) return undefined;
+    return guarding(guards, resource, { user: change.options.user, next: judged, stored });
   }
 
   /**
@@ -307,6 +319,18 @@ type Next = NextState | undefined;
 export interface KindRules {
   readonly guards: readonly WriteGuard[];
   readonly ofCreation: readonly CreationRule[];
+}
+
+/** A change of an object, and what is known before the object is parsed. */
+interface KnownChange {
+  readonly resource: Resource;
+  readonly change: RequestedChange;
+  readonly request: WriteRequest;
+  readonly context: WriteContext;
+  /** The stored object in the version of the request. */
+  readonly shown: Entry;
+  /** True for an object that cannot be read. */
+  readonly isBroken: boolean;
 }
 
 interface Place {
