@@ -72,9 +72,9 @@ export class ChangeFeed {
    */
   restore(floor: number, changes: readonly FeedChange[]): void {
     this.#floor = floor;
-    this.#revision = floor;
     this.#window.clear();
-    for (const change of changes) this.#push(change);
+    for (const change of changes) this.#window.push(change);
+    this.#revision = changes.at(-1)?.revision ?? floor;
   }
 
   /**
@@ -100,7 +100,8 @@ export class ChangeFeed {
     if (change.revision <= this.#revision) {
       throw new RangeError(`change ${change.revision} of ${change.entry.key} comes after revision ${this.#revision}`);
     }
-    this.#push(change);
+    this.#window.push(change);
+    this.#revision = change.revision;
     this.#undelivered.push(change);
     this.#deliver();
   }
@@ -173,11 +174,6 @@ export class ChangeFeed {
     const subscriber = { listener, after: this.#revision };
     this.#subscribers.add(subscriber);
     return () => void this.#subscribers.delete(subscriber);
-  }
-
-  #push(change: FeedChange): void {
-    this.#window.push(change);
-    this.#revision = change.revision;
   }
 
   /**

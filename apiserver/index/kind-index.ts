@@ -13,6 +13,7 @@ import type { ItemValues, SortedIndex } from './sorted-index.ts';
 import { inBounds } from '../base/in-bounds.ts';
 
 const noValues: readonly string[] = Object.freeze([]);
+const oneEmpty: readonly string[] = Object.freeze(['']);
 
 /**
  * The parts of an index that {@link KindIndex.remake} has built; undefined for a part that is built at its first use.
@@ -116,7 +117,16 @@ export class KindIndex {
 
   /** Calls the index function, and returns its distinct values in the order of code points. Throws IndexValueError. */
   compute(object: ApiObject): IndexValue {
-    const values = this.#call(object);
+    const { name, indexFunc } = this.spec;
+    let values: unknown;
+    try {
+      values = indexFunc.valuesOf(object);
+    } catch (error) {
+      throw new IndexValueError(name, `index function failed: ${messageOf(error)}`, { cause: error });
+    }
+    if (!isStringList(values)) throw new IndexValueError(name, 'index function must return strings');
+    if (values.length > 1 && !indexFunc.multiValued)
+      throw new IndexValueError(name, `index function must return one value, not ${values.length}`);
     // Most index functions return sorted values, and to sort 10,000 labels again takes 5 ms.
     const distinct =
       values.length < 2 || isDistinctSorted(values) ? values : [...new Set(values)].sort(compareCodePoints);
@@ -184,21 +194,6 @@ export class KindIndex {
   #order(descending: boolean): LazyIndex {
     return (descending ? this.#largest : this.#smallest) ?? this.#values;
   }
-
-  #call(object: ApiObject): readonly string[] {
-    const { name, indexFunc } = this.spec;
-    let values: unknown;
-    try {
-      values = indexFunc.valuesOf(object);
-    } catch (error) {
-      throw new IndexValueError(name, `index function failed: ${messageOf(error)}`, { cause: error });
-    }
-    if (!isStringList(values)) throw new IndexValueError(name, 'index function must return strings');
-    if (values.length > 1 && !indexFunc.multiValued) {
-      throw new IndexValueError(name, `index function must return one value, not ${values.length}`);
-    }
-    return values;
-  }
 }
 
 function allOf(values: readonly string[]): readonly string[] {
@@ -209,7 +204,7 @@ function allOf(values: readonly string[]): readonly string[] {
  * Returns the value under which `absent` has an entry: the empty string for an entry without a value, otherwise none.
  */
 function noneOf(values: readonly string[]): readonly string[] {
-  return values.length === 0 ? [''] : [];
+  return values.length === 0 ? oneEmpty : noValues;
 }
 
 function firstOf(values: readonly string[]): readonly string[] {

@@ -12,6 +12,8 @@ import { valuesWithout } from './values-without.ts';
 /** The number of objects whose missed changes are applied in one step, which takes about a millisecond. */
 const changesPerStep = 100;
 
+const noItems: readonly string[] = [];
+
 /** A build of the index that is in progress. */
 interface Build {
   /** The rows whose items have changed since the build began, and still have to be added to the index. */
@@ -107,16 +109,14 @@ export class LazyIndex {
   leave(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
-    const [before, after] = this.#itemsOf(change);
-    for (const value of valuesWithout(before, after)) index.remove(value, row);
+    for (const value of this.#itemsWithout(change.before, change.after)) index.remove(value, row);
   }
 
   /** Adds the items that a row has gained. */
   enter(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
-    const [before, after] = this.#itemsOf(change);
-    for (const value of valuesWithout(after, before)) index.insert(value, row);
+    for (const value of this.#itemsWithout(change.after, change.before)) index.insert(value, row);
   }
 
   /**
@@ -127,17 +127,17 @@ export class LazyIndex {
     if (this.#made !== undefined || this.#build === undefined) return this.#made;
     const { changed, index } = this.#build;
     if (index !== undefined && !changed.has(row)) return index;
-    const [before, after] = this.#itemsOf(change);
-    if (valuesWithout(before, after).length + valuesWithout(after, before).length > 0) changed.add(row);
+    const { before, after } = change;
+    if (this.#itemsWithout(before, after).length + this.#itemsWithout(after, before).length > 0) changed.add(row);
     return undefined;
   }
 
-  #itemsOf({ before, after }: ValueChange): readonly [readonly string[], readonly string[]] {
+  /** Returns the items of an object with these values that it does not have with the other values. */
+  #itemsWithout(values: IndexValue | undefined, others: IndexValue | undefined): readonly string[] {
     const { itemsOf } = this.#shape;
-    return [
-      before === undefined ? [] : itemsOf(valueList(before)),
-      after === undefined ? [] : itemsOf(valueList(after)),
-    ];
+    const items = values === undefined ? noItems : itemsOf(valueList(values));
+    if (items.length === 0 || others === undefined) return items;
+    return valuesWithout(items, itemsOf(valueList(others)));
   }
 
   #begin(): Build {

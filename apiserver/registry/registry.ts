@@ -21,7 +21,7 @@ import { whenConverted } from './kinds/pending-conversion.ts';
 import type { Resource } from './kinds/resource.ts';
 import { alreadyExists, conflict } from './object/resource-errors.ts';
 import { proposeApplied, proposeApply } from './rules/apply-rules.ts';
-import { checkPreconditions, proposeCreate, proposePatch, proposeUpdate } from './rules/write-rules.ts';
+import { checkPreconditions, decideCreate, proposeCreate, proposePatch, proposeUpdate } from './rules/write-rules.ts';
 import type { ApplyOptions, CreateOptions, PatchBody, WriteOptions } from './writes/write-options.ts';
 import { WritePlanner } from './writes/write-plan.ts';
 import type { RequestedChange, WritePlan } from './writes/write-plan.ts';
@@ -229,18 +229,18 @@ export class Registry {
     const lock = resource.keyPrefix + key;
     const hooks = this.#planner.hooksFor(resource, options);
     const asked = { resource, proposal, stored: undefined, options, warnings: request.warnings };
-    const decided =
+    const accepted =
       hooks === undefined
-        ? this.#planner.decide(resource, proposal)
-        : this.#locks.run(this.#lockFor(resource, key, options), () => this.#planner.decideAfter(hooks, asked));
+        ? runSteps(decideCreate(resource.rules, proposal, proposal.object), request.isLong)
+        : this.#locks
+            .run(this.#lockFor(resource, key, options), () => this.#planner.decideAfter(hooks, asked))
+            .then(nextOf);
     const commit = (next: NextState): Promise<WriteResult> => {
       const { name } = next.object.metadata;
       const plan = (): WritePlan | Promise<WritePlan> =>
         this.#planner.planCreate(resource, next, { key, options, request });
       return this.#locks.run(lock, () => this.#carryOut({ resource, name, dryRun: options.dryRun, options, plan }, 0));
     };
-    // A creation is never without effect, so the result is a next state.
-    const accepted = decided as NextState | Promise<NextState>;
     const created = accepted instanceof Promise ? accepted.then(commit) : commit(accepted);
     if (!proposal.isNameDrawn || retry === undefined) return created;
     return created.catch((error: unknown) => {
@@ -341,6 +341,12 @@ export class Registry {
     resource.checkServed();
     return whenConverted(plan);
   }
+}
+
+/** Returns the next state of a creation, which is never without effect. */
+function nextOf(next: NextState | undefined): NextState {
+  if (next === undefined) throw new Error('a creation has no next state');
+  return next;
 }
 
 /** Calls `release` of a reservation in quotas when the commit has ended. */

@@ -19,7 +19,7 @@ import { kubectl, lastAppliedFields, renewLastApplied } from './last-applied.ts'
 import type { CreateProposal, UpdateProposal } from './proposal.ts';
 import { readNamedDraft } from './read-draft.ts';
 import { badRequest, clip, conflict } from '../object/resource-errors.ts';
-import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, pruneDraft } from './write-rules.ts';
+import { authorFields, checkPreconditions, isEmpty, proposeCreate, proposeNext, reportUnknown } from './write-rules.ts';
 import type { CreateRequest, ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
 export interface ApplyRequest extends WriteRequest {
@@ -143,7 +143,8 @@ function* readApplied(rules: Rules, body: () => unknown, request: WriteRequest):
   if (request.isLong) yield;
   const draft = readNamedDraft(rules, value, request);
   if (draft.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
-  pruneDraft(rules, draft, request);
+  const unknown = rules.schema.prune(draft);
+  if (unknown.length > 0) reportUnknown(rules, unknown, request);
   if (request.isLong) yield;
   return draft;
 }

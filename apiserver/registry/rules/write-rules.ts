@@ -13,12 +13,11 @@ import { badRequest, clip, conflict, invalid } from '../object/resource-errors.t
 import type { Steps } from '../../turns/steps.ts';
 import type { CreateRequest, ObjectDraft, Rules, WriteRequest } from './write-request.ts';
 
-/** Removes unknown fields, or refuses them (400), as the request's fieldValidation demands. */
-export function pruneDraft(rules: Rules, draft: ObjectDraft, request: WriteRequest): void {
-  const unknown = rules.schema.prune(draft);
-  if (unknown.length === 0 || request.fieldValidation === 'Ignore') return;
+/** Warns of fields that were removed because they are unknown, or refuses them (400), as the request demands. */
+export function reportUnknown({ model }: Rules, unknown: readonly string[], request: WriteRequest): void {
+  if (request.fieldValidation === 'Ignore') return;
   if (request.fieldValidation === 'Strict') {
-    const { kind, version } = rules.model;
+    const { kind, version } = model;
     const list = unknown.map(unknownFieldMessage).join(', ');
     throw badRequest(
       `${kind} in version "${version}" cannot be handled as a ${kind}: strict decoding error: ${list}`,
@@ -35,14 +34,6 @@ interface Judged {
   /** The violations that the schema and its rules found. */
   readonly judged: readonly FieldCause[];
   readonly stored?: ApiObject;
-}
-
-/**
- * Returns true when the schema accepts an object without further steps, and the schema has no CEL rules: then
- * {@link judgeObject} is not needed.
- */
-function isPlainlyValid({ judgeExpressions, schema }: Rules, object: ApiObject): boolean {
-  return judgeExpressions === undefined && schema.accepts(object);
 }
 
 /** Returns the violations of the schema and of its CEL rules. */
@@ -97,7 +88,8 @@ export function* proposeCreate(rules: Rules, body: () => unknown, request: Creat
   if (rules.model.subresources.includes('status')) delete draft.status;
   rules.schema.applyDefaults(draft);
   if (request.isLong) yield;
-  pruneDraft(rules, draft, request);
+  const unknown = rules.schema.prune(draft);
+  if (unknown.length > 0) reportUnknown(rules, unknown, request);
   const given: Partial<ObjectMeta> = draft.metadata;
   const { name = '', generateName = '' } = given;
   const isNameDrawn = name === '' && generateName !== '';
@@ -134,11 +126,14 @@ function newMetadata(given: ObjectMeta, name: string, request: CreateRequest): O
 export function* decideCreate(rules: Rules, proposal: CreateProposal, admitted: ApiObject): Steps<NextState> {
   const { op, request, object: proposed } = proposal;
   const object = admitted === proposed ? proposed : acceptAdmitted(rules, proposed, { admitted });
-  const judged = isPlainlyValid(rules, object) ? noCauses : yield* judgeObject(rules, object, { request });
+  const { schema, judgeExpressions } = rules;
+  // Most objects are valid, and need no steps.
+  const isPlain = judgeExpressions === undefined && schema.accepts(object);
+  const judged = isPlain ? noCauses : yield* judgeObject(rules, object, { request });
   checkObject(rules, object, { request, judged });
   if (request.isLong) yield;
   const { managedFields, now, isLong } = request;
-  const { shape } = rules.schema;
+  const { shape } = schema;
   // The creator owns all fields of a new object.
   const entries =
     managedFields === undefined
@@ -282,7 +277,8 @@ export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps
   const object = nextObject(rules, stored, next);
   rules.schema.applyDefaults(object);
   if (request.isLong) yield;
-  pruneDraft(rules, object, request);
+  const unknown = rules.schema.prune(object);
+  if (unknown.length > 0) reportUnknown(rules, unknown, request);
   object.metadata = nextMetadata(stored, object);
   return { verb: 'update', request, object, stored, manage };
 }
@@ -303,7 +299,8 @@ export function* decideUpdate(
   const managed = manage.keepsEntries(stored) ? stored.metadata.managedFields : yield* manage.entries(stored);
   // An empty list of managedFields counts as no list, because it is not stored.
   if (isSame && deepEqual(managed ?? [], stored.metadata.managedFields ?? [])) return undefined;
-  const judged = isPlainlyValid(rules, object) ? noCauses : yield* judgeObject(rules, object, { request, stored });
+  const isPlain = rules.judgeExpressions === undefined && rules.schema.accepts(object);
+  const judged = isPlain ? noCauses : yield* judgeObject(rules, object, { request, stored });
   checkObject(rules, object, { request, judged, stored });
   if (request.isLong) yield;
   checkFinalizers(rules.model, stored, object);
@@ -350,7 +347,10 @@ function withStatus(object: Stated, status: unknown): ObjectDraft {
 function withStored(rules: Rules, stored: Stated, next: Next): ObjectDraft {
   const { draft } = next;
   const keepStatus = next.keepStatus || rules.model.subresources.includes('status');
-  return keepStatus ? withStatus(draft, stored.status) : draft;
+  // Most drafts have no status, and need no copy without it.
+  if (keepStatus && draft.status !== undefined) return withStatus(draft, stored.status);
+  if (keepStatus && stored.status !== undefined) draft.status = stored.status;
+  return draft;
 }
 
 function nextMetadata(stored: ApiObject, object: ApiObject): ObjectMeta {

@@ -58,7 +58,18 @@ class Commit implements Submission {
     this.#around = around;
     this.#parts = parts;
     this.#traceparent = currentTraceparent();
-    this.operation = operationOf(parts.resource.storage, parts.write, around);
+    const { storage } = parts.resource;
+    const { op, key, object, data, stored, values, requires, leader } = parts.write;
+    const unique = storage.claimChanges(stored, op === 'delete' ? undefined : values);
+    const required = leader === undefined ? requires : [...requires, around.leaders.claimOf(leader)];
+    const operation: Writable<Operation> = { op, key: storage.keyPrefix + key, kind: storage.kindNumber, data };
+    // The fields are assigned one by one, because spreads of conditional fields take twice as long.
+    if (stored !== undefined) operation.expect = stored.revision;
+    if (unique !== undefined) operation.unique = unique;
+    if (storage.generation !== undefined) operation.generation = storage.generation;
+    if (required.length > 0) operation.requires = required;
+    if (storage.notes !== undefined) operation.note = storage.notes.write(object, values);
+    this.operation = operation;
   }
 
   /**
@@ -125,23 +136,6 @@ class Commit implements Submission {
     }
     return outcome.conflict;
   }
-}
-
-function operationOf(
-  storage: Resource,
-  { op, key, object, data, stored, values, requires, leader }: PreparedWrite,
-  { leaders }: RegistryParts,
-): Operation {
-  const unique = storage.claimChanges(stored, op === 'delete' ? undefined : values);
-  const required = leader === undefined ? requires : [...requires, leaders.claimOf(leader)];
-  const operation: Writable<Operation> = { op, key: storage.keyPrefix + key, kind: storage.kindNumber, data };
-  // The fields are assigned one by one, because spreads of conditional fields take twice as long.
-  if (stored !== undefined) operation.expect = stored.revision;
-  if (unique !== undefined) operation.unique = unique;
-  if (storage.generation !== undefined) operation.generation = storage.generation;
-  if (required.length > 0) operation.requires = required;
-  if (storage.notes !== undefined) operation.note = storage.notes.write(object, values);
-  return operation;
 }
 
 const outcomes = { create: 'created', update: 'stored', delete: 'removed' } as const;

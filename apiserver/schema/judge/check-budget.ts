@@ -15,6 +15,8 @@ export const workOfComparison = 10;
 export class CheckBudget {
   /** True when the check uses the budget. The compilation of the check sets this. */
   isUsed = false;
+  /** True when the check needed more units than there were. */
+  isSpent = false;
   readonly #units: number;
   #left: number;
 
@@ -26,15 +28,13 @@ export class CheckBudget {
   /** Restores all units. It is called before each check. */
   reset(): void {
     this.#left = this.#units;
+    this.isSpent = false;
   }
 
   /** Uses units of the budget. Returns false when the check needed more units than there were. */
   spend(units = 1): boolean {
     this.#left -= units;
-    return this.#left >= 0;
-  }
-
-  get isSpent(): boolean {
-    return this.#left < 0;
+    if (this.#left < 0) this.isSpent = true;
+    return !this.isSpent;
   }
 }
