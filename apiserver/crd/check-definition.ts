@@ -43,7 +43,7 @@ function checkGroup({ group }: DefinitionSpec, violations: DefinitionViolations)
 
 function checkScope({ scope, preserveUnknownFields }: DefinitionSpec, violations: DefinitionViolations): void {
   const scopes = ['Cluster', 'Namespaced'];
-  if ((scope as string) === '') violations.required('spec.scope', '');
+  if (scope.length === 0) violations.required('spec.scope', '');
   else if (!scopes.includes(scope)) violations.notSupported('spec.scope', scope, scopes);
   if (preserveUnknownFields === true) {
     const rule =

@@ -117,14 +117,14 @@ export class HandlerBuffer<T extends ApiObject> implements HandlerRegistration {
   async #deliver(event: HandlerEvent<T>): Promise<void> {
     if (this.#removed) return;
     try {
-      // TypeScript accepts an async function for a type that returns void, so this waits for its promise.
-      await (this.#call(event) as unknown);
+      await this.#call(event);
     } catch (error) {
       this.#parts.report(error);
     }
   }
 
-  #call(event: HandlerEvent<T>): void {
+  /** Returns what the handler returns: a promise, if it is async, because TypeScript accepts that for `void`. */
+  #call(event: HandlerEvent<T>): unknown {
     switch (event.kind) {
       case 'add':
         return this.#handler.onAdd?.(event.object, { initial: event.initial });

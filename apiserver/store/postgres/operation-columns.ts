@@ -138,13 +138,14 @@ function requiredColumns(batch: readonly Operation[]): RequiredColumns | undefin
  * should not have the cost of claims.
  */
 function claimColumns(batch: readonly Operation[]): ClaimColumns | undefined {
-  const columns = { added: emptyColumn(), removed: emptyColumn(), wanted: [] as Claim[] };
+  const wanted: Claim[] = [];
+  const columns = { added: emptyColumn(), removed: emptyColumn(), wanted };
   for (const [at, operation] of batch.entries()) {
     if (!operation.unique) continue;
     const { add, remove } = operation.unique;
     for (const claim of add) {
       push(columns.added, at + 1, operation, claim);
-      columns.wanted.push(claim);
+      wanted.push(claim);
     }
     // A claim that the operation both removes and adds is kept, because one statement cannot delete and insert the same
     // row.

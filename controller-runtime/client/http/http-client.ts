@@ -69,7 +69,7 @@ export class HttpClient implements Client {
   async create<T extends ApiObject>(model: Model<T>, object: NewObject<T>, options: WriteOptions = {}): Promise<T> {
     const descriptor = this.#models.remember(model);
     const path = creationPath(descriptor, options.namespace ?? object.metadata.namespace);
-    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...(object as object) };
+    const body = { apiVersion: apiVersionOf(descriptor), kind: descriptor.kind, ...object };
     return this.#send({ method: 'POST', path, body, ...writeParts(options) });
   }
 

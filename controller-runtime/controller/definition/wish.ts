@@ -114,8 +114,8 @@ interface Observed extends ApiObject {
  * Returns true for an object that is ready by the rules that kstatus (sigs.k8s.io/cli-utils) has for kinds that it does
  * not know.
  */
-function isSettled(object: ApiObject): boolean {
-  const { metadata, status } = object as Observed;
+function isSettled(object: Observed): boolean {
+  const { metadata, status } = object;
   if (metadata.deletionTimestamp !== undefined) return false;
   if ((status?.observedGeneration ?? metadata.generation) !== metadata.generation) return false;
   const { conditions = [] } = status ?? {};
@@ -129,8 +129,8 @@ const unsettled: ReadonlySet<string> = new Set(['Reconciling', 'Stalled']);
  * Returns true when a condition is True for the current generation of the object; undefined when there is no condition
  * of this type. A condition with an older observedGeneration says nothing about the current spec.
  */
-function isTrue(object: ApiObject, type: string): boolean | undefined {
-  const { metadata, status } = object as Observed;
+function isTrue(object: Observed, type: string): boolean | undefined {
+  const { metadata, status } = object;
   const condition = status?.conditions?.find((each) => each.type === type);
   if (condition === undefined) return undefined;
   const { observedGeneration = metadata.generation } = condition;
