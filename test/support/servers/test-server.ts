@@ -103,15 +103,19 @@ export class TestServer {
       ...(body === undefined ? {} : { 'content-length': String(body.length) }),
       ...options.headers,
     };
+    const { ca } = this.api;
+    const send = ca === undefined ? httpRequest : httpsRequest;
+    const agent = METHODS.includes(method) && this.#agent;
+    const call = send({ host: '127.0.0.1', port: this.port, ca, method, path, headers, agent });
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const { ca } = this.api;
-      const send = ca === undefined ? httpRequest : httpsRequest;
-      const agent = METHODS.includes(method) && this.#agent;
-      const call = send({ host: '127.0.0.1', port: this.port, ca, method, path, headers, agent }, resolve);
+      call.on('response', resolve);
       call.on('error', reject);
       call.end(body);
     });
-    return answerOf(response);
+    const answer = await answerOf(response);
+    // The rest of a refused body is not sent, because a server that stops would wait for it.
+    if (!call.writableFinished) call.destroy();
+    return answer;
   }
 
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
