@@ -255,8 +255,8 @@ describe('index values that are kept for the next start', () => {
     },
     'it is too short': () => Buffer.alloc(3),
   };
-  for (const [at, [reason, damage]] of Object.entries(damages).entries()) {
-    it(`are all computed when ${reason}${at === 0 ? '' : ' [slow]'}`, async () => {
+  for (const [number, [reason, damage]] of Object.entries(damages).entries()) {
+    it(`are all computed when ${reason}${number === 0 ? '' : ' [slow]'}`, async () => {
       await inDatabase((database) => {
         const rows = database
           .prepare<{ readonly last: number; readonly data: Uint8Array }>('SELECT last, data FROM kept')

@@ -19,7 +19,7 @@ export interface SourceText {
 /** A node of a syntax tree, in the form of ESTree. */
 type Node = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** What contains a node. */
+/** The names and blocks that contain a node. */
 interface Place {
   readonly within: readonly string[];
   /** The blocks around the node, the innermost first. */
