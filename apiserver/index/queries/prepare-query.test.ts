@@ -53,8 +53,8 @@ function expectSame(cache: KindCache, options: QueryOptions): void {
 describe('prepareQuery', () => {
   oneStepPerTurn();
 
-  for (const [number, [name, options]] of Object.entries(queries).entries()) {
-    const tier = number === 0 ? '' : ' [slow]';
+  for (const [index, [name, options]] of Object.entries(queries).entries()) {
+    const tier = index === 0 ? '' : ' [slow]';
     it(`prepares the indexes for ${name} over several turns of the event loop, and the result contains all writes made meanwhile${tier}`, async () => {
       const random = seededRandom(size);
       const cache = crowd(random);
