@@ -72,7 +72,8 @@ async function tryOnce<T extends ApiObject>(
   const next = { ...wanted, apiVersion, kind, metadata } as unknown as T;
   if (deepEqual(present, next)) return { object: present, result: 'unchanged' };
   const object = await client.update(next, writeOptions).catch(conflictWhenAbsent);
-  // The revision is unchanged when only fields differed that the server fills in: the server then wrote nothing.
+  // When the only difference was in fields that the server fills in, the server wrote nothing, and the revision is the
+  // same.
   return { object, result: object.metadata.resourceVersion === resourceVersion ? 'unchanged' : 'updated' };
 }
 

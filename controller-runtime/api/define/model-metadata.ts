@@ -28,7 +28,7 @@ export interface ClassDeclaration {
 export function declarationOf({ metadata }: { readonly metadata?: object }): ClassDeclaration {
   if (metadata === undefined) {
     throw new TypeError(
-      'decorators of models need standard decorators (no experimentalDecorators), and this package imported first',
+      'the decorators of models are standard: turn experimentalDecorators off, and import this package before the class',
     );
   }
   const own = declarationIn(metadata);

@@ -193,8 +193,8 @@ export function keyIn({ name, namespace }: PartialKey): ObjectKey {
 }
 
 /**
- * Returns a string that identifies an object in maps. It is the same in all versions of the kind, because these share
- * revisions.
+ * Returns a string that identifies an object in maps. It is the same in all versions of the kind, because an object has
+ * the same revision in each of them.
  */
 export function idOf(target: Target): string {
   return `${target.kindId}/${formatKey(target.key)}`;

@@ -108,7 +108,10 @@ export class Mappings {
     this.#queue.add(id, { priority, reason });
   }
 
-  /** True when no mapping is ready or under way. Mappings that wait for their back-off do not count, as with keys. */
+  /**
+   * True when no mapping is ready or under way. Mappings that wait for their back-off do not count, just as delayed
+   * keys do not count in a controller.
+   */
   isIdle(): boolean {
     return this.#queue.length + this.#queue.processing === 0;
   }

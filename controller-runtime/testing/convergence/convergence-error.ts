@@ -9,7 +9,10 @@ export interface ConvergenceFailure {
    * every check.
    */
   readonly seed: number | undefined;
-  /** The injected faults, in order, each with the request or event that met it: only those that the failure needs. */
+  /**
+   * The injected faults without which the run would not fail, in order, each with the request or event that it
+   * affected.
+   */
   readonly faults: readonly string[];
   readonly differences: readonly Difference[];
   /** The keys whose last run failed, and the runnables that failed, each with the reason. */

@@ -54,8 +54,8 @@ const idleTurns = 10;
 const patientTurns = 60;
 
 /**
- * Runs a scenario once, on a server of its own. Errors of the scenario and of the controllers do not reject the result,
- * but are in it.
+ * Runs a scenario once, on a server of its own. Errors of the scenario and of the controllers do not reject the
+ * promise; the result contains them.
  */
 export async function runOnce({ options, startServer, plan, seed }: ConvergenceRunParts): Promise<RunOutcome> {
   const random = seededRandom(seed);

@@ -77,7 +77,7 @@ export class FaultDriver {
     return this.#parts.clock.monotonicMs() < this.#recoveredMs;
   }
 
-  /** Throws when the controllers have made a mistake that makes the check fail for any result of the run. */
+  /** Throws when the controllers have made a mistake that makes the check fail, whatever the result of the run is. */
   check(): void {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }
@@ -105,7 +105,7 @@ export class FaultDriver {
     });
   }
 
-  /** Stops everything. Resolves when everything has stopped, for which the clock must advance. */
+  /** Stops everything. Resolves when everything has stopped; until then, the clock must advance. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#life !== undefined) this.#leave(this.#life);
