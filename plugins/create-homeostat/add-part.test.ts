@@ -74,7 +74,7 @@ describe('addPart', () => {
   it('refuses a part when index.ts has no comment for it or does not exist, and says what is missing', async () => {
     await writeFile(join(folder, 'index.ts'), 'export default {};\n');
     expect(await add({ type: 'endpoint', name: 'total' })).to.include(
-      'index.ts has no line "// homeostat new endpoint": put it where the next one goes in the list of endpoints',
+      'index.ts has no line "// homeostat new endpoint": add this line to the list of endpoints, where the next part is to be inserted',
     );
     await rm(join(folder, 'index.ts'));
     expect(await add({ type: 'endpoint', name: 'total' })).to.include('there is no index.ts');

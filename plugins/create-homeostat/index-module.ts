@@ -24,7 +24,7 @@ export function addToIndex(source: string, { type, variable, module }: IndexEntr
   const at = lines.findIndex((line) => line.trim() === marker);
   if (at < 0) {
     throw new ScaffoldError(
-      `index.ts has no line "${marker}": put it where the next one goes in the list of ${lists[type]}`,
+      `index.ts has no line "${marker}": add this line to the list of ${lists[type]}, where the next part is to be inserted`,
     );
   }
   const indent = /^\s*/.exec(lines[at] ?? '')?.[0] ?? '';

@@ -42,7 +42,10 @@ export class ClassComponents {
       );
     }
     if (!/^[A-Za-z][A-Za-z0-9._-]*$/.test(name)) {
-      throw this.#error(where, `the schema name "${name}" must start with a letter; letters, digits, ".", "_" and "-" may follow`);
+      throw this.#error(
+        where,
+        `the schema name "${name}" must start with a letter; letters, digits, ".", "_" and "-" may follow`,
+      );
     }
     this.#classes.set(name, cls);
     this.#components[name] = this.#schemaOf(cls, where);

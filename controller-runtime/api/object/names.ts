@@ -92,8 +92,8 @@ export function checkLabelValue(value: string): readonly string[] {
 }
 
 /**
- * Returns the violations of a `metadata.generateName`: it follows the rule of the names that will be made of it, but
- * may also end with a hyphen.
+ * Returns the violations of a `metadata.generateName`. It must follow the rule for the names that are made from it, but
+ * it may also end with a hyphen.
  */
 export function checkGenerateName(prefix: string, format: NameFormat): readonly string[] {
   const body = prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;

@@ -138,7 +138,7 @@ export class ReconcileRun {
     const { item, logger } = this.#task;
     const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
     const err = new Error(`${run}: is an await missing? Its client accepts no more requests`);
-    if (!this.#hasFailed) logger.error({ err }, 'a request came after its run');
+    if (!this.#hasFailed) logger.error({ err }, 'a request was sent after its run had ended');
     return err;
   }
 

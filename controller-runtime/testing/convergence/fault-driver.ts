@@ -272,7 +272,7 @@ export class FaultDriver {
 const failureWords = {
   conflict: 'a conflict at',
   refuse: 'no connection at',
-  loseAnswer: 'the response lost of',
+  loseAnswer: 'a lost response to',
 } as const satisfies Record<RequestFault['kind'], string>;
 
 /**
