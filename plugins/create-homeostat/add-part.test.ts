@@ -59,8 +59,8 @@ describe('addPart', () => {
   for (const [part, message] of [
     [{ type: 'kind', name: 'invoice' }, 'kind: "invoice" must be PascalCase'],
     [{ type: 'kind', name: 'Watch', plural: 'watch' }, 'plural: "watch" may not be'],
-    [{ type: 'controller', name: '2fa' }, 'the name "2fa" must be lowercase letters'],
-    [{ type: 'endpoint', name: '../total' }, 'the name "../total" must be lowercase letters'],
+    [{ type: 'controller', name: '2fa' }, 'the name "2fa" must be at most 63 lowercase letters'],
+    [{ type: 'endpoint', name: '../total' }, 'the name "../total" must be at most 63 lowercase letters'],
     [{ type: 'controller', name: 'audit' }, 'name the kind of the controller with --kind'],
     [{ type: 'controller', name: 'audit', kind: 'Nothing' }, 'there is no kinds/nothing.ts'],
   ] as const) {

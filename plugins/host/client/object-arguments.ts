@@ -113,7 +113,7 @@ function collectionOf({ flags, namespace }: ClientCommand, resource: ServedResou
 async function objectOf(command: ClientCommand, argument: string): Promise<ObjectTarget> {
   const [type = '', name = '', ...more] = argument.split('/');
   if (type === '' || name === '' || more.length > 0)
-    throw new CommandError(`"${argument}": write every argument as TYPE/NAME, or none of them`, 2);
+    throw new CommandError(`"${argument}": write TYPE/NAME; if one argument has a slash, every argument needs one`, 2);
   return targetOf(command, (await command.names()).find(type), name);
 }
 
