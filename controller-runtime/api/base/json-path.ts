@@ -10,7 +10,7 @@ type Step =
   /** An element of a list. A negative index counts from the end. */
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
-  /** The elements with a value at `path`. With a comparison, only the elements for which it is true. */
+  /** The elements that have a value at `path`. If there is a comparison, only the elements for which it is true. */
   | {
       readonly kind: 'filter';
       readonly path: readonly Step[];

@@ -53,8 +53,8 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
     /** The scope of the kind. Default `Cluster`. */
     readonly scope?: C;
     /**
-     * A TypeBox or plain JSON Schema of an object with `spec` and `status`, or, as in revision 2.9 of the
-     * specification, with the fields at the top level.
+     * The TypeBox schema or plain JSON Schema of an object. The object has the fields `spec` and `status`, or, as in
+     * revision 2.9 of the specification, its own fields at the top level.
      */
     readonly schema: S & KnownKeywords<S>;
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S, C>>[];

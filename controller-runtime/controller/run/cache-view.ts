@@ -31,7 +31,7 @@ export interface ViewIndex {
 }
 
 /**
- * The number of remembered writes above which all writes that the caches have received are dropped. A write that its
+ * When more writes than this are remembered, all writes that the caches have received are dropped. A write that its
  * cache has received is also dropped when its key is read.
  */
 const sweepAbove = 1000;

@@ -48,8 +48,8 @@ export class ConflictWaits {
   }
 
   /**
-   * Called when the cache has delivered this state of an object. Ends the waits for this object whose revision is
-   * older.
+   * Called when the cache has delivered this state of an object. Ends the waits for this object that have an older
+   * revision.
    */
   observed(object: ApiObject): void {
     if (this.#targets.size === 0) return;

@@ -307,7 +307,7 @@ export class ReconcileRun {
 
   /**
    * Returns the context of the run. Its fields are listed one by one, because an object spread would take most of the
-   * time of short runs, of which there can be more than 10,000 a second.
+   * time of a short run; there can be more than 10,000 short runs a second.
    */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#task;

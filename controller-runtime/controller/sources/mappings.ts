@@ -30,7 +30,7 @@ export interface MappingParts {
 
 /**
  * The number of items that are processed in one turn of the event loop. It is higher than the number of events that a
- * handler receives in one turn, so that initial objects do not accumulate before quick mappings.
+ * handler receives in one turn, so that the initial objects do not queue up while the mappings are quick.
  */
 const itemsPerTurn = 200;
 
