@@ -5,7 +5,7 @@ export interface ConvergenceFailure {
   /** The failure, in one line. */
   readonly problem: string;
   /**
-   * The seed of the drawn faults. Undefined for the run without faults and for runs with one fault, which are part of
+   * The seed of the random faults. Undefined for the run without faults and for runs with one fault, which are part of
    * every check.
    */
   readonly seed: number | undefined;

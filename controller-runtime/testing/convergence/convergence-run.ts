@@ -179,7 +179,7 @@ class ConvergenceRun {
     return object !== undefined;
   }
 
-  /** True when no work is left. First gives work under way the turns of the event loop that it needs. */
+  /** True when no work is left. Before that, work under way gets the turns of the event loop that it needs. */
   async #isIdle(): Promise<boolean> {
     let idle = 0;
     for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {

@@ -27,7 +27,7 @@ export interface DriverParts {
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
-/** One simulated process, from its start to its end, and the faults that it meets. */
+/** One simulated process, from its start to its end, and the faults that are injected into it. */
 interface Life {
   process: ControllerProcess | undefined;
   /** True when another process has become the leader, and this process does not know that. */
@@ -72,7 +72,10 @@ export class FaultDriver {
     return { writes: this.#writes, reads: this.#reads, events: this.#events };
   }
 
-  /** True when a source, a mapping or a runnable has met a fault so recently that it may not have retried yet. */
+  /**
+   * True when a source, a mapping or a runnable has failed so recently, because of a fault, that it may not have
+   * retried yet.
+   */
   get isRecovering(): boolean {
     return this.#parts.clock.monotonicMs() < this.#recoveredMs;
   }
