@@ -265,7 +265,7 @@ describe('a kind in several versions', () => {
     it('causes the refusal of a write (422) whose result breaks the schema of the storage version', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('a', { extent: '101 m' }));
       expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
-      expect(body.message).to.contain('as converted to v2, which objects are stored in');
+      expect(body.message).to.contain('as converted to v2, the storage version');
     });
 
     it('causes the refusal of a write (422) whose result cannot be converted back to the version of the request', async () => {
