@@ -135,7 +135,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       await eventually(async () => (await send(first, path)).status === 404);
       store.isDeaf = false;
       store.hear(await store.currentRevision());
-      // The follower waits for the held commit of this server at first, but only for some milliseconds.
+      // At first, the follower waits for the delayed commit of this server, but only for some milliseconds.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;

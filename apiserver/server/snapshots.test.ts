@@ -234,7 +234,7 @@ describe('a start from snapshots', () => {
     expect(await namesWith('new')).to.deep.equal(['thing-7']);
   });
 
-  /** Makes changes, and leaves the files as a process does that is killed after them. */
+  /** Makes changes, and leaves the files as if the process had been killed after the changes. */
   async function changeAndKill(): Promise<void> {
     await start();
     await running().client.delete(plain, 'thing-10');

@@ -205,7 +205,7 @@ export class SnapshotKeeper {
 
   /**
    * Returns true for a file that must stay: a snapshot that the next start can use; the file of a kind that was not
-   * read, because its plugin may be missing only now; and a file that is not a snapshot.
+   * read, because its plugin may be missing only temporarily; and a file that is not a snapshot.
    */
   async #isOfUse(name: string): Promise<boolean> {
     if (this.#right.has(name) || this.#known.has(name)) return this.#right.has(name);

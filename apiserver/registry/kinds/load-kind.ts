@@ -16,8 +16,8 @@ import type { KindReader } from './stored-entry.ts';
 
 /**
  * An object that is read from a snapshot counts as 1.25 objects. The memory limit assumes 200 bytes of heap for the
- * indexes of an object, and a start without a snapshot needs about 50 bytes more. Otherwise a kind could fit into
- * memory only with a snapshot, and would not be served after a kill.
+ * indexes of an object, and a start without a snapshot needs about 50 bytes more. Without this factor, a kind might fit
+ * into memory only with a snapshot. After a kill there is no snapshot, so the kind would not be served.
  */
 const countedObjects = 1.25;
 
