@@ -343,7 +343,7 @@ describe('a start from snapshots', () => {
       },
     ],
     'its names were hashed with another function': [
-      'its names are not found by their hashes',
+      'its objects are not found by the hashes of their names',
       async (file) => {
         const bytes = await readFile(file);
         const from = footerStart(bytes);
@@ -426,7 +426,7 @@ describe('a start from snapshots', () => {
     await createMaps('map');
     await stop();
     await start({ retention: { minChanges: 2 } });
-    expect(reasons).to.deep.equal(['the changes since then are no longer known']);
+    expect(reasons).to.deep.equal(['the changes since the snapshot are no longer known']);
     await expectThings();
   });
 

@@ -177,7 +177,7 @@ export class SnapshotKeeper {
       if (footer.fingerprint !== fingerprint)
         throw new UnusableSnapshot('it was written for other indexes, or by another version of the program');
       if (mark.revision < this.#parts.floorOf(kind.number) || mark.revision > current)
-        throw new UnusableSnapshot('the changes since then are no longer known');
+        throw new UnusableSnapshot('the changes since the snapshot are no longer known');
       const contents = await runInTurns(restoredContents(cache, await readContent(file, footer, onRead)));
       return { contents, mark, facts: footer.facts };
     } finally {
