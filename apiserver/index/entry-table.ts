@@ -12,8 +12,8 @@ const random = randomBytes(8);
 const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
 /**
- * The number of bits by which a hash is shifted to get the number of its shard: its first six bits, for 64 shards. With
- * a million keys, a shard has 16,000 keys, and grows in a millisecond.
+ * The number of bits by which a hash is shifted. The six bits that remain are the number of its shard, so there are 64
+ * shards. With a million keys, a shard has 16,000 keys, and grows in a millisecond.
  */
 const shardShift = 26;
 const smallestShard = 8;
@@ -101,7 +101,7 @@ const smallestTable = 16;
 /** The number of rows whose hashes are added in one step, which takes a millisecond. */
 const placedPerStep = 16_384;
 
-/** The content of a table. Its rows have no gaps, and are in the order of their blocks. */
+/** The content of a table. The rows are numbered without gaps, in the order of their blocks. */
 export interface TableContent {
   readonly secret: HashSecret;
   /** The position of the record of each row in its block. */
@@ -197,7 +197,7 @@ export class EntryTable {
     return (this.#kept[row & (keptEntries - 1)] = new StoredEntry(block, at));
   }
 
-  /** Moves a reader to the record of a row, and returns it. */
+  /** Makes `record` read the record of a row, and returns `record`. This creates no object. */
   read(row: number, record: StoredEntry): StoredEntry {
     return record.moveTo(this.blockOf(row), inBounds(this.#at[row]));
   }

@@ -146,7 +146,7 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
       return (
         [...test.values]
           .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
-          // An absent value has an empty slice, which comes before the slice that starts at its position.
+          // A value that no object has gets an empty slice. It comes before the slice that starts at the same rank.
           .sort((a, b) => a.from - b.from || a.to - b.to)
       );
     case 'range':

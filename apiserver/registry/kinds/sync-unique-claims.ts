@@ -34,7 +34,7 @@ export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Pr
     if (stored.generation === generation && resource.hasIndexes(stored.indexes)) return true;
   }
   for (;;) {
-    // The claims of the store and of the resource must be equal only at the same revision, so the resource first gets
+    // The claims of the store and of the resource can be compared only at the same revision. So the resource first gets
     // the changes up to the store's revision.
     const stored = store.isShared ? await store.claims(resource.kindNumber) : undefined;
     if (stored !== undefined) await arrive(stored.revision, { store, revisions });

@@ -238,8 +238,8 @@ export class WritePlanner {
     const context = { key: at, stored: entry, leader: options.leader, requires: noClaims, isLong, logger };
     return afterwards(decided, (next) => {
       const known = broken === undefined ? stored : undefined;
-      // The guards check the stored state of an object that is removed. They do not check the removal of an object that
-      // cannot be read, so that it can always be removed.
+      // When an object is removed, the guards check its stored state. An object that cannot be read is removed without
+      // this check, so that it can always be removed.
       const judged = next?.op === 'delete' ? known : next?.object;
       const { guards } = this.rulesOf(resource);
       const isGuarded = judged !== undefined && guards.length > 0;
