@@ -271,7 +271,7 @@ describe('homeostat plugin', () => {
       [
         'an upload whose scripts may run',
         2,
-        '--run-scripts: a server runs no scripts of an upload: add --plugins-dir, on its machine',
+        "--run-scripts: a server runs no scripts of an uploaded plugin: use --plugins-dir on the server's machine",
         async () => ['install', await makeDemo('1.0.0'), '--run-scripts', '--plugins-dir', ''],
       ],
       [
