@@ -81,7 +81,10 @@ export class ExportReader {
     return 'objects' in fields ? this.#readSummary(fields) : this.#readObject(fields);
   }
 
-  /** Reads the manifest. It checks the format first, since another format may have other line checks. */
+  /**
+   * Reads the manifest. It checks the format first, since another format may compute the check of a line in another
+   * way.
+   */
   #readManifest(line: Buffer): undefined {
     const fields = parse(line);
     if (fields?.['homeostat'] !== 'export') return this.#refuse('it is not the first line of an export of homeostat');

@@ -12,8 +12,8 @@ const seenPerStep = 500;
 const movedPerStep = 256 * 1024;
 
 /**
- * The share of the bytes that is moved at a time. It is limited, because the old blocks remain in memory until V8
- * collects garbage.
+ * The maximum share of all bytes that one compaction moves. It is limited, because the old blocks remain in memory
+ * until V8 collects garbage.
  */
 const movedShare = 1 / 4;
 

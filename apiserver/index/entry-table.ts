@@ -116,8 +116,8 @@ export interface TableContent {
 const free = -1;
 
 /**
- * The number of entry objects that are kept, so that a later read returns the same object. Callers cache data by the
- * identity of an entry; for small kinds, this cache is effective.
+ * The size of the cache of entry objects. A later read returns the same object if it is still in the cache. Callers
+ * cache data by the identity of an entry, which works well for kinds that fit into this cache.
  */
 const keptEntries = 8192;
 
@@ -144,7 +144,7 @@ export class EntryTable {
   /** The secret for the hashes of keys. */
   readonly secret: HashSecret;
   /**
-   * The key that was searched last. It is kept with its hash, because a key that was not found is usually added next.
+   * The key that was searched last. It is cached with its hash, because a key that was not found is usually added next.
    */
   #wanted = '';
   #wantedHash: number;
@@ -253,7 +253,7 @@ export class EntryTable {
     this.#kept[row & (keptEntries - 1)] = undefined;
   }
 
-  /** Changes the position of the record of a row. The entry object of the row changes, too, if it is kept. */
+  /** Changes the position of the record of a row. If the entry object of the row is cached, it changes as well. */
   move(row: number, block: Block, at: number): void {
     const kept = this.#kept[row & (keptEntries - 1)];
     const isKept = kept?.block === this.blockOf(row) && kept.at === this.#at[row];

@@ -25,5 +25,7 @@ export const objectLimits: Required<BodyLimits> = Object.freeze({
   maxNodes: 250_000,
 });
 
-/** A text with fewer characters cannot exceed the limits of fields and nodes, so they are not counted. */
+/**
+ * A text with fewer characters cannot exceed the limits of fields and nodes, so its fields and nodes are not counted.
+ */
 export const uncountedLength: number = 32 * 1024;

@@ -257,8 +257,8 @@ export class GroupCommit {
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refused operations are not counted: most of their callers try again, and read the state only once for all
-      // attempts in a turn.
+      // Refused operations do not count towards the limit of a turn: most of their callers try again, and read the
+      // state only once for all attempts in a turn.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;

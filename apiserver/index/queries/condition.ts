@@ -22,7 +22,10 @@ export interface Condition {
   readonly test: ValueTest;
   /** True when an object meets the condition if none of its values passes the test. */
   readonly negated: boolean;
-  /** True when no object has two values that pass the test, so that the number of values is the number of objects. */
+  /**
+   * True when an object has at most one value that passes the test. Then the number of values that pass is the number
+   * of objects.
+   */
   readonly onePerObject: boolean;
 }
 

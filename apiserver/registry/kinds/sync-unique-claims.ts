@@ -15,8 +15,8 @@ export interface SyncParts {
   /** Returns true when changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;
   /**
-   * The generation of the unique indexes for which the claims were right, if no object has changed since then;
-   * otherwise undefined.
+   * The generation of the store's unique indexes for which the store's claims are known to be right; undefined when
+   * this is not known. If the store still has this generation, the claims are not compared.
    */
   readonly generation: number | undefined;
 }

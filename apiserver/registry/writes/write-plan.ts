@@ -87,8 +87,8 @@ export class WritePlanner {
   createRequest(options: CreateOptions, isLong: boolean, key?: ObjectKey): CreateRequest {
     const at = { name: key?.name, namespace: key === undefined ? options.namespace : key.namespace };
     const identity = { uid: this.#parts.uuid(), draw: this.#draw, managedFields: undefined };
-    // A spread of the request takes 3 µs, forty times as long as this call, even if the other fields are then added one
-    // by one.
+    // A spread of the request takes 3 µs, forty times as long as `Object.assign`, even if the other fields are then
+    // added one by one.
     return Object.assign(this.#request(options, isLong, at), identity);
   }
 
