@@ -116,7 +116,8 @@ export class ExportReader {
 
   #readSummary({ objects, sha256 }: Fields): undefined {
     const read = { objects: this.#digest.objects, sha256: this.#digest.sum() };
-    if (objects !== read.objects) return this.#refuse(`it says ${String(objects)} objects, but ${read.objects} came`);
+    if (objects !== read.objects)
+      return this.#refuse(`it counts ${String(objects)} objects, but the export has ${read.objects}`);
     if (sha256 !== read.sha256) return this.#refuse('sha256 does not match the objects');
     this.#summary = read;
     return undefined;

@@ -356,7 +356,7 @@ const noOutcomes: readonly Outcome[] = [];
 /** Delivers the result of an operation. Returns true when it was written. */
 function settleEntry({ submission }: Entry, outcome: Outcome | undefined): boolean {
   if (outcome) submission.settle(outcome);
-  else submission.fail(new StoreError('crashed', 'the store gave no outcome'));
+  else submission.fail(new StoreError('crashed', 'the store returned no outcome'));
   return outcome !== undefined && 'revision' in outcome;
 }
 

@@ -378,7 +378,7 @@ export function feedChange(
 
 /** Returns the 503 for a kind that was closed during the request. */
 function closedMeanwhile(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
-  const message = `${resourceName(model)} were closed meanwhile; try again`;
+  const message = `${resourceName(model)} stopped being served during the request; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
 }
 
