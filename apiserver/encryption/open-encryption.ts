@@ -76,8 +76,8 @@ export function importEncryption(database: string, { keys, plainKinds }: Exporte
 }
 
 /**
- * An encryption of the same resources as the default configuration. Its key encrypts nothing: this object is only asked
- * which kinds are encrypted.
+ * An encryption of the same resources as the default configuration, for imports and reads that encrypt nothing. Its key
+ * is never used. Objects that are already encrypted stay encrypted.
  */
 const withoutKeys = new Encryption([
   { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },

@@ -41,7 +41,7 @@ interface Place {
   readonly old: unknown;
   /**
    * Returns true when the write does not change this value. If `old` is undefined, returns whether the write leaves
-   * unchanged the innermost value around this one that also existed before the write. Absent when no such value
+   * unchanged the innermost value around this one that also existed before the write. undefined when no such value
    * existed.
    */
   readonly isUnchanged: (() => boolean) | undefined;
