@@ -32,8 +32,9 @@ export class DefaultCheck {
   }
 
   /**
-   * Checks that a default is valid by its schema, and has no field that would be pruned. First adds to it the defaults
-   * of the fields inside it. The result must not have more values than a person would write. Yields the work done.
+   * Checks that a default is valid by its schema, and has no field that would be pruned. A default also gets the
+   * defaults of the fields inside it. With them, it must not have more values than a person would write. Yields the
+   * work done.
    */
   *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {
     const text = JSON.stringify(schema.default);
