@@ -147,7 +147,7 @@ describe('ChangeWindow', () => {
     expect(former).to.deep.equal(expected);
   });
 
-  it('keeps the places to which a visitor moves records, while changes are added and dropped between the steps of the visitor', () => {
+  it('has the positions to which a visitor moves records, even if changes are added and dropped between the steps of the visitor', () => {
     const model = new Model();
     model.push(4000);
     for (let round = 0; round < 3; round += 1) {
@@ -166,7 +166,7 @@ describe('ChangeWindow', () => {
     }
   });
 
-  it('refers to no former place of a record that a visitor has moved', () => {
+  it('does not refer to the former position of a record that a visitor has moved', () => {
     const model = new Model();
     model.push(4000);
     const former = new Map<unknown, Set<number>>();

@@ -38,7 +38,7 @@ describe('EntryTable', () => {
       expect(table.entry(table.find(name))).to.include({ block, at, key: name });
   });
 
-  it('returns the same object for the same entry of a small kind, and does not change a list of places', () => {
+  it('returns the same object for the same entry of a small kind, and does not change the list that placesOf has returned', () => {
     const [slabs, table] = [new Slabs(), new EntryTable()];
     const first = entryOf(slabs, 'a', 1);
     const row = table.add(first);
