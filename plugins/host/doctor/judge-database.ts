@@ -20,7 +20,8 @@ export interface DatabasePlace {
 /** Judges the database, and every object of it. */
 export async function judgeDatabase(place: DatabasePlace): Promise<readonly Finding[]> {
   const { database, file, encryptionConfig, servedAt } = place;
-  if (database === 'memory:') return [{ check, level: 'warning', message: 'in memory: all objects are lost when the process ends' }];
+  if (database === 'memory:')
+    return [{ check, level: 'warning', message: 'in memory: all objects are lost when the process ends' }];
   if (file !== undefined && !existsSync(file))
     return [{ check, level: 'ok', message: `${file} does not exist yet: the server makes it` }];
   try {
