@@ -217,7 +217,7 @@ describe('homeostat plugin', () => {
         async () => ['install', await makeFolder({ 'plugin.yaml': 'name: demo\nversion: 1.0.0\n' })],
       ],
       [
-        'a package that would be published without its code',
+        'a package that would be published without its code [slow]',
         1,
         'npm pack leaves out dist/index.js: name it in "files" of package.json',
         async () => {

@@ -574,7 +574,7 @@ metadata: { name: red }
     expect(await succeed('get', 'book', 'emma', '-o', `custom-columns=ROOM:${path}`)).to.equal('ROOM\na\n');
   });
 
-  it('watch prints each row of custom columns at once, and the first list in the given order', async () => {
+  it('watch prints each row of custom columns at once, and the first list in the given order [slow]', async () => {
     const watching = start('watch', 'books', '--sort', 'spec.pages,desc', '-o', 'custom-columns=PAGES:.spec.pages');
     await eventually(() => expect(watching.text).to.equal('PAGES\n730\n474\n'));
     watching.child.kill('SIGINT');
