@@ -53,7 +53,7 @@ export class QueueMetrics implements QueueObserver {
     const seconds = (metric: string, help: string): Histogram =>
       metrics.histogram({ ...ofQueue(metric, help), buckets: queueBuckets }).of(name, controller);
     this.#queueTime = seconds('queue_duration_seconds', 'The time that keys were ready before a worker took them.');
-    this.#workTime = seconds('work_duration_seconds', 'The time that keys were being processed.');
+    this.#workTime = seconds('work_duration_seconds', 'The time that a worker took to process a key.');
   }
 
   added(): void {
