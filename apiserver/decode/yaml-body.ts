@@ -85,15 +85,15 @@ export function parseYamlDocuments(text: string, limits: BodyLimits): readonly Y
 
 /**
  * The first step of parsing: parses the syntax. @throws ApiError BadRequest, whose cause is a YAMLException with the
- * place.
+ * position of the mistake.
  */
 export function parseYamlEvents(text: string, limits: BodyLimits): Event[] {
   return refuseOnError(() => parseEvents(text, { maxDepth: limits.maxDepth }));
 }
 
 /**
- * The second step of parsing: returns a value for each document, in which aliases are not copied yet. @throws as {@link
- * parseYamlEvents}.
+ * The second step of parsing: returns a value for each document. In this value, an alias is still the same object as
+ * the value to which it refers. @throws as {@link parseYamlEvents}.
  */
 export function constructYaml(text: string, events: Event[]): readonly unknown[] {
   return refuseOnError(() => constructFromEvents(events, { source: text, schema, maxAliases }));

@@ -9,8 +9,8 @@ export const msPerTurn = 5;
 
 /**
  * The time for which steps of upkeep are resumed in one turn. A write takes about five turns of the event loop, and
- * each turn waits for steps of upkeep. When nothing else runs, the next turn begins at once, so this limit does not
- * delay upkeep.
+ * the steps of upkeep in each of these turns delay the write. When nothing else runs, the next turn begins at once, so
+ * this limit does not delay upkeep.
  */
 const upkeepMsPerTurn = 1;
 
@@ -52,7 +52,7 @@ export class TurnQueue {
   next(purpose: Purpose): Promise<void> {
     return new Promise((resolve) => {
       const lane = this.#lanes[purpose];
-      // A lane that had no work cannot use the time that it did not need earlier.
+      // A lane that had no work gets no extra time now for the time that it did not use.
       if (lane.waiting.length === 0 && lane !== this.#running) {
         for (const { usedMs } of this.#all) lane.usedMs = Math.max(lane.usedMs, usedMs);
       }

@@ -5,10 +5,10 @@ import { planShards, type SeenShard } from './shard-balance.ts';
 import { ShardSeat, type SeatParts } from './shard-seat.ts';
 
 /**
- * Shares the shards of a controller among the running processes: each shard is a Lease, whose holder reconciles its
- * keys. A process that has too few shards requests one in the field `preferredHolder` of its Lease; the holder waits
- * until its runs have ended, and releases the lease. No process decides for the others, and only the holder of a shard
- * reconciles its keys.
+ * Shares the shards of a controller among the running processes: each shard is a Lease, whose holder reconciles the
+ * keys of the shard. A process that has too few shards requests one in the field `preferredHolder` of its Lease; the
+ * holder waits until its runs have ended, and releases the lease. No process decides for the others, and only the
+ * holder of a shard reconciles its keys.
  */
 export class ShardElection {
   readonly #settings: ElectionSettings & { readonly strategy: string };
@@ -149,8 +149,8 @@ export class ShardElection {
 
   /**
    * Returns the shards in the order in which this process tries to take them. The order begins with a different shard
-   * in each process, so that they do not all try to take the same one. Only the first shard comes before all others,
-   * because its lease determines the number of shards.
+   * in each process, so that they do not all try to take the same one. The first shard is an exception: it comes before
+   * all others in every process, because its lease determines the number of shards.
    */
   #inTurn(): readonly ShardSeat[] {
     const start = shardOf(this.#settings.identity, this.#seats.length);

@@ -59,7 +59,10 @@ export interface RestoredKind {
   readonly facts: SnapshotFacts;
 }
 
-/** A kind that is served. `mark` is the mark of the snapshot from which the kind was read, if there was one. */
+/**
+ * A kind that is served. `mark` is the mark of the snapshot from which the kind was read; undefined when it was read
+ * from the database.
+ */
 interface Followed {
   readonly cache: KindCache;
   readonly kind: NumberedKind;
@@ -118,8 +121,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * From now on, {@link save} writes the kind. `mark` is the mark of the file from which the kind was read, if there
-   * was one.
+   * From now on, {@link save} writes the kind. `mark` is the mark of the file from which the kind was read; undefined
+   * when it was read from the database.
    */
   follow(cache: KindCache, kind: NumberedKind, mark?: SnapshotMark): void {
     this.#known.add(this.#parts.files.nameOf(kind));
@@ -177,7 +180,7 @@ export class SnapshotKeeper {
       if (footer.fingerprint !== fingerprint)
         throw new UnusableSnapshot('it was written for other indexes, or by another version of the program');
       if (mark.revision < this.#parts.floorOf(kind.number) || mark.revision > current)
-        throw new UnusableSnapshot('the changes since then are no longer known');
+        throw new UnusableSnapshot('the changes since the snapshot are no longer known');
       const contents = await runInTurns(restoredContents(cache, await readContent(file, footer, onRead)));
       return { contents, mark, facts: footer.facts };
     } finally {

@@ -76,7 +76,7 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
   if (snapshots === undefined || restored === undefined) return undefined;
   const { table } = restored.contents;
   if (!isSearchable(table, random)) {
-    snapshots.reject(cache, kind, 'its names are not found by their hashes');
+    snapshots.reject(cache, kind, 'its objects are not found by the hashes of their names');
     return undefined;
   }
   const sampled = { length: table.size, entry: (row: number) => table.entry(row) };

@@ -50,8 +50,8 @@ export function patchTooLarge(limit: string): ApiError {
 }
 
 /**
- * A JSON pointer and its segments. A pointer may have at most two segments more than a document may have levels,
- * because a longer pointer leads nowhere.
+ * A JSON pointer and its segments. The number of segments is at most two above the maximum depth of a document; a
+ * longer pointer leads nowhere.
  */
 interface Pointer {
   readonly text: string;
@@ -249,7 +249,10 @@ export class PatchedDocument {
   }
 }
 
-/** True for objects and arrays: a value is set at an index of an array in the way it is set at a key of an object. */
+/**
+ * True for objects and arrays. Both count as records, because JavaScript sets an index of an array in the same way as a
+ * key of an object.
+ */
 const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function unescapeToken(token: string): string {
