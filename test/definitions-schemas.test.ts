@@ -154,7 +154,7 @@ describe('Schemas of CustomResourceDefinitions [compat definitions]', () => {
         '2,001 branches',
         { ...count, oneOf: times(2001, (at) => ({ minimum: at })) },
         '',
-        'a value is judged by at most 2000 schemas in allOf, anyOf, oneOf and not',
+        'at most 2000 schemas in allOf, anyOf, oneOf and not may apply to one value',
       ],
       ['10,000 properties', withProperties(10_000, () => text), '.properties', 'must have at most 5000 items'],
       [

@@ -70,7 +70,7 @@ describe('errors of plugins', () => {
 
   after(async () => server.stop());
 
-  it('such as a write with an unknown field are logged with kind, object and plugin', async () => {
+  it('in a write, such as an unknown field, are logged with kind, object and plugin', async () => {
     const note = defineModel({
       gvk: 'notes.example.com/v1/Note',
       plural: 'notes',

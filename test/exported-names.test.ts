@@ -50,7 +50,7 @@ describe('exported names', () => {
 });
 
 describe('the types of options', () => {
-  it('have members that a caller may leave out, unless they are public', () => {
+  it('have at least one optional member, except public types', () => {
     const reports = join(root, 'docs/api');
     const isPublic = new Set(
       readdirSync(reports).flatMap((file) => wordsOf(readFileSync(join(reports, file), 'utf8'))),

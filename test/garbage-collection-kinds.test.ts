@@ -227,7 +227,7 @@ describe('the policy of a deletion for dependents', () => {
     await server.delete(machines);
   });
 
-  it('increases the generation only once, even if it changes later', async () => {
+  it('increases the generation only once, even if another request changes the policy later', async () => {
     await server.create(machines, { ...newMachine(''), metadata: { name: 'held', finalizers: ['hold'] } });
     const versions: unknown[] = [];
     for (const policy of ['Background', 'Foreground', 'Foreground']) {

@@ -100,7 +100,7 @@ describe('responses that clients do not read', () => {
   it('are made one at a time for a connection, even after many requests [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
-    // The two timers are that of the response, and that of the metrics.
+    // Two requests are in progress: the first of the 700, and the request for the metrics.
     expect(await inFlight()).to.be.at.most(2);
     expect(bytesInUse() - before).to.be.below(allowance);
   });

@@ -62,7 +62,7 @@ describe('the path of a creation over HTTP through the code', function () {
 
   before(async () => {
     const program = fileURLToPath(new URL('./support/servers/entered-files.js', import.meta.url));
-    // The files are counted, so they have to be loaded instead of bundles of them.
+    // The program counts files, so it has to load the files instead of bundles.
     const withoutBundles = new URL('../../.ci/bundles/without-bundles.js', import.meta.url).href;
     const { stdout } = await run(process.execPath, ['--import', withoutBundles, program]);
     entered = JSON.parse(stdout) as Readonly<Record<string, number>>;

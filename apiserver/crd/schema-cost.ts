@@ -72,7 +72,7 @@ export class SchemaCost {
     if (depth > maxDepth) return `schemas nest at most ${maxDepth} levels`;
     if (this.#schemas > maxSchemas) return `a definition has at most ${maxSchemas} schemas`;
     if (branches > maxBranches)
-      return `a value is judged by at most ${maxBranches} schemas in allOf, anyOf, oneOf and not`;
+      return `at most ${maxBranches} schemas in allOf, anyOf, oneOf and not may apply to one value`;
     return undefined;
   }
 

@@ -36,7 +36,9 @@ export interface ServedDefinitionsParts {
   readonly converterOf?: (definition: CustomResourceDefinition) => ConvertTo | undefined;
 }
 
-/** Serves the kinds of definitions. Allows one call for a definition at a time. */
+/**
+ * Serves the kinds that definitions declare. Callers must not make two calls for the same definition at the same time.
+ */
 export class ServedDefinitions {
   readonly #parts: ServedDefinitionsParts;
   readonly #served = new Map<string, Served>();

@@ -213,7 +213,10 @@ function giveArrived(): void {
 
 const noBytes = Buffer.alloc(0);
 
-/** Decompresses a body. The limit for the output limits the work, too. Beyond it the client receives a 413. */
+/**
+ * Decompresses a body. The limit for the output also limits the work. A client whose body exceeds this limit receives a
+ * 413.
+ */
 async function decode(sent: Buffer, decoder: (typeof decoders)['gzip']): Promise<Buffer> {
   try {
     return await decoder(sent, { maxOutputLength: maxBodyBytes });

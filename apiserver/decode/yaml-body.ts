@@ -62,9 +62,9 @@ const schema = CORE_SCHEMA.withTags(strictMapping, octalTag);
 export function parseYaml(text: string, limits: BodyLimits): unknown {
   const documents = parseYamlDocuments(text, limits);
   const [first] = documents;
-  if (first === undefined) throw new ApiError('BadRequest', 'the body holds no YAML document');
+  if (first === undefined) throw new ApiError('BadRequest', 'the body has no YAML document');
   if (documents.length > 1)
-    throw new ApiError('BadRequest', `the body holds ${documents.length} YAML documents; send one`);
+    throw new ApiError('BadRequest', `the body has ${documents.length} YAML documents; send one`);
   return first.value;
 }
 

@@ -50,7 +50,10 @@ export interface PriorityLevelParts {
 /** The maximum number of waiting requests of one identity. Further requests are refused (429). */
 const maxQueuedOfOne = 4096;
 
-/** The maximum number of all waiting requests. Beyond it, the last request of the longest queue is refused (429). */
+/**
+ * The maximum number of all waiting requests. When one more request arrives, the last request of the longest queue is
+ * refused (429).
+ */
 const maxQueuedInAll = 10_000;
 
 /** How long a request may wait. A request that waits longer is refused (429). */

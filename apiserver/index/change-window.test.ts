@@ -12,7 +12,7 @@ interface State {
   readonly revision: number;
 }
 
-/** A window, and the changes that it has to have. */
+/** A window, and the changes that it must contain. */
 class Model {
   readonly window = new ChangeWindow();
   changes: FeedChange[] = [];
@@ -42,12 +42,12 @@ class Model {
     expect(this.window.drop(gone.length)).to.equal(expected);
   }
 
-  /** A whole number below another one. */
+  /** Returns a random whole number below `most`. */
   #random(most: number): number {
     return Math.floor(this.#draw() * most);
   }
 
-  /** Moves the record of an entry to another place. */
+  /** Moves the record of an entry to another position. */
   move(entry: Entry): void {
     if (!(entry instanceof StoredEntry)) return;
     const { block, at, start, footprint } = entry;

@@ -206,7 +206,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('handles writes as before: knows taken names and unique values, checks versions, and has no deleted objects', async () => {
+  it('handles writes correctly: it knows taken names and unique values, checks versions, and has no deleted objects', async () => {
     await start();
     const { client } = running();
     const outcome = (work: Promise<unknown>): Promise<unknown> =>
@@ -234,7 +234,7 @@ describe('a start from snapshots', () => {
     expect(await namesWith('new')).to.deep.equal(['thing-7']);
   });
 
-  /** Makes changes, and leaves the files as a process does that is killed after them. */
+  /** Makes changes, and leaves the files as if the process had been killed after the changes. */
   async function changeAndKill(): Promise<void> {
     await start();
     await running().client.delete(plain, 'thing-10');
@@ -343,7 +343,7 @@ describe('a start from snapshots', () => {
       },
     ],
     'its names were hashed with another function': [
-      'its names are not found by their hashes',
+      'its objects are not found by the hashes of their names',
       async (file) => {
         const bytes = await readFile(file);
         const from = footerStart(bytes);
@@ -426,7 +426,7 @@ describe('a start from snapshots', () => {
     await createMaps('map');
     await stop();
     await start({ retention: { minChanges: 2 } });
-    expect(reasons).to.deep.equal(['the changes since then are no longer known']);
+    expect(reasons).to.deep.equal(['the changes since the snapshot are no longer known']);
     await expectThings();
   });
 

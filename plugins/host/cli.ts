@@ -9,6 +9,7 @@ import type { UserAction } from './commands/user-cli.ts';
 import { addCompletion } from './client/completion-cli.ts';
 import { addObjectCommands } from './client/verbs/object-cli.ts';
 import { hostVersion } from './text/host-version.ts';
+import { refuseExcessArguments } from './commands/refuse-excess-arguments.ts';
 import { environmentName, serveOptions } from './serve/serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
 
@@ -149,6 +150,7 @@ function createProgram(actions: Actions): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'Print the help of a command.')
     .exitOverride();
+  refuseExcessArguments(program);
   addServe(program, actions);
   addDev(program, actions);
   addDoctor(program, actions);

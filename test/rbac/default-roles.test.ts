@@ -76,7 +76,7 @@ describe('the default roles', () => {
     });
   });
 
-  it('aggregate roles with their labels at once, and show their rules', async () => {
+  it('aggregate the rules of roles with their labels at once, and show these rules', async () => {
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     await server.create(clusterRoles, { metadata: { name: 'widgets', labels }, rules: [readWidgets] });
     for (const name of ['view', 'edit', 'admin'])

@@ -292,7 +292,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('causes no run by its own annotations, with any predicates', async () => {
+  it('causes no run when it writes its own annotations, whatever the predicates', async () => {
     const at = await runTeams('in process', { schedule: '0 * * * *', predicates: [() => true] });
     await at.to('2030-01-01T01:00:00Z');
     expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);

@@ -26,7 +26,8 @@ function put(cache: KindCache, name: string, random: Random): void {
 function crowd(random: Random): KindCache {
   const cache = createPersonCache();
   for (let number = 0; number < size; number += 1) put(cache, `p${number}`, random);
-  // After this the cache is like that of a kind that was just opened: indexes that are built on demand are not built.
+  // From here on, the cache is like the cache of a kind that was just opened: the indexes that are built on demand are
+  // not built yet.
   allSteps(cache.loadSteps([...cache.entries()]));
   return cache;
 }

@@ -36,7 +36,7 @@ interface Write {
 }
 
 /**
- * A step that saves the values. `killedAt` is the number of the call of the store before which the process is killed;
+ * A step that saves the values. The process is killed before the call of the store with the number `killedAt`;
  * Infinity: never.
  */
 interface Save {

@@ -11,7 +11,10 @@ const kind = '/apis/hostile.example.com/v1';
  */
 const mostChanged = 5_000;
 
-/** A time within which the other server has certainly removed from the database the history that is over its limit. */
+/**
+ * A time that is certainly long enough for the other server to remove from the database the history that exceeds its
+ * limit.
+ */
 const compactedWithinMs = 5_000;
 
 /** The run fails if a server takes longer than this to read all objects again. */

@@ -268,13 +268,16 @@ interface Pace {
   readonly perSecond: number;
 }
 
-/** The same requests at the same rate, to a server that stores nothing: whatever takes longer here is the machine. */
+/**
+ * Sends the same requests at the same rate to a server that stores nothing. A response that takes long here shows that
+ * the machine is slow, or that the load generator is.
+ */
 async function leastOverHttp(load: Pick<PacedLoad, 'connections' | 'request'>, pace: Pace): Promise<Figures> {
   await using koa = new Child('koa-echo');
   return await loadPaced({ ...load, ...pace, url: await koa.call<string>('start') });
 }
 
-/** The same commits without a server: whatever takes longer here is the disk. */
+/** Measures commits of the same rows without a server. A commit that takes long here shows that the disk is slow. */
 async function leastUpdates(folder: string, pace: Pace): Promise<Figures> {
   await using bare = new Child('bare-sqlite');
   const data = storedPerson();
