@@ -18,6 +18,9 @@ const fetchedAtOnce = 100;
 /** The approximate size of one write. Further events follow when the client has read it. */
 const batchBytes = 256 * 1024;
 
+/** The number of changes that a watch reads in one pass, even if it sends none of them. It takes two milliseconds. */
+const readPerPass = 2048;
+
 /** The interval of heartbeats, which are blank lines. Clients give up after 30 s without a byte. */
 const heartbeatMs = 20_000;
 
@@ -204,10 +207,11 @@ export class WatchStream {
     const { resource, format, flushes, selection } = this.#parts;
     const { selects } = selection;
     const frames: Buffer[] = [];
-    let bytes = 0;
+    let [bytes, read] = [0, 0];
     let revision = this.#revision;
     for (const change of resource.feed.since(revision)) {
-      if (bytes > batchBytes) break;
+      if (bytes > batchBytes || read === readPerPass) break;
+      read += 1;
       revision = change.revision;
       const seen = translate(change, selects);
       if (seen === undefined) continue;

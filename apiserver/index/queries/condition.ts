@@ -145,7 +145,7 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
     case 'listed':
       return (
         [...test.values]
-          .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
+          .map((value) => ({ list, ...list.rangeOf(value) }))
           // An absent value has an empty slice, which comes before the slice that starts at its position.
           .sort((a, b) => a.from - b.from || a.to - b.to)
       );
