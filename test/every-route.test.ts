@@ -34,7 +34,7 @@ const pages: Readonly<Record<string, readonly Asked[]>> = {
     ofObject('clusterroles/admin/history'),
     ofObject('clusterroles/admin/explanation'),
     ofObject('clusterroles/admin/dependents'),
-    ofObject('clusterroles/admin?resourceVersion=1000&resourceVersionMatch=Exact', 504),
+    ofObject('clusterroles/admin?resourceVersion=20&resourceVersionMatch=Exact'),
   ],
   endpointRoutes: [],
   healthRoutes: [],

@@ -55,7 +55,7 @@ function namesIn(folder: string, files: readonly string[]): string {
   return names.join(', ');
 }
 
-describe('the path of a creation over HTTP through the code', function () {
+describe('the path of a creation over HTTP through the code [slow]', function () {
   this.timeout(30_000);
   let entered: Readonly<Record<string, number>>;
   let list: string;

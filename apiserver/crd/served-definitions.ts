@@ -169,7 +169,10 @@ function withStorageServed(definition: CustomResourceDefinition): CustomResource
   return { ...definition, spec: { ...spec, versions } };
 }
 
-/** The prefix of owners that are definitions. No plugin can have this name, because it has a colon. */
+/**
+ * The prefix of owners that are definitions. The names of plugins have no colon, so no plugin's name begins with this
+ * prefix.
+ */
 const ownerPrefix = 'crd:';
 
 function ownerOf(name: string): string {

@@ -20,7 +20,7 @@ function refusal(text: string, within: BodyLimits = limits): string {
 
 describe('parseJson', () => {
   for (const [numRuns, tier] of [
-    [50, ''],
+    [15, ''],
     [500, ' [slow]'],
   ] as const) {
     it(`returns every JSON value${tier}`, () => {

@@ -67,8 +67,8 @@ export class ServedRequest extends IncomingMessage {
       } catch (error) {
         return this.#fail(error);
       }
-      // The listener is never removed. To remove it would take 1 % of the time of a creation, and it does nothing once
-      // the body is complete.
+      // The listener is never removed. Its removal would take 1 % of the time of a creation. Once the body is complete,
+      // the listener does nothing.
       res.on('close', () => {
         if (this.#arriving !== undefined) this.#fail(gone());
       });

@@ -85,7 +85,7 @@ export function parseYamlDocuments(text: string, limits: BodyLimits): readonly Y
 
 /**
  * The first step of parsing: parses the syntax. @throws ApiError BadRequest, whose cause is a YAMLException with the
- * place.
+ * position of the mistake.
  */
 export function parseYamlEvents(text: string, limits: BodyLimits): Event[] {
   return refuseOnError(() => parseEvents(text, { maxDepth: limits.maxDepth }));

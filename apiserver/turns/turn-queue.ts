@@ -52,7 +52,7 @@ export class TurnQueue {
   next(purpose: Purpose): Promise<void> {
     return new Promise((resolve) => {
       const lane = this.#lanes[purpose];
-      // A lane that had no work cannot use the time that it did not need earlier.
+      // A lane that had no work gets no extra time now for the time that it did not use.
       if (lane.waiting.length === 0 && lane !== this.#running) {
         for (const { usedMs } of this.#all) lane.usedMs = Math.max(lane.usedMs, usedMs);
       }

@@ -188,8 +188,8 @@ function addDev(program: Command, { dev }: Actions): void {
 function addDoctor(program: Command, { doctor }: Actions): void {
   const command = program
     .command('doctor')
-    .description('Judge the machine, the database and the server: what is wrong, and what to do about it.')
-    .option('--server <url>', 'judge only this running server')
+    .description('Check the machine, the database and the server: what is wrong, and what to do about it.')
+    .option('--server <url>', 'check only this running server')
     .addOption(new Option('-o, --output <format>', 'form of the findings').choices(['text', 'json']).default('text'))
     .addHelpText('after', doctorHelp);
   addServeOptions(command);
@@ -262,7 +262,7 @@ function addAudit(program: Command, actions: Actions): void {
     .command('audit')
     .description('Search the audit log of a server, with its rotated files.')
     .option('--file <file>', 'the file of --audit-log')
-    .option('--user <name>', 'user who sent the request, or as whom it ran')
+    .option('--user <name>', 'user who sent the request, or whom the request impersonated')
     .option('--verb <verb>', 'get, list, watch, create, update, patch, delete, …')
     .option('--resource <plural>', 'plural, or <plural>.<group>, or <plural>/<subresource>')
     .option('-n, --namespace <name>', 'namespace of the object')
@@ -366,7 +366,7 @@ plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
 
 const doctorHelp = `
-The other options are those of serve: doctor judges what serve would run with them, and repairs nothing.
+The other options are those of serve: doctor checks what serve would run with them, and repairs nothing.
 Exit code 0: no errors, but maybe warnings; 1: an error; 2: options that cannot be used.`;
 
 const devHelp = `

@@ -310,7 +310,7 @@ describe('a schedule', () => {
         '"61 * * * *" is not a cron expression of five fields: Invalid value for minute: 61',
       ],
       [{ schedule: '? 3 * * *' }, '"? 3 * * *" is not a cron expression of five fields: write "*" in place of "?"'],
-      [{ schedule: '0 0 30 2 *' }, 'schedule: "0 0 30 2 *" names no time'],
+      [{ schedule: '0 0 30 2 *' }, 'schedule: "0 0 30 2 *" matches no time'],
       [{ schedule: `${'0,'.repeat(200)}0 * * * *` }, 'it has more than 256 characters'],
       [
         { schedule: { cron: '0 3 * * *', timeZone: 'Berlin' } },

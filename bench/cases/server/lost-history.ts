@@ -93,8 +93,8 @@ async function revisionOf(server: HostileProcess, path: string): Promise<number>
 }
 
 /**
- * Checks that the server could not apply the changes one by one. If it had, it could still show the state before the
- * last changes.
+ * Checks that the server could not apply the changes one by one. A server that has applied them one by one can still
+ * show the state before the last changes.
  */
 async function expectLost(server: HostileProcess, revision: number): Promise<void> {
   const before = (revision - recentRevisions).toString();

@@ -68,7 +68,7 @@ export class QueueMetrics implements QueueObserver {
     this.#retries.inc();
   }
 
-  /** Called with the duration of its processing when a key is done. */
+  /** Called when a key is done, with the time for which the key was being processed. */
   worked(durationMs: number): void {
     this.#workTime.observe(durationMs / 1000);
   }

@@ -121,7 +121,7 @@ describe('declared objects', () => {
     });
     expect((await read(path)).mistakes).to.deep.equal([
       `${folder}/a.yaml: is larger than 3145728 bytes`,
-      `${folder}/b.yaml: holds 1001 documents, and may hold 1000`,
+      `${folder}/b.yaml: has 1001 documents, but may have at most 1000`,
       `${folder}/c.yaml: is not UTF-8: The encoded data was not valid for encoding utf-8`,
       `${folder}/d.yaml: is not a file`,
     ]);

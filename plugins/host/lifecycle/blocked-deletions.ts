@@ -27,8 +27,8 @@ export class BlockedDeletions {
   readonly #counted = new Map<Finalizer, BlockedKind>();
 
   /**
-   * Adds the finalizer of a controller that has a cleanup function. A reconciler class handles its own finalizers, so
-   * that they are not counted.
+   * Adds the finalizer of a controller that has a cleanup function. A reconciler class handles its own finalizers,
+   * which are not counted.
    */
   add({ model, finalizer, cleanup }: ControllerDefinition): void {
     if (cleanup !== undefined) this.#finalizers.push({ model, finalizer });
