@@ -177,34 +177,60 @@ async function bytesOfOne(child: Child): Promise<number> {
 }
 
 /** Compares the processor time of a page in a kind with many objects with that of a page in a kind with few objects. */
-async function pageRows(many: Filled, { rounds, seconds }: Settings): Promise<readonly Row[]> {
+async function pageRows(many: Filled, settings: Settings): Promise<readonly Row[]> {
   await using child = new Child('api-server');
   const url = await child.call<string>('start', 'memory:');
   await child.call('register', threeIndexes);
   const objects = Math.min(fewObjects, many.objects);
   await child.call('fill', { count: objects });
-  const few = { child, url, objects };
   const rows: Row[] = [];
   for (const [name, query] of Object.entries(pages)) {
-    const costs = { many: [] as number[], few: [] as number[], ratios: [] as number[] };
-    const turn = seconds / turnsOfRound;
-    for (let round = 0; round <= rounds * turnsOfRound; round += 1) {
-      const [own, other] = [await pageCost(many, query, turn), await pageCost(few, query, turn)];
-      if (round < turnsOfRound) continue;
-      costs.many.push(own);
-      costs.few.push(other);
-      costs.ratios.push(own / other);
-    }
-    const [own, other] = [median(costs.many), median(costs.few)];
+    const { own, other, ratio } = await compare([many, { child, url }], query, settings);
     const note = `${own.toFixed(0)} us of processor time; with ${objects.toLocaleString('en-US')} objects: ${other.toFixed(0)} us`;
-    const ratio = median(costs.ratios);
     rows.push({ name, target: atMost(ratio, mostPageRatio, 'times the time with few objects'), note });
   }
-  return rows;
+  return [...rows, await leastPageRow(many, settings)];
+}
+
+/** Compares two processes of bare koa, of which one has as much memory as the server with many objects. */
+async function leastPageRow(many: Filled, settings: Settings): Promise<Row> {
+  await using large = new Child('koa-echo');
+  await using small = new Child('koa-echo');
+  const { resident } = await many.child.call<MemoryParts>('memoryParts');
+  await large.call('hold', resident);
+  const urls = { large: await large.call<string>('start'), small: await small.call<string>('start') };
+  const both = [
+    { child: large, url: urls.large },
+    { child: small, url: urls.small },
+  ] as const;
+  const { own, other, ratio } = await compare(both, '', settings);
+  const note = `${ratio.toFixed(2)} times the time: ${own.toFixed(0)} us of bare koa with the memory of this server, ${other.toFixed(0)} us without it`;
+  return { name: 'a page, the least', note };
+}
+
+/** A process that gets requests. */
+type Asked = Pick<Filled, 'child' | 'url'>;
+
+/** Resolves with the median processor times of a page at two servers, and with the median of their ratios. */
+async function compare(
+  [first, second]: readonly [Asked, Asked],
+  query: string,
+  { rounds, seconds }: Settings,
+): Promise<Readonly<Record<'own' | 'other' | 'ratio', number>>> {
+  const costs = { own: [] as number[], other: [] as number[], ratio: [] as number[] };
+  const turn = seconds / turnsOfRound;
+  for (let round = 0; round < (rounds + 1) * turnsOfRound; round += 1) {
+    const [own, other] = [await pageCost(first, query, turn), await pageCost(second, query, turn)];
+    if (round < turnsOfRound) continue;
+    costs.own.push(own);
+    costs.other.push(other);
+    costs.ratio.push(own / other);
+  }
+  return { own: median(costs.own), other: median(costs.other), ratio: median(costs.ratio) };
 }
 
 /** Resolves with the processor time of one page, in microseconds. */
-async function pageCost({ child, url }: Filled, query: string, seconds: number): Promise<number> {
+async function pageCost({ child, url }: Asked, query: string, seconds: number): Promise<number> {
   let sent = 0;
   const request = (): string => {
     sent += 1;
