@@ -16,7 +16,7 @@ const unwritable: Readonly<Record<string, Error>> = {
   'no-code': Object.assign(new Error('secret'), { name: 'ApiError', reason: 'Invalid', details: circle }),
 };
 
-/** A model with an index function that throws the error of the object's name. */
+/** A model whose `validate` throws the error with the name of the object. */
 const trap = defineModel({
   gvk: 'traps.example.com/v1/Trap',
   plural: 'traps',

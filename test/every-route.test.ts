@@ -256,7 +256,7 @@ describe('every route of the server', () => {
       expect((await server.get(path)).status, path).to.equal(401);
   });
 
-  it('is refused with the same status when it does not exist', async () => {
+  it('is refused with the same status as a path that does not exist', async () => {
     for (const path of ['/nowhere', '/apis/none.example.com/v1/things', '/debug/none', '/plugins/none/assets/x']) {
       const { status, body } = await server.get(path, nobody);
       expect(status, path).to.equal(403);

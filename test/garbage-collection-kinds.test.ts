@@ -45,7 +45,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await settled();
   };
 
-  it('an owner in the same namespace, or a cluster-scoped owner, owns objects in a namespace', async () => {
+  it('an object in a namespace is deleted with its owner in the same namespace, or with its cluster-scoped owner', async () => {
     const far = (await server.create(machines, newMachine('far'))) as Owner;
     const near = (await server.create(lettersIn('one'), newLetter('near'))) as Owner;
     await server.create(lettersIn('one'), ownedBy(far, newLetter('by-far')));

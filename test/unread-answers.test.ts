@@ -115,7 +115,7 @@ describe('responses that clients do not read', () => {
   it('are cut off when the client has read nothing for a minute [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
-    // In this time, the buffers of the system fill up.
+    // While this loop runs, the buffers of the system fill up.
     for (let passed = 0; passed < 60; passed += 1) await clock.advance(5000);
     expect(await rest(socket)).to.be.below(whole);
   });

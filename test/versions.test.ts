@@ -252,7 +252,7 @@ describe('a kind in several versions', () => {
     });
   });
 
-  describe('that cannot be converted', () => {
+  describe('an object that cannot be converted', () => {
     it('causes the refusal of a write (422) with a message that names kind and versions', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('a', { extent: 'big' }));
       expect([status, body.reason, body.message]).to.deep.equal([

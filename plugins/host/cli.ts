@@ -179,7 +179,7 @@ function addDev(program: Command, { dev }: Actions): void {
   const command = program
     .command('dev')
     .description('Serve the plugin of a folder, and reload it when one of its files changes.')
-    .argument('[folder]', 'of the plugin', '.')
+    .argument('[folder]', 'folder of the plugin', '.')
     .addHelpText('after', devHelp);
   addServeOptions(command);
   command.action(async (folder: string) => dev(flagsOf(command), folder));
@@ -302,7 +302,7 @@ function addKubeconfig(program: Command, actions: Actions): void {
       '--service-account <namespace/name>',
       'get a token of this account from the running server, and put it into the kubeconfig',
     )
-    .option('--hours <number>', 'lifetime of that token in hours, 1 to 24 (default: 1)')
+    .option('--hours <number>', 'lifetime of the token of --service-account in hours, 1 to 24 (default: 1)')
     .addHelpText('after', kubeconfigHelp);
   addUserFlags(command, 'put a certificate of this user into the kubeconfig');
   for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));

@@ -41,7 +41,7 @@ describe('the default roles', () => {
   const verbsOn = (rules: readonly Rule[], resource: string): readonly string[] =>
     rules.filter(({ resources = [] }) => resources.includes(resource)).flatMap(({ verbs }) => verbs);
 
-  it('exist from the first request on, and each aggregates the rules of the role below', async () => {
+  it('exist from the first request on; edit includes the rules of view, and admin those of edit', async () => {
     const [view, edit, admin] = [await rulesOf('view'), await rulesOf('edit'), await rulesOf('admin')];
     expect(verbsOn(view, 'configmaps')).to.have.members(['get', 'list', 'watch']);
     expect(verbsOn(view, 'secrets')).to.deep.equal([]);
