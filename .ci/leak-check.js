@@ -79,8 +79,8 @@ function leakMessage(left) {
  */
 const mochaTimer = () => delay(0);
 
-// The reasons of rejections, by promise, because mocha emits each event a second time. Without this listener mocha
-// would ignore a rejection.
+// The reasons of rejections. The keys are the promises, because mocha emits each event twice. Without this listener,
+// mocha would ignore a rejection.
 const rejections = new Map();
 const onRejection = (reason, promise) => rejections.set(promise, reason);
 

@@ -123,7 +123,7 @@ describe('admission of a kind in several versions', () => {
 
   it('refuses an object when its conversion to the version of a hook fails', async () => {
     const answer = await server.post(gadgetsV2, newGadgetV2('a', { code: 'odd' }));
-    expectRefusal(answer, { reason: 'Invalid', message: 'odd ones have no extent' });
+    expectRefusal(answer, { reason: 'Invalid', message: 'an object with the code "odd" has no extent' });
   });
 
   it('reports the violations of the schema when an invalid object also cannot be converted', async () => {

@@ -378,7 +378,7 @@ describe('admission by plugins', () => {
     });
   });
 
-  describe('and the owners of fields', () => {
+  describe('in managedFields', () => {
     const managers = async (name: string): Promise<Record<string, unknown>> => {
       const { metadata } = await read(name);
       return Object.fromEntries(
@@ -391,7 +391,7 @@ describe('admission by plugins', () => {
       );
     };
 
-    it('give fields that a hook changes to the manager of the write', async () => {
+    it('assigns fields that a hook changes to the manager of the write', async () => {
       await server.post(`${orders}?fieldManager=maker`, newOrder('a'));
       hooks.onUpdate = ({ object }) => {
         object.spec = { ...object.spec, slug: 'other' };
@@ -403,7 +403,7 @@ describe('admission by plugins', () => {
       });
     });
 
-    it('keep applied fields that a hook changes with the applier, who can apply them again', async () => {
+    it('leaves applied fields that a hook changes with the applier, who can apply them again', async () => {
       const normalize = ({ object }: CreateAdmission<Order>): void => {
         object.spec = { ...object.spec, title: object.spec?.title?.toLowerCase() ?? '' };
       };
@@ -418,7 +418,7 @@ describe('admission by plugins', () => {
       expect(owned['me Apply']).to.deep.equal(['f:slug', 'f:title']);
     });
 
-    it('keep fields that a hook adds to an apply at the next apply', async () => {
+    it('keeps fields that a hook adds to an apply when the next apply follows', async () => {
       hooks.onCreate = ({ object }) => {
         object.spec = { ...object.spec, tags: ['added'] };
       };

@@ -114,7 +114,7 @@ describe('bodies of requests in progress', () => {
 
   for (const [what, path] of [
     ['when they have no Content-Length', persons],
-    ['when they are read line by line', '/apis/api.example.com/v1/lines'],
+    ['when they are read line by line [slow]', '/apis/api.example.com/v1/lines'],
   ] as const)
     it(`count with the bytes received so far ${what}`, async () => {
       const refused: string[] = [];

@@ -118,7 +118,7 @@ for (const way of ['in process', 'over HTTP']) {
       expect(lines).to.deep.equal([]);
     });
 
-    it('handles a new object with the name of a former dependent or of an object that it finalizes without an error', async () => {
+    it('handles, without an error, a new object with the name of a former dependent or of an object that it finalizes', async () => {
       let runs = 0;
       run(
         controller(Person, {

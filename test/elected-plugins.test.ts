@@ -44,7 +44,7 @@ describeOnShared('controllers of plugins on a shared database', (create) => {
     return eventually(() => greetingOf(client, name), { timeoutMs: 15_000, describe: `a greeting of ${name}` });
   };
 
-  it('work in one replica, and after its end in another one within the duration of the Lease [slow]', async () => {
+  it('work in one replica; when it ends, they work in another one within the duration of the Lease [slow]', async () => {
     const start = async (name: string): Promise<Client> => {
       const replica = await KillableServer.run(program, database.url, name);
       replicas.push(replica);

@@ -98,7 +98,7 @@ describe('encryption of the database', function () {
       await rm(file('encryption.key'));
       const message = await failureOf({ database: database() });
       expect(message).to.match(
-        /encryption\.key: objects of the database are encrypted with key "key-\w{8}", which this file does not hold: copy encryption\.key from the server that made it, or name the keys with --encryption-config/,
+        /encryption\.key: objects of the database are encrypted with key "key-\w{8}", which this file does not hold: copy encryption\.key from the server that encrypted them, or name the keys with --encryption-config/,
       );
       expect(await readdir(folder)).not.to.include('encryption.key');
     });

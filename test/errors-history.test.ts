@@ -73,7 +73,7 @@ describe('errors: history', () => {
     });
   });
 
-  it('responds with 410 for a revision beyond the maximum size of the history, even if it is young', async () => {
+  it('responds with 410 for a revision that no longer fits into the maximum size of the history, even if it is recent', async () => {
     const server = await TestServer.start({ retention: { maxBytes: 64 * 1024 } });
     await server.create(persons, person('ann'));
     for (let i = 0; i < 10; i += 1) await server.create(persons, person(`p-${i}`, { tags: ['x'.repeat(16 * 1024)] }));

@@ -316,7 +316,7 @@ describe('errors: limits', () => {
     });
   });
 
-  it('continues to serve requests after the refusals above', async () => {
+  it('continues to serve requests after all these refusals', async () => {
     expectRefusal(await server.post(persons, '{'), badRequest);
     expect((await server.get('/livez')).text).to.equal('ok');
   });

@@ -16,7 +16,7 @@ const unwritable: Readonly<Record<string, Error>> = {
   'no-code': Object.assign(new Error('secret'), { name: 'ApiError', reason: 'Invalid', details: circle }),
 };
 
-/** A model with an index function that throws the error of the object's name. */
+/** A model whose `validate` throws the error with the name of the object. */
 const trap = defineModel({
   gvk: 'traps.example.com/v1/Trap',
   plural: 'traps',
@@ -70,7 +70,7 @@ describe('errors of plugins', () => {
 
   after(async () => server.stop());
 
-  it('such as a write with an unknown field are logged with kind, object and plugin', async () => {
+  it('in a write, such as an unknown field, are logged with kind, object and plugin', async () => {
     const note = defineModel({
       gvk: 'notes.example.com/v1/Note',
       plural: 'notes',

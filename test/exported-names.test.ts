@@ -19,13 +19,16 @@ const declared = /^export (?:declare |abstract |async )*(?:function\*?|class|int
 /** The database engines may export equal names, because each of them has the same operations in its own dialect. */
 const engine = /\/store\/(?:etcd|mysql|postgres|sqlite)\//;
 
-/** A statement has the name of the function that runs it. */
+/** Matches files with SQL statements. A statement may have the same name as the function that runs it. */
 const statements = /-(?:statements|tables)\.ts$/;
 
 /** Tests that need a kind of their own call it Person, as the book does. */
 const sameMeaning: readonly string[] = ['Person'];
 
-/** Returns true if the files of database engines export a name with one meaning. */
+/**
+ * Returns true if files may export the same name: each of them belongs to another database engine, so that the name
+ * means the same in all of them. Files with statements do not count.
+ */
 function meanOne(files: readonly string[]): boolean {
   if (!files.every((file) => engine.test(file))) return false;
   const folders = files.filter((file) => !statements.test(file)).map((file) => dirname(file));
@@ -50,7 +53,7 @@ describe('exported names', () => {
 });
 
 describe('the types of options', () => {
-  it('have members that a caller may leave out, unless they are public', () => {
+  it('have at least one optional member, except public types', () => {
     const reports = join(root, 'docs/api');
     const isPublic = new Set(
       readdirSync(reports).flatMap((file) => wordsOf(readFileSync(join(reports, file), 'utf8'))),

@@ -102,7 +102,9 @@ async function list(server: TestServer): Promise<Present> {
   return new Map(items.map((item) => [item.metadata.name, JSON.stringify(item)]));
 }
 
-/** Checks that a write that was sent after the acknowledgement of another write has a larger revision. */
+/**
+ * Checks the order of revisions: if a write was sent after the acknowledgement of another one, its revision is larger.
+ */
 function checkOrder({ stored }: WriteLoad): void {
   for (const { name, op, revision, sentAfter } of stored) {
     if (revision !== undefined) expect(revision, `${op} ${name}`).to.be.above(sentAfter);

@@ -62,7 +62,7 @@ describe('a faulty client', () => {
     expect(forCaches).to.deep.equal(['list Person', 'watch Person']);
   });
 
-  it('can once refuse a request, let it conflict, or lose its response', async () => {
+  it('can refuse one request, respond to it with a conflict, or lose its response', async () => {
     await hire();
     const patch = () => faulty.client.patch(Person, 'ada', { type: 'merge', patch: { spec: { isAway: true } } });
     faulty.inject({ kind: 'refuse' }, isPatchOf('Person'));

@@ -184,7 +184,7 @@ describeTwoServers('garbage collection of two servers on one database', (servers
     await eventually(async () => (await first.get(`${machines}/far`)).status === 404);
   });
 
-  it('releases an owner whose last dependent was deleted while one server did not serve its kind', async () => {
+  it('releases an owner whose last dependent was deleted while one server did not serve the kind of the dependent', async () => {
     const [first, second] = servers as [TestServer, TestServer];
     await makeLetter({ finalizers: ['hold'] });
     await first.delete(`${machines}/owner?propagationPolicy=Foreground`);

@@ -45,7 +45,7 @@ describe('garbage collection across namespaces and kinds', () => {
     await settled();
   };
 
-  it('an owner in the same namespace, or a cluster-scoped owner, owns objects in a namespace', async () => {
+  it('an object in a namespace is deleted with its owner in the same namespace, or with its cluster-scoped owner', async () => {
     const far = (await server.create(machines, newMachine('far'))) as Owner;
     const near = (await server.create(lettersIn('one'), newLetter('near'))) as Owner;
     await server.create(lettersIn('one'), ownedBy(far, newLetter('by-far')));
@@ -227,7 +227,7 @@ describe('the policy of a deletion for dependents', () => {
     await server.delete(machines);
   });
 
-  it('increases the generation only once, even if it changes later', async () => {
+  it('increases the generation only once, even if another request changes the policy later', async () => {
     await server.create(machines, { ...newMachine(''), metadata: { name: 'held', finalizers: ['hold'] } });
     const versions: unknown[] = [];
     for (const policy of ['Background', 'Foreground', 'Foreground']) {

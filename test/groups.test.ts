@@ -78,7 +78,7 @@ describe('groups of plugins', () => {
     }
   });
 
-  it('may be refused when the plugin registers a kind in code, and the plugin continues', async () => {
+  it('are refused with an error that a plugin can catch when it registers a kind in code; the plugin then continues', async () => {
     const seen: string[] = [];
     const plugin = definePlugin({
       start({ schemeManager }) {

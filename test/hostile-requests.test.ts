@@ -125,7 +125,7 @@ describe('hostile requests [slow]', () => {
     }
 
     for (const first of firstRequests) {
-      it(`do not block the event loop while the index for them is built: ${first.name}`, async () => {
+      it(`do not block the event loop while the server builds an index for the request: ${first.name}`, async () => {
         const reindex = (): Promise<void> => server.call('reindex');
         const stallMs = await leastStallOf(first, 'first', reindex);
         expect(stallMs).to.be.at.most(limitFor(stallMs));

@@ -11,7 +11,7 @@ interface Override {
 }
 
 describe('the list of files that may cast', () => {
-  it('names no file that has no cast', () => {
+  it('names only files that have a cast', () => {
     const text = readFileSync(join(root, '.oxlintrc.json'), 'utf8').replaceAll(/^\s*\/\/.*$/gm, '');
     const { overrides } = JSON.parse(text) as { readonly overrides: readonly Override[] };
     const listed = overrides.filter(({ files, rules }) => rules[rule] === 'off' && !files.includes('test/**'));

@@ -230,7 +230,7 @@ describe('People who log in', () => {
     await start();
   });
 
-  it('must also wait longer after failures from an address with any names [slow]', async () => {
+  it('must also wait longer after failures from one address, whatever user names were tried [slow]', async () => {
     const clock = new FakeClock();
     await start({ clock });
     for (let tries = 0; tries < 20; tries += 1) expect((await logIn(`user${tries}`)).status).to.equal(401);

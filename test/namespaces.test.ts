@@ -100,7 +100,7 @@ describe('namespaces [compat namespaces]', () => {
     expectRefusal(await server.delete(namespaces), { reason: 'MethodNotAllowed' });
   });
 
-  it('are removed after a deletion when their objects of all kinds are deleted', async () => {
+  it('are removed after a deletion once all their objects, of every kind, are deleted', async () => {
     await createNamespaces(server.api.client, ['full', 'other']);
     const full = Array.from({ length: 250 }, (_, at) => newLetter(`l${at}`));
     await Promise.all(full.map((each) => server.create(lettersIn('full'), each)));

@@ -343,7 +343,7 @@ describe('objects: metadata', () => {
       await server.patch(`${persons}/held`, { metadata: { finalizers: null } });
     });
 
-    it('of a collection deletes all objects, even if they are more than the writes that may wait [slow]', async () => {
+    it('of a collection deletes all objects, even if there are more of them than writes that may wait [slow]', async () => {
       // 10,000 writes may wait, in addition to those that are being committed.
       const creations = 12_000;
       for (let from = 0; from < creations; from += 2000) {

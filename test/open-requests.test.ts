@@ -71,7 +71,7 @@ describe('open requests of a user', () => {
     await eventually(() => expect(streams[1]?.closed).to.equal(true));
   });
 
-  it('have their user in endpoints of plugins', async () => {
+  it('pass their user to endpoints of plugins', async () => {
     const { body } = await server.get(`${base}/me`, { ...ada, 'Impersonate-Uid': '7', 'Impersonate-Extra-a': 'b' });
     expect(body).to.deep.equal({ username: 'ada', groups: ['system:masters', 'system:authenticated'], uid: '7' });
     expect(users[0]).to.be.frozen;

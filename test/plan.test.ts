@@ -107,7 +107,7 @@ describe('homeostat plan [spec experience-plan]', () => {
     expect(stdout).to.include('! failed: ').and.include('a plan makes no external calls: GET http://127.0.0.1');
   });
 
-  it('reads the state from a running server without writing to it', async () => {
+  it('reads the state from a running server without writing to it [slow]', async () => {
     const server = await startTestServer({ plugins: [sites] });
     await writeFile(join(folder, 'object.yaml'), site);
     await command(['apply', '-f', join(folder, 'object.yaml'), '--server', server.url]);

@@ -167,7 +167,7 @@ describe('failed credentials', () => {
     expect(JSON.parse(log.lines[0] ?? '')).to.include({ address: '127.0.0.1', method: 'GET' });
   });
 
-  it('have a different error when they are missing', async () => {
+  it('have another log line than requests without a credential', async () => {
     await server.get(persons);
     expect(log.lines.join('\n')).to.contain('no credentials');
   });

@@ -49,7 +49,7 @@ for (const { name, create, breaking, schema } of databases) {
     'm',
   );
 
-  describe(`a newer version that starts on a database of ${name}`, () => {
+  describe(`a newer version that starts on a database of ${name}${name === 'etcd' ? ' [slow]' : ''}`, () => {
     let database: Upgradable;
     let server: TestServer;
     let clock: FakeClock;

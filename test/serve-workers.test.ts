@@ -38,7 +38,9 @@ const count = (served: Served, msg: string): number => linesOf(served).filter((l
 const pidOf = (served: Served, number: number): number =>
   linesOf(served).findLast((line) => line.process === number)?.pid ?? 0;
 
-/** Runs the command in a separate process, because it writes its messages directly to stderr. */
+/**
+ * Runs a command that is refused, in a separate process, because the command writes its messages directly to stderr.
+ */
 function refused(database: string): Promise<Finished> {
   const args = ['serve', '--workers', '2', '--database', database, '--port', '0'];
   return finish(process.execPath, [bin, ...args], { environment: {} });

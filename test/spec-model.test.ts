@@ -129,7 +129,7 @@ describe('spec: the names of a model', () => {
     }
   });
 
-  it('are served by default only to this machine [spec 2.1-exposed]', async () => {
+  it('belong to a kind that is served only to this machine by default [spec 2.1-exposed]', async () => {
     expect(new URL(server.api.url).hostname).to.equal('127.0.0.1');
     const refusal: unknown = await startApiServer({ database: 'memory:', port: 0, host: '0.0.0.0' }).catch(
       (error: unknown) => error,

@@ -36,7 +36,7 @@ describe('a test kit', () => {
   const textOf = async (name: string): Promise<string | undefined> =>
     (await server.client.get(Badge, name).catch(() => undefined))?.spec?.text;
 
-  it('allows one write at each step, and returns the run that made it and its changes', async () => {
+  it('lets one write happen at each step, and returns the run of the write and the changes', async () => {
     kit = createTestKit({ server, controllers: [careful], clock: new FakeClock(), stepped: true });
     const first = await kit.step();
     expect(await textOf('ada')).to.equal('new');
@@ -50,7 +50,7 @@ describe('a test kit', () => {
     expect(await textOf('ada')).to.equal('Ada');
   });
 
-  it('has no further step when no work is left, and settle allows all writes', async () => {
+  it('has no further step when no work is left; settle lets all writes happen', async () => {
     const gives = controller(Person, {
       reconcile: async ({ object, ensure }) =>
         void (await ensure(Badge, object.metadata.name, { spec: { text: object.spec.name } })),

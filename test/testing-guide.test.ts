@@ -176,7 +176,7 @@ describe('docs/testing.md', () => {
       await kit.stop();
     });
 
-    it('shows how to find the write that breaks an invariant', async () => {
+    it('by invariants, which name the write that breaks one', async () => {
       const invariants = {
         'a badge has a text': async (store: Client) => {
           for (const { spec } of (await store.list(Badge)).items) expect(spec?.text).not.to.equal('');

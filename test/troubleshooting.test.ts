@@ -14,7 +14,10 @@ const errorsForOperators =
 /** The files whose errors all prevent the start of the server or of a plugin. */
 const filesForOperators = /^apiserver\/tls\//;
 
-/** The files whose texts are reasons in `/readyz`, in the 503 of a kind, or in the status of a failed plugin. */
+/**
+ * The functions and types whose texts are reasons in `/readyz`, in the 503 of a kind, or in the status of a failed
+ * plugin.
+ */
 const functionsForOperators: ReadonlySet<string> = new Set([
   'PluginFailure',
   'awaited',

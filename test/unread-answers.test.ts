@@ -100,7 +100,7 @@ describe('responses that clients do not read', () => {
   it('are made one at a time for a connection, even after many requests [slow]', async () => {
     const before = bytesInUse();
     await begin(ask(persons).repeat(700));
-    // The two timers are that of the response, and that of the metrics.
+    // Two requests are in progress: the first of the 700, and the request for the metrics.
     expect(await inFlight()).to.be.at.most(2);
     expect(bytesInUse() - before).to.be.below(allowance);
   });
@@ -115,7 +115,7 @@ describe('responses that clients do not read', () => {
   it('are cut off when the client has read nothing for a minute [slow]', async () => {
     const whole = (await server.get(persons)).text.length;
     const { socket } = await begin(ask(persons));
-    // In this time, the buffers of the system fill up.
+    // While this loop runs, the buffers of the system fill up.
     for (let passed = 0; passed < 60; passed += 1) await clock.advance(5000);
     expect(await rest(socket)).to.be.below(whole);
   });

@@ -110,7 +110,7 @@ describe('an in-process informer of a kind in several versions', () => {
     expect(names).to.have.members(['a', 'b']);
   });
 
-  it('lets a run end with a conflict about an object that can no longer be converted to its version', async () => {
+  it('lets a run of a controller end with a conflict about an object that can no longer be converted to its version', async () => {
     const created = await client.create(gadgetV1, { metadata: { name: 'a' }, spec: { extent: '3 mm' } });
     const { resourceVersion } = created.metadata;
     const vandal = controller(gadgetV1, {

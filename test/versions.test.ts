@@ -252,7 +252,7 @@ describe('a kind in several versions', () => {
     });
   });
 
-  describe('that cannot be converted', () => {
+  describe('an object that cannot be converted', () => {
     it('causes the refusal of a write (422) with a message that names kind and versions', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('a', { extent: 'big' }));
       expect([status, body.reason, body.message]).to.deep.equal([
@@ -265,7 +265,7 @@ describe('a kind in several versions', () => {
     it('causes the refusal of a write (422) whose result breaks the schema of the storage version', async () => {
       const { status, body } = await server.post(gadgetsV1, newGadgetV1('a', { extent: '101 m' }));
       expect([status, body.details.causes[0].field]).to.deep.equal([422, 'spec.size']);
-      expect(body.message).to.contain('as converted to v2, which objects are stored in');
+      expect(body.message).to.contain('as converted to v2, the storage version');
     });
 
     it('causes the refusal of a write (422) whose result cannot be converted back to the version of the request', async () => {
@@ -277,7 +277,7 @@ describe('a kind in several versions', () => {
       await server.create(gadgetsV2, newGadgetV2('a'));
       await server.create(gadgetsV2, newGadgetV2('b', { code: 'odd' }));
       const message =
-        'Gadget "b" cannot be converted from shop.example.com/v2 to shop.example.com/v1: odd ones have no extent';
+        'Gadget "b" cannot be converted from shop.example.com/v2 to shop.example.com/v1: an object with the code "odd" has no extent';
       for (const path of [`${gadgetsV1}/b`, gadgetsV1]) {
         const { status, body } = await server.get(path);
         expect([status, body.reason, body.message], path).to.deep.equal([500, 'InternalError', message]);

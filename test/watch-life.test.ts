@@ -39,7 +39,7 @@ describe('the lifetime of a watch', () => {
 
   const watch = (query: string): Promise<WatchReader> => server.watch(`${persons}?watch=true&${query}`);
 
-  it('has a bookmark in each interval if they are allowed, with the newest revision of the database', async () => {
+  it('has a bookmark with the newest revision of the database in each interval if bookmarks are allowed', async () => {
     const reader = await watch(`resourceVersion=${server.startRevision + 1}&allowWatchBookmarks=true`);
     await server.create(machines, newMachine('m'));
     await clock.advance(49_000);
@@ -92,7 +92,7 @@ describe('the lifetime of a watch', () => {
     expect(events.events).to.deep.equal([]);
   });
 
-  it('ends after timeoutSeconds, with a bookmark if they are allowed', async () => {
+  it('ends after timeoutSeconds, with a bookmark if bookmarks are allowed', async () => {
     const plain = await watch(`resourceVersion=${server.startRevision + 1}&timeoutSeconds=40`);
     const marked = await watch(
       `resourceVersion=${server.startRevision + 1}&timeoutSeconds=40&allowWatchBookmarks=true`,

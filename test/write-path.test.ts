@@ -55,14 +55,14 @@ function namesIn(folder: string, files: readonly string[]): string {
   return names.join(', ');
 }
 
-describe('the path of a creation over HTTP through the code', function () {
+describe('the path of a creation over HTTP through the code [slow]', function () {
   this.timeout(30_000);
   let entered: Readonly<Record<string, number>>;
   let list: string;
 
   before(async () => {
     const program = fileURLToPath(new URL('./support/servers/entered-files.js', import.meta.url));
-    // The files are counted, so they have to be loaded instead of bundles of them.
+    // The program counts files, so it has to load the files instead of bundles.
     const withoutBundles = new URL('../../.ci/bundles/without-bundles.js', import.meta.url).href;
     const { stdout } = await run(process.execPath, ['--import', withoutBundles, program]);
     entered = JSON.parse(stdout) as Readonly<Record<string, number>>;

@@ -1,6 +1,7 @@
-// Bundles what tsc has compiled, because Node takes most of a start to load small modules: the entries of each package, and
-// what they load later, go to dist/bundle, which `exports` names. Other packages stay outside, our own among them, so that
-// each module is in one bundle. A package whose sources are unchanged is left alone.
+// Bundles the modules that tsc has compiled, because Node needs most of the time of a start to load many small modules.
+// The entries of each package, and the modules that they load later, are written to dist/bundle, to which `exports` in
+// package.json refers. A bundle contains no other package, not even one of ours, so that each module is in only one
+// bundle. A package is bundled only if its sources have changed.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -8,7 +9,7 @@ import { bundledPackages } from './bundled-packages.js';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** A digest of all that a bundle is made from: tsc's list of sources has the hash of each. */
+/** Returns a digest of everything from which a bundle is made. tsc's list of sources has the hash of each source. */
 function digestOf(dist) {
   const files = [join(dist, '.tsbuildinfo'), import.meta.filename, join(import.meta.dirname, 'bundled-packages.js')];
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
@@ -18,8 +19,9 @@ function digestOf(dist) {
 }
 
 /**
- * The code of a module, which is as before beside its former neighbours: `import.meta.url` stays the URL of its own file,
- * except where it leads to a worker's entry, which is beside the bundle.
+ * Returns the code of a module for the bundle. `import.meta.url` becomes the URL of the compiled module, so that the
+ * module still finds the files beside that module. The URL of a worker's entry is not changed, because this entry is
+ * beside the bundle.
  */
 function placedCode({ code, path, dist, workers, importMetas }) {
   const place = relative(dist, path).split(sep).join('/');
@@ -57,9 +59,10 @@ async function bundle(dist, entries) {
     input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(dist, file)])),
     platform: 'node',
     tsconfig: false,
-    // Code stays as it is: the bundler takes a call of decodeURIComponent whose value nobody uses for needless, though it may throw.
+    // No code is removed. The bundler would remove a call of decodeURIComponent whose result is not used, although the
+    // call may throw.
     treeshake: false,
-    // Whether the bundler was slow depends on the machine; all other warnings are mistakes.
+    // This warning says that the bundler was slow, which depends on the machine. All other warnings are mistakes.
     checks: { bundlerTimings: false },
     optimization: { inlineConst: false },
     external: (id) => !id.startsWith('.') && !isAbsolute(id),

@@ -1,10 +1,11 @@
-// `node --import ./.ci/bundles/without-bundles.js`: our packages load their compiled modules instead of their bundles, for tests that
-// replace or count the functions of single modules. A hook of Node's module loader, which calls it in a separate thread.
+// `node --import ./.ci/bundles/without-bundles.js` makes our packages load their compiled modules instead of their
+// bundles, for tests that replace or count the functions of single modules. This file is a hook of Node's module
+// loader, which calls the hook in a separate thread.
 import { register } from 'node:module';
 import { isMainThread } from 'node:worker_threads';
 import { bundledPackages } from './bundled-packages.js';
 
-/** The module that an entry of a bundle is made from; undefined for other URLs. */
+/** Returns the URL of the compiled module from which an entry of a bundle is made; undefined for other URLs. */
 function moduleOf(url) {
   for (const [folder, entries] of Object.entries(bundledPackages)) {
     const [before, name] = url.split(`/${folder}/dist/bundle/`);

@@ -1,7 +1,7 @@
 // `npm run packages:check` packs each package as `npm publish` would, and checks what users get. publint checks the
 // package.json, and arethetypeswrong the types as compilers find them. A package must have no tests, must have a
-// licence, and its source maps must have their sources and no columns. The installed size has a limit. It needs the
-// build.
+// licence, and its source maps must have their sources and no columns. The installed size has a limit. This script
+// needs the build.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -102,9 +102,10 @@ function pageOf(parts, proofs) {
   const count = parts.flatMap(({ rules }) => rules).length;
   return `# Conformance to the specification
 
-The ${count} rules of the specification of the custom model service, part by part, of what [operators](operators.md) of Kubernetes need, and of the command line, the packages and the book, and the tests that prove them. If a rule
-holds for one revision of the interface only, the table has its number. If the document does not decide a question, "decision" links to the
-answer.
+The ${count} rules, and the tests that prove each of them. The first parts have the rules of the specification of the custom
+model service. The other parts have the rules that [operators](operators.md) of Kubernetes need, and those of the command line, the
+packages and the book. If a rule applies to only one revision of the interface, the table has the number of this revision. If the
+specification does not decide a question, "decision" links to the answer.
 
 Written by \`npm run spec\` from [the rules](spec-rules.yaml) and the tags of the tests; checked by \`npm run spec:check\`.
 ${sections.join('\n')}

@@ -1,6 +1,6 @@
 // Reads the titles of all tests, and the tags at their ends: `[spec <id>]`, `[compat <id>, <id>]` and `[slow]`. A tag
-// of a describe applies to all tests in it. mocha loads the tests, so that generated titles count as well. It reads
-// dist, so build first.
+// of a describe applies to all tests in it. mocha loads the tests, so that generated titles count as well. The script
+// reads dist, so build first.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -13,8 +13,8 @@ export interface AdmissionOwnerOptions {
   /** The `client` that hooks receive. */
   readonly client: Client;
   /**
-   * The plugins that this plugin depends on. This plugin may add hooks for their kinds; its hooks run after their own
-   * hooks. Default none.
+   * The plugins on which this plugin depends. It may add hooks for their kinds. These hooks run after the hooks of the
+   * plugins that own the kinds. Default none.
    */
   readonly dependencies?: readonly string[];
 }

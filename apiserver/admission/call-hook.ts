@@ -64,7 +64,7 @@ export async function callHook(
   const { signal } = abort;
   const stopped = (): ApiError =>
     new ApiError('ServiceUnavailable', `plugin "${plugin}" is being stopped`, { retryAfterSeconds: 1 });
-  // The plugin may have stopped while the write waited for the hooks of another one.
+  // The plugin may have stopped while the write waited for the hooks of another plugin.
   if (stopping.aborted) throw stopped();
   const onStop = (): void => abort.abort(stopped());
   const onLate = (): void =>

@@ -156,7 +156,10 @@ function statusJson({ code, reason, message }: AuditedResponse): string {
  */
 const knownDecisions = new WeakMap<Decision, string>();
 
-/** Returns the JSON of the request's annotations, followed by the server's own. No name is in both. */
+/**
+ * Returns the JSON of the request's annotations, followed by the annotations of the server. They have no name in
+ * common.
+ */
 function annotationsJson({ decision, annotations, stage, latencyMs }: AuditMoment): string {
   let json = annotations === undefined ? '' : JSON.stringify(annotations).slice(1, -1);
   if (decision !== undefined) json += `${json === '' ? '' : ','}${decisionJson(decision)}`;

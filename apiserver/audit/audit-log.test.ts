@@ -10,7 +10,7 @@ import { LogFile, rotatedFiles } from './log-file.ts';
 
 const dayMs = 86_400_000;
 
-/** The fields of an entry that the tests read. */
+/** Returns the line of an entry of this time, with the only field that a rotation reads. */
 function lineAt(ms: number): string {
   return `{"stageTimestamp":"${new Date(ms).toISOString()}"}\n`;
 }

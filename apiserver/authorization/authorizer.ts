@@ -20,8 +20,9 @@ export interface Authorizer {
   rulesFor(user: UserInfo, namespace: string | undefined): readonly PolicyRule[];
   /**
    * Returns a promise that resolves when memory has all writes that any replica has acknowledged so far. A decision
-   * about this user that depends on them waits for it. undefined when memory is never behind, or when no write can
-   * change the decision. Requests that wait at the same time share one query to the database.
+   * about this user that depends on these writes must wait for the promise. Returns undefined when memory is never
+   * behind, or when no write can change the decision. Requests that wait at the same time share one query to the
+   * database.
    */
   reach(user: UserInfo): Promise<void> | undefined;
   /** Calls the listener after each change of the permissions of users. Returns a function that removes the listener. */

@@ -21,7 +21,7 @@ export function escalationOf(
   { user, namespace, rules }: { user: UserInfo; namespace: string | undefined; rules: readonly PolicyRule[] },
 ): string | undefined {
   const held = new Set(authorizer.rulesFor(user, namespace));
-  // Leaves out rules that the user has. If the user has the whole role, its rules are the same objects.
+  // Leaves out rules that the user has, by identity: if the user has the whole role, its rules are the same objects.
   const open = rules.filter((rule) => !held.has(rule));
   const count = open.reduce((sum, rule) => sum + permissionCount(rule), 0);
   const who = `user ${JSON.stringify(user.username)} (groups=${quoteAll(user.groups)})`;

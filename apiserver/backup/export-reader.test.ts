@@ -147,7 +147,7 @@ describe('a file that is not an export of this format', () => {
     [
       'keys out of order',
       sealed(manifest, object('/registry/a.b/c/e'), object('/registry/a.b/c/d')),
-      'line 3: key must come after that of the line before',
+      'line 3: key must come after the key of the line before',
     ],
     [
       'a revision that is not a number',
@@ -157,7 +157,7 @@ describe('a file that is not an export of this format', () => {
     [
       'no data',
       sealed(manifest, { key: '/registry/a.b/c/d', revision: 3 }),
-      'line 2: it must have either data or base64, a text',
+      'line 2: it must have a text in either data or base64',
     ],
     ['a wrong number', sealed(manifest, { ...noObjects, objects: 1 }), 'line 2: it says 1 objects, but 0 came'],
     ['a wrong digest', sealed(manifest, { objects: 0, sha256: 'no' }), 'line 2: sha256 does not match the objects'],

@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const lineFeed = 0x0a;
 
-/** Reads an export piece by piece, and checks its whole content. All errors that it throws are ExportFileErrors. */
+/** Reads an export piece by piece, and checks its whole content. Throws only ExportFileErrors. */
 export class ExportReader {
   readonly #check = new LineCheck();
   readonly #digest = new ObjectsDigest();
@@ -100,10 +100,11 @@ export class ExportReader {
   #readObject({ key, revision, data, base64 }: Fields): ExportedObject {
     if (typeof key !== 'string' || kindOfKey(key) === undefined)
       return this.#refuse('key must be the key of an object');
-    if (compareCodePoints(key, this.#lastKey) <= 0) return this.#refuse('key must come after that of the line before');
+    if (compareCodePoints(key, this.#lastKey) <= 0)
+      return this.#refuse('key must come after the key of the line before');
     if (!isRevision(revision)) return this.#refuse('revision must be a whole number');
     const isText = typeof data === 'string';
-    if (isText === (typeof base64 === 'string')) return this.#refuse('it must have either data or base64, a text');
+    if (isText === (typeof base64 === 'string')) return this.#refuse('it must have a text in either data or base64');
     const object = { key, revision, data: isText ? Buffer.from(data) : Buffer.from(String(base64), 'base64') };
     this.#lastKey = key;
     this.#digest.add(object);

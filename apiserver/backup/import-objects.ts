@@ -8,8 +8,8 @@ import { ObjectsDigest } from './objects-digest.ts';
 import { beginImport, finishImport, isMarker, unfinishedImport } from './unfinished-import.ts';
 
 /**
- * The gap between the old revisions and the new ones. A client may have a revision of the old database, or of this one.
- * No such revision may identify a new state.
+ * The gap between all former revisions and the first new one. A client may have a revision of the exported database, or
+ * of this database before the import. No such revision may identify a new state.
  */
 const revisionGap = 1_000_000;
 
@@ -36,10 +36,10 @@ export interface StoredForm {
 }
 
 /**
- * Writes the objects of an export into an open store that is empty. If the store has a part of the same import,
- * completes it. Resolves once the objects have been read back, and their digest is that of the export. Until then the
- * database is marked as unfinished, and can be neither served nor exported. Rejects with StoreError `refused` when the
- * store has other objects.
+ * Writes the objects of an export into an open, empty store, or completes an unfinished import of the same export.
+ * Resolves once the objects have been read back, and their digest is that of the export. Until then the database is
+ * marked as unfinished, and can be neither served nor exported. Rejects with StoreError `refused` when the store has
+ * other objects.
  */
 export async function importObjects(
   store: Store,
@@ -75,7 +75,7 @@ async function prepare(store: Store, { revision, sha256 }: ExportManifest & Expo
 
 /**
  * Returns the last key in the store. The store has all objects of the export up to this key, since batches are written
- * in order, and each is one commit.
+ * in order, each in one commit.
  */
 async function lastKey(store: Store): Promise<string> {
   let last = '';

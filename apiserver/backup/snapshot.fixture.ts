@@ -12,7 +12,7 @@ function creation(name: string, kind: number, size = 1200): Operation {
   return { op: 'create', key: key(name, plurals[kind - 1]), kind, data: new Uint8Array(size).fill(97) };
 }
 
-/** Creates objects of three kinds, with several pages of objects each. */
+/** Creates several pages of objects of each of three kinds. */
 async function fill(store: Store): Promise<void> {
   for (const [at] of plurals.entries()) {
     await written(store, ...Array.from({ length: 2000 }, (_, n) => creation(`n${n}`, at + 1)));

@@ -22,8 +22,8 @@ export class Snapshot {
   /** The key of the last object that was yielded. */
   #passed = '';
   /**
-   * For each object that has changed after the snapshot's revision and was not yielded yet, its state at this revision,
-   * by key.
+   * By key, the states at the snapshot's revision of the objects that have changed since, and have not been yielded
+   * yet. The state is undefined for an object that did not exist at that revision.
    */
   readonly #past = new Map<string, Row | undefined>();
   #pastBytes = 0;
@@ -79,8 +79,8 @@ export class Snapshot {
   }
 
   /**
-   * Returns the rows of a page in their state at the snapshot's revision. `last` is the last key of the page; it is
-   * undefined for the rest after the last page.
+   * Returns the rows of a page in their state at the snapshot's revision. `last` is the last key of the page. After the
+   * last page, `last` is undefined, and all remaining former states are returned.
    */
   #restored(page: readonly Row[], last?: string): readonly Row[] {
     const rows = page.filter(({ key }) => !this.#past.has(key));

@@ -3,8 +3,7 @@ import { StoreError } from '../store/store-error.ts';
 
 /**
  * The object that marks a database as an unfinished import. It is written before the first imported object, and deleted
- * once all objects have been checked. The store never assigns the kind's number 0 to a name, so no model reads this
- * object.
+ * once all objects have been checked. No kind gets the number 0 from the store, so no model reads this object.
  */
 const marker = { kind: 0, key: '/import' } as const;
 

@@ -8,8 +8,8 @@ import type { NamespaceObject } from './namespace-kind.ts';
 const nameLabel = 'kubernetes.io/metadata.name';
 
 /**
- * The rules of namespaces. A deleted namespace remains `Terminating` while `spec.finalizers` is not empty, and that is
- * until it has no objects.
+ * The rules of namespaces. A deleted namespace remains `Terminating` while `spec.finalizers` is not empty. This list
+ * becomes empty when the namespace has no objects.
  */
 export const namespaceStrategy: KindStrategy = {
   completeNew: (object) => complete(object, withOwnFinalizer(object)),

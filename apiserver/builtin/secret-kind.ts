@@ -108,7 +108,7 @@ function secretViolations(next: Secret, previous: Secret | undefined): readonly 
 
 const hookedText: FieldViolation = {
   field: 'stringData',
-  message: 'Forbidden: a hook sets data',
+  message: 'Forbidden: a hook must set data instead',
   reason: 'FieldValueForbidden',
 };
 

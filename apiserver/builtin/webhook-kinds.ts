@@ -51,8 +51,8 @@ export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
   },
   caBundle: {
     type: 'string',
-    // An empty text is allowed, unlike by the format `byte`, because tools that fill in the bundle later first send an
-    // empty text.
+    // The format `byte` refuses an empty text. It is allowed here, because tools that fill in the bundle later first
+    // send an empty text.
     anyOf: [{ format: 'byte' }, { maxLength: 0 }],
     description: 'The authorities of the certificate of the webhook: PEM in base64.',
   },

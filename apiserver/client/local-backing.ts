@@ -42,7 +42,7 @@ export interface LocalBackingParts<T extends ApiObject> {
 /** The maximum number of objects of a closing kind that are collected without a pause. It takes about a millisecond. */
 const collectedAtOnce = 5_000;
 
-/** The objects of a kind that an informer selects, from one registration of the kind until it is removed. */
+/** The objects of a kind that an informer selects, during one registration of the kind. */
 interface Followed extends Pick<Selection, 'selects' | 'entries'> {
   readonly resource: Resource;
   readonly find: (key: string) => Entry | undefined;
@@ -160,8 +160,8 @@ export class LocalBacking<T extends ApiObject> implements InformerBacking<T> {
       if (signal.aborted || resource.isClosed) finish();
     });
     unsubscribe();
-    // The objects are collected in a separate turn of the event loop, because each informer of a kind that closes
-    // collects them.
+    // The objects are collected in a separate turn of the event loop, because every informer of the closing kind does
+    // this.
     if (kept !== undefined) await kept.whole;
     else if (resource.cache.size > collectedAtOnce) await nextTurn();
     this.#before = { resource, entries: (kept ?? followed).entries(), kept };

@@ -370,7 +370,7 @@ function bodyOf(value: unknown): BodySource {
   return first.bytes > largeBody ? Object.assign(read, { isLarge: true }) : read;
 }
 
-/** Returns the scope of a list, and the one object that its field selector names. */
+/** Returns the namespace of a list, and the name of its only object if the field selector gives one. */
 function selected({
   namespace,
   fieldSelector,

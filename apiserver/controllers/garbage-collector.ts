@@ -71,7 +71,7 @@ export class GarbageCollector {
   readonly #learning = new Set<Promise<void>>();
   readonly #untilLearned = new Map<string, Node>();
   /**
-   * The objects that wait until a stored object that cannot be read, and may be their owner, is replaced or deleted.
+   * Objects whose owner may be a stored object that cannot be read. They wait until that object is replaced or deleted.
    */
   readonly #behindBroken = new Map<string, Node>();
   /**
@@ -326,7 +326,9 @@ export class GarbageCollector {
     await this.#change(node, object, { ownerReferences: ownerReferences.filter(isKept) });
   }
 
-  /** Removes the finalizer of an object that is being deleted, unless it still has to wait for its dependents. */
+  /**
+   * Removes the finalizer of an object that is being deleted, unless the object still has to wait for its dependents.
+   */
   async #letGo(node: Node, uid: string): Promise<void> {
     if (this.#graph.holds(uid)) return;
     // Other replicas may have created dependents.

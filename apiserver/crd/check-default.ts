@@ -32,8 +32,9 @@ export class DefaultCheck {
   }
 
   /**
-   * Checks that a default is valid by its schema, and has no field that would be pruned. Defaults of its own fields are
-   * added to a default; the result must not have more values than a person would write. Yields the work done.
+   * Checks that a default is valid by its schema, and has no field that would be pruned. The defaults of the fields
+   * inside it are added to a default, and the result must not have more values than a person would write. Yields the
+   * work done.
    */
   *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {
     const text = JSON.stringify(schema.default);

@@ -53,7 +53,7 @@ interface Place {
   readonly depth: number;
   /** `root` is the schema of the whole object, `branch` a schema below allOf, anyOf, oneOf or not. */
   readonly level: 'root' | 'field' | 'item' | 'branch';
-  /** True for a branch whose `type` is that of an integer or a string, as {@link isIntOrString} describes. */
+  /** True for a branch that may have a `type`: one of the two branches of {@link isIntOrString}. */
   readonly mayHaveType?: boolean;
   /** True for the first branch of an allOf that is not itself in a branch. */
   readonly isFirstOfAll?: boolean;

@@ -8,12 +8,12 @@ import { checkServable } from './check-servable.ts';
 import { definitionModel } from './definition-model.ts';
 import type { CustomResourceDefinition } from './definition.ts';
 
-/** The units of work in one step, which takes about 10 ms. */
+/** The number of units of work in one step. A step takes about 10 ms. */
 const workPerStep = 2000;
 
 /**
- * Returns, for the kind of definitions, the check that runs when they are written: of Kubernetes' rules, and of their
- * cost. Returns undefined for every other kind.
+ * Returns the check for writes of CustomResourceDefinitions. It checks Kubernetes' rules, and the cost of the
+ * definition. Returns undefined for every other kind.
  */
 export function definitionJudge(serviceDomain: string): (model: ModelDescriptor) => KindJudge | undefined {
   const { group, kind } = definitionModel;

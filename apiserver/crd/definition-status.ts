@@ -15,8 +15,8 @@ export function statusOf(definition: CustomResourceDefinition, outcome: ServingO
   return {
     conditions: conditionsOf(outcome).reduce<readonly Condition[]>(
       (conditions, condition) => setCondition(conditions, condition, now),
-      // An older version set this condition for definitions with rules, because it did not enforce rules. The condition
-      // is removed.
+      // Older versions of the server set this condition for definitions with rules, because they did not enforce rules.
+      // The condition is removed.
       (status?.conditions ?? []).filter(({ type }) => type !== 'FullySupported'),
     ),
     acceptedNames:

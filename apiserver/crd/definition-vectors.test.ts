@@ -7,7 +7,7 @@ import { checkDefinitionWrite } from './check-definition-write.ts';
 import type { CustomResourceDefinition, DefinitionSchema } from './definition.ts';
 import { DefinitionViolations } from './definition-violations.ts';
 
-// The reasons for intended differences from Kubernetes. If a case is listed as different, and is not, its test fails.
+// The reasons for intended differences from Kubernetes. If a listed case behaves as in Kubernetes, its test fails.
 const reasons = {
   status:
     'a creation cannot set the status, which is dropped; names get defaults here, which Kubernetes fills in earlier',
@@ -85,7 +85,7 @@ describe('definition vectors', () => {
   const updates = load<Update>('crd-validation-update');
   const selectable = load<Case>('selectable-fields').filter(({ crd }) => crd !== undefined);
 
-  it('lists only existing cases as deviations', () => {
+  it('list only existing cases as deviations', () => {
     expect([...creations, ...updates, ...selectable].map(({ name }) => name)).to.include.members(
       Object.keys(deviations),
     );
@@ -135,7 +135,7 @@ describe('definition vectors', () => {
       readonly options: { readonly AllowValidationPropertiesWithAdditionalProperties?: boolean };
       readonly error: string;
     }
-    // The cases with this option are left out. It allows CEL rules below allOf, and this server does not allow them.
+    // Cases with this option are left out: the option allows CEL rules below allOf, which this server refuses.
     const cases = load<Structural>('structural-schema').filter(
       ({ options }) => options.AllowValidationPropertiesWithAdditionalProperties !== true,
     );

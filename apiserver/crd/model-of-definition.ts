@@ -12,7 +12,8 @@ const string: JsonSchema = { type: 'string' };
 
 /**
  * Returns the model of a valid definition: the storage version, and the other served versions. Registration checks the
- * model's names. The model shares the schemas with the definition; they may be frozen together with the model.
+ * model's names. The model and the definition share the schemas, so a caller that freezes the model also freezes the
+ * schemas of the definition.
  */
 export function modelOfDefinition(definition: CustomResourceDefinition, convert?: ConvertTo): ModelDescriptor {
   const { versions } = definition.spec;
@@ -127,8 +128,8 @@ export function identityOfModel(model: ModelDescriptor): string {
   const { group, kind, plural, singular, scope, indexes, components, versions = [] } = model;
   const types = indexes.map(({ name }) => [name, typeAt(components[kind], name.split('.'))]);
   const names = [model, ...versions.map((each) => each.model)].map(({ version, served }) => [version, served]);
-  // A model with a webhook cannot replace a model without one, because informers follow a kind in another way when a
-  // webhook converts it.
+  // A model with a webhook cannot replace a model without one, because informers follow a kind differently when a
+  // webhook converts its objects.
   const isConverted = versions.some(({ toStorage }) => toStorage !== undefined);
   return JSON.stringify([group, names, kind, plural, singular, scope, types, isConverted]);
 }

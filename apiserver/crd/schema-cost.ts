@@ -16,8 +16,8 @@ const maxDepth = 100;
 const maxSchemas = 100_000;
 
 /**
- * The maximum number of properties of one schema. The validation of an object visits all of them, which takes 20 ms for
- * this number.
+ * The maximum number of properties of one schema. The validation of an object visits all properties; with this number
+ * of properties, it takes 20 ms.
  */
 const maxProperties = 5000;
 
@@ -72,7 +72,7 @@ export class SchemaCost {
     if (depth > maxDepth) return `schemas nest at most ${maxDepth} levels`;
     if (this.#schemas > maxSchemas) return `a definition has at most ${maxSchemas} schemas`;
     if (branches > maxBranches)
-      return `a value is judged by at most ${maxBranches} schemas in allOf, anyOf, oneOf and not`;
+      return `at most ${maxBranches} schemas in allOf, anyOf, oneOf and not may apply to one value`;
     return undefined;
   }
 

@@ -36,7 +36,9 @@ export interface ServedDefinitionsParts {
   readonly converterOf?: (definition: CustomResourceDefinition) => ConvertTo | undefined;
 }
 
-/** Serves the kinds of definitions. Allows one call for a definition at a time. */
+/**
+ * Serves the kinds that definitions declare. Callers must not make two calls for the same definition at the same time.
+ */
 export class ServedDefinitions {
   readonly #parts: ServedDefinitionsParts;
   readonly #served = new Map<string, Served>();
@@ -167,7 +169,10 @@ function withStorageServed(definition: CustomResourceDefinition): CustomResource
   return { ...definition, spec: { ...spec, versions } };
 }
 
-/** The prefix of owners that are definitions. No plugin can have this name, because it has a colon. */
+/**
+ * The prefix of owners that are definitions. The names of plugins have no colon, so no plugin's name begins with this
+ * prefix.
+ */
 const ownerPrefix = 'crd:';
 
 function ownerOf(name: string): string {

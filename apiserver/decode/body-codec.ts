@@ -18,7 +18,7 @@ export interface BodySource {
 export type WorkerRequest =
   { readonly bytes: Uint8Array; readonly format: BodyFormat } | { readonly bytes: Uint8Array; readonly yaml: YamlPart };
 
-/** The worker's result: the body as JSON (undefined when the body itself is this JSON), the YAML, or an error. */
+/** The worker's result: the body as JSON (undefined when the body already is JSON), the YAML, or an error. */
 export type WorkerAnswer =
   | { readonly text: Uint8Array | undefined }
   | {
@@ -112,7 +112,10 @@ export class BodyCodec {
     return Object.assign(read, { isLarge: true });
   }
 
-  /** Writes JSON as YAML, synchronously when the JSON is short. For the part `items` the JSON is a list that is not empty. */
+  /**
+   * Writes JSON as YAML, synchronously when the JSON is short. For the part `items`, the JSON must be a list that is
+   * not empty.
+   */
   toYaml(json: Buffer, part: YamlPart): Buffer | Promise<Buffer> {
     if (json.length <= maxYamlHere) return Buffer.from(formatYaml(json.toString('utf8'), part));
     return this.#ask({ bytes: json, yaml: part }).then((answer) => {
@@ -121,7 +124,7 @@ export class BodyCodec {
     });
   }
 
-  /** Ends the worker. Its requests are refused (503). */
+  /** Ends the worker. Bodies that wait for the worker, and later ones, are refused (503). */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#clock.clearTimeout(this.#idle);

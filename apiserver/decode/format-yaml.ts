@@ -5,7 +5,7 @@ export type YamlPart = 'document' | 'items';
 
 const itemsField = 'items:\n';
 
-/** Writes JSON as YAML. For the part `items` the JSON is a list that is not empty. */
+/** Writes JSON as YAML. For the part `items`, the JSON must be a list that is not empty. */
 export function formatYaml(json: string, part: YamlPart): string {
   const value: unknown = JSON.parse(json);
   return part === 'document' ? dump(value) : dump({ items: value }).slice(itemsField.length);

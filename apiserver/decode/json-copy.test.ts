@@ -36,6 +36,6 @@ describe('copyAsJsonObject', () => {
   it('allows 64 nested levels, as for bodies', () => {
     const nested = (levels: number): object => (levels === 1 ? {} : { a: nested(levels - 1) });
     expect(() => copyAsJsonObject(nested(64), objectLimits)).not.to.throw();
-    expect(() => copyAsJsonObject(nested(65), objectLimits)).to.throw(/nests too deeply/);
+    expect(() => copyAsJsonObject(nested(65), objectLimits)).to.throw(/is nested too deeply/);
   });
 });

@@ -45,7 +45,7 @@ function copy(value: unknown, depth: number, size: Size): unknown {
     case 'object':
       return value === null ? null : copyContainer(value, depth, size);
     case 'bigint':
-      throw new ApiError('BadRequest', 'the object holds a bigint, which JSON cannot hold');
+      throw new ApiError('BadRequest', 'the object has a bigint, which JSON cannot represent');
     case 'undefined':
     case 'function':
     case 'symbol':
@@ -54,7 +54,7 @@ function copy(value: unknown, depth: number, size: Size): unknown {
 }
 
 function copyContainer(value: object, depth: number, size: Size): unknown {
-  if (depth === 0) throw new ApiError('BadRequest', 'the object nests too deeply, or contains itself');
+  if (depth === 0) throw new ApiError('BadRequest', 'the object is nested too deeply, or contains itself');
   if (hasToJson(value)) return copy(value.toJSON(), depth - 1, size);
   if (Array.isArray(value)) return value.map((item) => copy(item, depth - 1, size) ?? null);
   const fields: Record<string, unknown> = {};
@@ -74,6 +74,6 @@ function hasToJson(value: object): value is { toJSON(): unknown } {
 
 function checked(text: string): string {
   if (isIllFormed(text))
-    throw new ApiError('BadRequest', 'the object holds half of a surrogate pair, which UTF-8 cannot hold');
+    throw new ApiError('BadRequest', 'the object has half of a surrogate pair, which UTF-8 cannot encode');
   return text;
 }

@@ -99,7 +99,7 @@ class ProblemReader {
 
   #checkText(text: string): void {
     if (isIllFormed(text))
-      throw new Problem(`${this.#place()} holds half of a surrogate pair, which UTF-8 cannot hold`);
+      throw new Problem(`${this.#place()} has half of a surrogate pair, which UTF-8 cannot encode`);
   }
 
   #readString(): string {
@@ -115,7 +115,7 @@ class ProblemReader {
   #readNumber(): void {
     const found = this.#take(number);
     if (found === undefined) throw this.#unexpected('a value');
-    if (!Number.isFinite(Number(found))) throw new Problem(`${this.#place()} holds a number that is too large`);
+    if (!Number.isFinite(Number(found))) throw new Problem(`${this.#place()} has a number that is too large`);
   }
 
   /** Returns the match of a pattern at the current position, and advances behind it; undefined when there is none. */

@@ -92,7 +92,7 @@ describe('ServedRequest', () => {
     ]);
   });
 
-  it('receives the parts that arrived before the body was wanted', async () => {
+  it('receives the parts that arrived before its reader requested the body', async () => {
     let arrived: [ServedRequest, ServerResponse] | undefined;
     const sent = await post((served, response) => (arrived = [served, response]), 3);
     sent.end('abc');

@@ -67,8 +67,8 @@ export class ServedRequest extends IncomingMessage {
       } catch (error) {
         return this.#fail(error);
       }
-      // The listener is never removed. To remove it would take 1 % of the time of a creation, and it does nothing once
-      // the body is complete.
+      // The listener is never removed. Its removal would take 1 % of the time of a creation. Once the body is complete,
+      // the listener does nothing.
       res.on('close', () => {
         if (this.#arriving !== undefined) this.#fail(gone());
       });
@@ -213,7 +213,10 @@ function giveArrived(): void {
 
 const noBytes = Buffer.alloc(0);
 
-/** Decompresses a body. The limit for the output limits the work, too. Beyond it the client receives a 413. */
+/**
+ * Decompresses a body. The limit for the output also limits the work. A client whose body exceeds this limit receives a
+ * 413.
+ */
 async function decode(sent: Buffer, decoder: (typeof decoders)['gzip']): Promise<Buffer> {
   try {
     return await decoder(sent, { maxOutputLength: maxBodyBytes });

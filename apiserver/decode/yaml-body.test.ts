@@ -53,8 +53,8 @@ describe('parseYaml', () => {
   });
 
   it('refuses values that JSON cannot represent, and names the field', () => {
-    expect(refusal('a:\n  - .nan')).to.equal('the field "a[0]" holds a number that JSON cannot hold');
-    expect(refusal('a: .inf')).to.equal('the field "a" holds a number that JSON cannot hold');
+    expect(refusal('a:\n  - .nan')).to.equal('the field "a[0]" has a number that JSON cannot represent');
+    expect(refusal('a: .inf')).to.equal('the field "a" has a number that JSON cannot represent');
     expect(refusal('a: "\\ud800"')).to.contain('half of a surrogate pair');
     expect(refusal('a: !!timestamp 2024-01-01')).to.contain('at line 1, column 4');
   });
@@ -74,8 +74,8 @@ describe('parseYaml', () => {
   });
 
   it('refuses several documents, and an empty text', () => {
-    expect(refusal('a: 1\n---\nb: 2')).to.equal('the body holds 2 YAML documents; send one');
-    expect(refusal('# nothing')).to.equal('the body holds no YAML document');
+    expect(refusal('a: 1\n---\nb: 2')).to.equal('the body has 2 YAML documents; send one');
+    expect(refusal('# nothing')).to.equal('the body has no YAML document');
     expect(parseYaml('---\na: 1\n---\n', limits)).to.deep.equal({ a: 1 });
   });
 

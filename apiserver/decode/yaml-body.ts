@@ -62,9 +62,9 @@ const schema = CORE_SCHEMA.withTags(strictMapping, octalTag);
 export function parseYaml(text: string, limits: BodyLimits): unknown {
   const documents = parseYamlDocuments(text, limits);
   const [first] = documents;
-  if (first === undefined) throw new ApiError('BadRequest', 'the body holds no YAML document');
+  if (first === undefined) throw new ApiError('BadRequest', 'the body has no YAML document');
   if (documents.length > 1)
-    throw new ApiError('BadRequest', `the body holds ${documents.length} YAML documents; send one`);
+    throw new ApiError('BadRequest', `the body has ${documents.length} YAML documents; send one`);
   return first.value;
 }
 
@@ -85,7 +85,7 @@ export function parseYamlDocuments(text: string, limits: BodyLimits): readonly Y
 
 /**
  * The first step of parsing: parses the syntax. @throws ApiError BadRequest, whose cause is a YAMLException with the
- * place.
+ * position of the mistake.
  */
 export function parseYamlEvents(text: string, limits: BodyLimits): Event[] {
   return refuseOnError(() => parseEvents(text, { maxDepth: limits.maxDepth }));

@@ -96,7 +96,7 @@ spec:
       { document: 1, line: 3, value: { a: 1 } },
       { document: 2, line: 6, message: 'not valid YAML: deficient indentation, at column 1' },
       { document: 3, line: 8, message: 'not valid YAML: duplicated mapping key, at column 1' },
-      { document: 4, line: 11, message: 'the field "d.e" holds a number that JSON cannot hold' },
+      { document: 4, line: 11, message: 'the field "d.e" has a number that JSON cannot represent' },
       { document: 6, line: 14, message: 'not valid YAML: nesting exceeded maxDepth (64), at column 67' },
       { document: 7, line: 16, value: { g: 1 } },
     ]);

@@ -27,9 +27,9 @@ export class YamlPlaces {
   }
 
   /**
-   * Returns the offset at which a field such as `spec.items[1].b` begins: of its name, or of its content for an item of
-   * a list. For a field that is absent, or comes from an alias, returns the offset of the nearest field around it;
-   * undefined when there is none.
+   * Returns the offset at which a field such as `spec.items[1].b` begins. A field begins at its name, and an item of a
+   * list at its content. For a field that is absent, or comes from an alias, returns the offset of the nearest field
+   * around it; undefined when there is none.
    */
   offsetOf(field: string): number | undefined {
     // Messages may write keys of maps as `labels["a.b/c"]`.

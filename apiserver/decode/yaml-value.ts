@@ -32,9 +32,9 @@ class JsonCopier {
     this.#spend(1);
     if (typeof value === 'string') return this.#copyText(value);
     if (typeof value === 'number' && !Number.isFinite(value))
-      throw this.#refuse('holds a number that JSON cannot hold');
+      throw this.#refuse('has a number that JSON cannot represent');
     if (typeof value === 'number' || typeof value === 'boolean' || value === null) return value;
-    if (typeof value !== 'object') throw this.#refuse(`holds a value that JSON cannot hold (${typeof value})`);
+    if (typeof value !== 'object') throw this.#refuse(`has a value that JSON cannot represent (${typeof value})`);
     return this.#copyContainer(value);
   }
 
@@ -66,7 +66,7 @@ class JsonCopier {
 
   #copyText(text: string): string {
     this.#spend(text.length);
-    if (isIllFormed(text)) throw this.#refuse('holds half of a surrogate pair, which UTF-8 cannot hold');
+    if (isIllFormed(text)) throw this.#refuse('has half of a surrogate pair, which UTF-8 cannot encode');
     return text;
   }
 

@@ -36,7 +36,7 @@ export class EncryptedKept implements KeptStore {
   }
 }
 
-/** Returns the place to which encrypted data is bound: a key that no object has. */
+/** Returns the `place` for which {@link Encryption.seal} encrypts the data: a key that no object has. */
 function placeOf(kind: NumberedKind, { last }: Pick<KeptData, 'last'>): string {
   return `${keyPrefixOf(kind)} kept ${last}`;
 }

@@ -102,8 +102,9 @@ export class EncryptedStore implements Store {
 
   /**
    * Yields the rows whose encryption is outdated, in pages in the order of keys: a write would encrypt them with
-   * another key, or they are in plain text. Also deletes the kept data and the snapshots of the kinds of these rows,
-   * which are outdated in the same way. Otherwise, if a kind is not served, they would remain for ever.
+   * another key, or would store them in the other form (plain or encrypted). Also deletes the kept data and the
+   * snapshots of the kinds of these rows, which are outdated in the same way. If a kind is not served, nothing else
+   * would replace them.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     const dropped = new Set<number>();

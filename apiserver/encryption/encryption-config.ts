@@ -105,7 +105,7 @@ class ConfigReader {
   }
 }
 
-/** Returns the key in a text. Its error never quotes the text, which may be a key with a typing mistake. */
+/** Returns the key in a text. The error never quotes the text, which may be a key with a typing mistake. */
 function keyOf(
   fields: SettingsFields,
   name: string,

@@ -12,8 +12,8 @@ import type { Environment } from './encryption-config.ts';
 import { keyBytes } from './sealed-bytes.ts';
 
 /**
- * The prefix of the names of keys in the database, which has a numbered list of names. The list has each key that has
- * ever encrypted an object of the database.
+ * The prefix under which the database's numbered list of names has the name of each key that has ever encrypted an
+ * object of the database.
  */
 const keyNamePrefix = 'encryption-key:';
 
@@ -63,7 +63,8 @@ export interface ExportedForm {
 
 /**
  * Finds the keys for an import, in the file `encryption.key` beside the database. If the export has no Secrets in plain
- * text, no key is created: its Secrets are encrypted already, and the key of the exported database will be copied.
+ * text, no key is created: the Secrets are already encrypted, and the operator has to copy the key of the exported
+ * database.
  */
 export function importEncryption(database: string, { keys, plainKinds }: ExportedForm): OpenEncryption {
   const needsKey = plainKinds.some((kind) => withoutKeys.isOutdated(withoutKeys.of(kind), new Uint8Array()));
@@ -189,6 +190,6 @@ async function refuseSecondKey(store: Names, encryption: Encryption, path: strin
 function lostKeys(path: string, names: readonly string[]): EncryptionConfigError {
   const keys = names.map((name) => `"${name}"`).join(', ');
   return new EncryptionConfigError(
-    `${path}: objects of the database are encrypted with key ${keys}, which this file does not hold: copy encryption.key from the server that made it, or name the keys with --encryption-config`,
+    `${path}: objects of the database are encrypted with key ${keys}, which this file does not hold: copy encryption.key from the server that encrypted them, or name the keys with --encryption-config`,
   );
 }

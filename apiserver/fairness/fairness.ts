@@ -9,11 +9,12 @@ export type LevelName = 'system' | 'people' | 'bulk' | 'endpoints';
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
- * The seats of each level. A seat is the right to have one request in progress. While several identities share the
- * server, it has few seats: more would not make it faster, and a request waits for all others in progress. 32 requests
- * take a few milliseconds. One identity may then have 4 seats. So if one user sends requests without end, another user
- * with 4 requests in progress waits for at most three times the work of these requests. An identity that is alone gets
- * more seats, since commits of many writes are cheaper, and writes that wait for webhooks take long.
+ * The seats of each level. A seat is the right to have one request in progress. While several identities send requests,
+ * a level has few seats: more seats would not make the server faster, and each request would wait for more others. 32
+ * requests take a few milliseconds. In this state, one identity may have 4 seats. So if one user sends requests without
+ * end, another user with 4 requests in progress waits for at most three times the work of these 4 requests. An
+ * identity that is alone gets more seats, since commits of many writes are cheaper, and writes that wait for webhooks
+ * take long.
  */
 const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly alone: SeatLimits }>> = {
   // Requests for Leases wait for no other request, because a controller that cannot renew its Lease in time loses it.
@@ -25,8 +26,8 @@ const seats: Readonly<Record<LevelName, { readonly shared: SeatLimits; readonly 
 };
 
 /**
- * The maximum number of seats of one request. An identity may have as many while it shares the server, so such a
- * request can start.
+ * The maximum number of seats of one request. An identity may have this many seats even while other identities send
+ * requests, so such a request can always start.
  */
 export const maxCost = 4;
 

@@ -1,7 +1,7 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
-/** How long after the last request of another identity the server still counts as shared. */
+/** The time after the last request of another identity for which the limits of a shared server still apply. */
 const sharedMs = 10_000;
 
 /**
@@ -50,7 +50,10 @@ export interface PriorityLevelParts {
 /** The maximum number of waiting requests of one identity. Further requests are refused (429). */
 const maxQueuedOfOne = 4096;
 
-/** The maximum number of all waiting requests. Beyond it, the last request of the longest queue is refused (429). */
+/**
+ * The maximum number of all waiting requests. When one more request arrives, the last request of the longest queue is
+ * refused (429).
+ */
 const maxQueuedInAll = 10_000;
 
 /** How long a request may wait. A request that waits longer is refused (429). */
@@ -124,9 +127,8 @@ export class PriorityLevel {
   }
 
   /**
-   * Takes seats for a request, immediately or after it has waited for them. Call {@link leave} with the flow and the
-   * same cost when the request has ended. Rejects, or throws, ApiError TooManyRequests when too many requests of the
-   * identity wait.
+   * Takes seats for a request, immediately or after a wait. Call {@link leave} with the flow and the same cost when the
+   * request has ended. Rejects, or throws, ApiError TooManyRequests when too many requests of the identity wait.
    */
   enter(identity: string, cost: number, reader: WaitingClient): Flow | Promise<Flow> {
     let flow = this.#flows.get(identity);

@@ -63,8 +63,8 @@ const unreadReasons: ReadonlySet<StatusReason> = new Set(['RequestEntityTooLarge
 
 /**
  * Closes the connection once the body is read. If the client has asked for the connection to be closed, Node would
- * close it right after the response. If the client is still sending the body, this would reset the connection, and the
- * client would lose the response.
+ * close it right after the response. If the client is still sending the body, such a close would reset the connection,
+ * and the client would lose the response.
  */
 function closeOnceRead({ req, res }: Context): void {
   if (res.shouldKeepAlive || req.complete) return;

@@ -54,7 +54,7 @@ export class RequestObserver {
     this.#total = metrics.counter({ ...total, labels: [...labels, 'code'] });
     const duration = {
       name: 'apiserver_request_duration_seconds',
-      help: 'The time until the response; for watches, until they begin.',
+      help: 'The time from a request to its response; for a watch, to its start.',
     };
     this.#duration = metrics.histogram({ ...duration, labels, buckets });
     const inflight = { name: 'apiserver_current_inflight_requests', help: 'Requests in progress, except watches.' };

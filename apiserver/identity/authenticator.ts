@@ -25,11 +25,11 @@ export interface SessionFinder {
 
 /** The authenticators of a server, and the users of requests without a credential. */
 export interface AuthenticatorParts {
-  /** The authenticator that is called before all others. Without it, client certificates are not accepted. */
+  /** The authenticator that is called before all others. If it is absent, client certificates are not accepted. */
   readonly certificates?: ConnectionAuthenticator | undefined;
   /** The authenticators for bearer tokens. They are called in this order. */
   readonly tokens: readonly TokenAuthenticator[];
-  /** The authenticator for requests without an Authorization header. Without it, there are no sessions. */
+  /** The authenticator for requests without an Authorization header. If it is absent, there are no sessions. */
   readonly sessions?: SessionFinder;
   /** The audience of tokens for this server. */
   readonly audience: string;
@@ -127,8 +127,8 @@ function ignore(): void {}
 type Found = UserInfo | undefined | Promise<UserInfo | undefined>;
 
 /**
- * Calls one authenticator after the other, until one returns a user. It is synchronous as long as the authenticators
- * are, because most credentials need no I/O.
+ * Calls one authenticator after the other, until one returns a user. It returns a promise only if an authenticator
+ * returns one, because most credentials need no I/O.
  */
 function firstOf(count: number, ask: (index: number) => Found, from = 0): Found {
   for (let index = from; index < count; index += 1) {

@@ -1,4 +1,4 @@
-/** A user, as reviews and audit entries show it. Kubernetes' `UserInfo` (authentication.k8s.io/v1). */
+/** A user in the form that reviews and audit entries show: Kubernetes' `UserInfo` (authentication.k8s.io/v1). */
 export interface UserInfo {
   readonly username: string;
   /** An id that distinguishes users who had the same name at different times. */

@@ -3,7 +3,7 @@ import { BlockNumbers } from './block-numbers.ts';
 import { Block } from './slabs.ts';
 
 describe('BlockNumbers', () => {
-  it('keeps a block for as long as it is held, and then uses its number again', () => {
+  it('gives the number of a block to another block only after all holders have released the first one', () => {
     const numbers = new BlockNumbers();
     const [first, second, third] = [new Block(4), new Block(4), new Block(4)];
     const number = numbers.hold(first);

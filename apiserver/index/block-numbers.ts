@@ -1,14 +1,17 @@
 import { inBounds } from '../base/in-bounds.ts';
 import type { Block } from './slabs.ts';
 
-/** Numbers that stand for blocks while they are in use: a number takes four bytes, and is nothing that a garbage collection visits. */
+/** Assigns numbers to the blocks in use. A number takes four bytes, and a garbage collection need not visit it. */
 export class BlockNumbers {
   readonly #blocks: (Block | undefined)[] = [];
   readonly #uses: number[] = [];
   readonly #numbers = new Map<Block, number>();
   readonly #free: number[] = [];
 
-  /** The number of a block, which stays in memory until {@link release} was called as often as this function. */
+  /**
+   * Returns the number of a block. The block stays in memory until {@link release} has been called as often as this
+   * function.
+   */
   hold(block: Block): number {
     const known = this.#numbers.get(block);
     const number = known ?? this.#free.pop() ?? this.#blocks.length;
@@ -21,7 +24,7 @@ export class BlockNumbers {
     return number;
   }
 
-  /** The block of a number that is in use. */
+  /** Returns the block of a number in use. */
   block(number: number): Block {
     return inBounds(this.#blocks[number]);
   }

@@ -7,8 +7,8 @@ import { inBounds } from '../base/in-bounds.ts';
 
 export interface ChangeFeedParts {
   /**
-   * The revision up to which changes are unknown: the one at which the kind was loaded, or an earlier one if the
-   * changes since then are appended next.
+   * The revision up to which the feed does not have the changes. It is the revision at which the kind was loaded, or an
+   * earlier one if the changes after it are appended next.
    */
   readonly floor: number;
   /** Called with an error that a listener throws. */
@@ -78,9 +78,10 @@ export class ChangeFeed {
   }
 
   /**
-   * Moves the feed to a later revision when the changes in between are not known one by one. Readers cannot continue
-   * from earlier revisions. Before it resolves, subscribers receive each difference of the objects once. Many
-   * differences take many turns of the event loop, and come before any change that is appended meanwhile.
+   * Moves the feed to a later revision when the single changes up to it are unknown, and only the differences between
+   * the two states are known. Readers cannot continue from earlier revisions. Subscribers receive each difference once,
+   * before any change that is appended meanwhile, and before the promise resolves. Many differences take many turns of
+   * the event loop.
    */
   async leap(revision: number, differences: readonly FeedChange[]): Promise<void> {
     this.restore(revision, []);
@@ -150,12 +151,15 @@ export class ChangeFeed {
     return this.#window.drop(count);
   }
 
-  /** The states in the window that are not present any more, each once. */
+  /** Iterates over the states in the window that are no longer present, each once. */
   formerStates(): IterableIterator<Entry> {
     return this.#window.formerStates();
   }
 
-  /** The states in the window: before and after each change. The visitor may move their records while it has them. */
+  /**
+   * Iterates over the states in the window: before and after each change. The caller may move the record of a state
+   * before it takes the next state.
+   */
   states(): IterableIterator<Entry> {
     return this.#window.states();
   }

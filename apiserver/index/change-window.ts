@@ -12,8 +12,8 @@ import { PackedChanges, packedTogether, statesOf } from './packed-changes.ts';
 const mostRecent = 1024;
 
 /**
- * The changes of a kind in the order of their revisions. The latest changes are objects, and earlier changes are packed:
- * so a full garbage collection took a third of the time with 190,000 changes.
+ * The changes of a kind in the order of their revisions. The latest changes are objects, and earlier changes are
+ * packed, with which a full garbage collection took a third of the time (190,000 changes).
  */
 export class ChangeWindow {
   #numbers = new BlockNumbers();
@@ -22,7 +22,7 @@ export class ChangeWindow {
   /** The number of dropped changes at the start of the first part. */
   #head = 0;
   #recent: FeedChange[] = [];
-  /** The number of visitors of the states, who may be between two steps. */
+  /** The number of unfinished iterations over {@link states}, which may pause between two steps. */
   #visitors = 0;
   #bytes = 0;
 
@@ -31,8 +31,8 @@ export class ChangeWindow {
   }
 
   /**
-   * Bytes of the objects. The previous state of a change is not counted again: it was counted with the change, or the
-   * load, that brought it.
+   * The number of bytes of the objects. The previous state of a change is not counted again: it was counted when it was
+   * loaded, or when an earlier change wrote it.
    */
   get bytes(): number {
     return this.#bytes;
@@ -41,7 +41,8 @@ export class ChangeWindow {
   push(change: FeedChange): void {
     this.#recent.push(change);
     this.#bytes += change.entry.size;
-    // A visitor may move the record of a recent change, and packed changes would have the former place.
+    // Nothing is packed during an iteration over the states. The caller may move the record of a recent change, and a
+    // packed change would still have the former position.
     while (this.#recent.length >= mostRecent + packedTogether && this.#visitors === 0)
       this.#packed.push(new PackedChanges(this.#recent.splice(0, packedTogether), this.#numbers));
   }
@@ -69,7 +70,7 @@ export class ChangeWindow {
     return part.revision(at);
   }
 
-  /** True when the change at a position is one of this object. */
+  /** True when the change at a position is a change of this object. */
   isOf(position: number, key: string): boolean {
     const packed = this.#packedLength;
     if (position >= packed) return inBounds(this.#recent[position - packed]).entry.key === key;
@@ -114,12 +115,15 @@ export class ChangeWindow {
     return freed;
   }
 
-  /** The states that are not present any more, each once. */
+  /** Iterates over the states that are no longer present, each once. */
   *formerStates(): IterableIterator<Entry> {
     for (const change of this.#changes()) yield* formerStatesOf(change);
   }
 
-  /** The states before and after each change. The visitor may move their records while it has them. */
+  /**
+   * Iterates over the states before and after each change. The caller may move the record of a state before it takes
+   * the next state.
+   */
   *states(): IterableIterator<Entry> {
     this.#visitors += 1;
     try {
@@ -131,7 +135,9 @@ export class ChangeWindow {
     }
   }
 
-  /** The present changes, also those that are dropped during the iteration. */
+  /**
+   * Iterates over the changes that the window has at the start, including those that are dropped during the iteration.
+   */
   *#changes(): IterableIterator<FeedChange> {
     const [packed, recent] = [this.#packed.slice(), this.#recent.slice()];
     for (const part of packed) yield* part.changes();

@@ -66,12 +66,12 @@ export function createEntry(
   });
 }
 
-/** Copies an entry into the memory of a kind, unless it is already a record. */
+/** Copies an entry into the memory of a kind. An entry that is already a record is returned unchanged. */
 export function entryIn(slabs: Pick<Slabs, 'placeBehind'>, entry: Entry): StoredEntry {
   return entry instanceof StoredEntry ? entry : writeRecord(slabs, entry);
 }
 
-/** Copies an entry into its own memory, unless it is already a record. */
+/** Copies an entry into separate memory. An entry that is already a record is returned unchanged. */
 export function entryAlone(entry: Entry): StoredEntry {
   return entryIn(alone, entry);
 }
@@ -140,7 +140,10 @@ export function copyRecord(slabs: Pick<Slabs, 'placeBehind'>, bytes: Buffer, rec
   return new StoredEntry(block, at);
 }
 
-/** Copies a record that {@link createEntry} wrote before the bytes and their revision were known, and adds them. */
+/**
+ * Copies a record that {@link createEntry} wrote before the bytes and their revision were known, and adds the bytes and
+ * the revision.
+ */
 export function completeRecord(
   slabs: Pick<Slabs, 'placeBehind'>,
   { revision, bytes, record }: Pick<EntryParts, 'revision' | 'bytes'> & { readonly record: Uint8Array },

@@ -5,8 +5,8 @@ import type { Block } from './slabs.ts';
 const smallestList = 16;
 
 /**
- * A list of entries, as they were when it was created. It has eight bytes for each entry, and creates JavaScript
- * objects only for entries that are read. It keeps the blocks of the entries in memory.
+ * A list of entries, as they were when the list was created. The list takes eight bytes for each entry, and creates
+ * JavaScript objects only for entries that are read. It keeps the blocks of the entries in memory.
  */
 export class EntryPlaces implements Iterable<StoredEntry> {
   readonly #blocks: (Block | undefined)[];
@@ -67,7 +67,7 @@ export class EntryPlaces implements Iterable<StoredEntry> {
     return found;
   }
 
-  /** Returns the entries at these indexes, in their order. */
+  /** Returns the entries at these indexes, in the order of `order`. */
   reordered(order: Int32Array): EntryPlaces {
     const list = new EntryPlaces(this.#blocks, order.length);
     for (const index of order) list.add(inBounds(this.#places[2 * index]), inBounds(this.#places[2 * index + 1]));

@@ -7,20 +7,20 @@ import { StoredEntry } from './stored-entry.ts';
 import { EntryPlaces } from './entry-places.ts';
 import { Block } from './slabs.ts';
 
-// Names come from clients. They cannot choose names with equal hashes, because they do not know this secret.
+// Clients choose the names. They cannot find names with equal hashes, because they do not know this secret.
 const random = randomBytes(8);
 const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
 /**
- * Shifts a hash to the number of its shard: its first bits, for 64 shards. With a million keys, a shard has 16,000 of
- * them, and grows in a millisecond.
+ * The number of bits by which a hash is shifted to get the number of its shard: its first six bits, for 64 shards. With
+ * a million keys, a shard has 16,000 keys, and grows in a millisecond.
  */
 const shardShift = 26;
 const smallestShard = 8;
 
 /**
  * A hash table of row numbers. It consists of small tables with open addressing, which grow one at a time. Each
- * position has a row number + 1, or 0. `hashes` has the hash of each row.
+ * position has a row number + 1, or 0 when it is free. `hashes` has the hash of each row.
  */
 export class KeyPlaces {
   readonly #shards: (Int32Array | undefined)[] = [];
@@ -72,7 +72,7 @@ export class KeyPlaces {
     const mask = places.length - 1;
     let hole = hash & mask;
     while (places[hole] !== row + 1) hole = (hole + 1) & mask;
-    // The rows behind it move into the gap, if this brings them nearer to the position of their hash.
+    // A row behind the gap moves into it, if this brings the row nearer to the position of its hash.
     for (let at = (hole + 1) & mask; places[at] !== 0; at = (at + 1) & mask) {
       const own = inBounds(hashes[inBounds(places[at]) - 1]) & mask;
       if (((at - own) & mask) < ((at - hole) & mask)) continue;
@@ -112,7 +112,7 @@ export interface TableContent {
   readonly blocks: readonly { readonly block: Block; readonly rows: number }[];
 }
 
-/** The number that means that there is no row. */
+/** The number in place of a row's number when there is no row. */
 const free = -1;
 
 /**

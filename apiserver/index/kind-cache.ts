@@ -157,8 +157,8 @@ export class KindCache {
   }
 
   /**
-   * Creates new content for this cache in steps, while the current content remains in use. It has the same indexes, for
-   * other entries.
+   * Creates new content for this cache in steps, while the current content remains in use. The new content has the same
+   * indexes, built from `entries`.
    */
   *contentsOf(entries: Iterable<Entry>): Steps<CacheContents> {
     const broken = new Map<string, BrokenEntry>();

@@ -67,7 +67,7 @@ export class KindIndex {
     return this.#order(descending).get();
   }
 
-  /** True when {@link values} is built, because some indexes are built only at their first use. */
+  /** True when {@link values} is built. Some indexes are built only at their first use. */
   get isMade(): boolean {
     return this.#values.isMade;
   }

@@ -14,9 +14,11 @@ const changesPerStep = 100;
 
 /** A build of the index that is in progress. */
 interface Build {
-  /** The rows whose items have changed since the build began, and are not in its index. */
+  /** The rows whose items have changed since the build began, and still have to be added to the index. */
   readonly changed: Set<number>;
-  /** The index, once changes of all other rows are applied to it. */
+  /**
+   * The index, once it has the items of all other rows. From then on, it gets the changes of those rows immediately.
+   */
   index: SortedIndex | undefined;
   readonly isOver: Promise<void>;
 }
@@ -60,9 +62,9 @@ export class LazyIndex {
   }
 
   /**
-   * Builds the index in many turns of the event loop. Returns undefined when it is already built. Otherwise the promise
-   * resolves when it is built, or when all objects were replaced meanwhile, so callers check again. The index includes
-   * the writes during the build.
+   * Builds the index in many turns of the event loop. Returns undefined when it is already built. Otherwise returns a
+   * promise that resolves when the index is built. It also resolves when all objects were replaced meanwhile, so
+   * callers must check again. The index includes the writes during the build.
    */
   prepare(): Promise<void> | undefined {
     if (this.#made !== undefined) return undefined;
@@ -86,12 +88,15 @@ export class LazyIndex {
     return yield* buildIndex(table, entries, { shape: this.#shape, changed: new Set() });
   }
 
-  /** Returns the rows in the order of the index; undefined when it is not built, or stores values with its items. */
+  /**
+   * Returns the rows in the order of the index; undefined when the index is not built, or when it stores values with
+   * its items.
+   */
   order(): Int32Array | undefined {
     return this.#shape.itemValues === 'stored' ? undefined : this.#made?.rows();
   }
 
-  /** Returns an index of the rows of a table, which are given in its order. */
+  /** Returns an index of these rows of a table. The rows must be in the order of the index. */
   inOrder(table: EntryTable, rows: Int32Array): SortedIndex {
     const index = new SortedIndex(table, this.#shape.itemValues);
     index.load(rows);
@@ -115,8 +120,8 @@ export class LazyIndex {
   }
 
   /**
-   * Returns the index that has the items of a row; undefined when no index is built, or the row is added at the end of
-   * the build.
+   * Returns the index that has the items of a row; undefined when no index is built, or when the row will be added at
+   * the end of the build.
    */
   #following(row: number, change: ValueChange): SortedIndex | undefined {
     if (this.#made !== undefined || this.#build === undefined) return this.#made;
@@ -156,7 +161,8 @@ export class LazyIndex {
     const index = yield* buildIndex(table, yield* entries, { shape: this.#shape, changed });
     build.index = index;
     let seen = 0;
-    // Rows that change meanwhile are added at the end of the set, or immediately to the index.
+    // The items of a row that changes meanwhile get into the index immediately, or the row is added at the end of this
+    // set.
     for (const row of changed) {
       if (seen > 0 && seen % changesPerStep === 0) yield;
       seen += 1;

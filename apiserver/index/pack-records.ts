@@ -4,7 +4,7 @@ import { head, StoredEntry } from './stored-entry.ts';
 
 /** A piece of memory that contains only records, each behind its bytes. */
 export interface PackedBlock {
-  /** The bytes. They are valid until the next but one block is packed. */
+  /** The bytes. They are valid until the block after the next one is packed. */
   readonly bytes: Buffer;
   /** The number of records in the block. */
   readonly rows: number;
@@ -18,7 +18,7 @@ export interface PackedBlock {
 export class RecordPacker {
   readonly #table: EntryTable;
   readonly #record = new StoredEntry(noBlock, 0);
-  /** Two blocks: one is filled while the other one is written. */
+  /** Two blocks: one is filled while the caller writes the other one to a file. */
   #blocks: [Block, Block] = [new Block(largestBlock), new Block(largestBlock)];
   #row = 0;
   #packed = 0;
@@ -63,7 +63,7 @@ export class RecordPacker {
     return rows === 0 ? undefined : { bytes: block.bytes.subarray(0, filled), rows };
   }
 
-  /** Returns the numbers of these rows of the table among the copies. Call it once all records are packed. */
+  /** Returns the row numbers of the copies of these rows. Call it once all records are packed. */
   renumber(rows: Int32Array): Int32Array {
     const newRows = this.#newRows;
     return newRows === undefined ? rows : rows.map((row) => newRows[row] ?? 0);
@@ -77,7 +77,10 @@ export class RecordPacker {
   }
 }
 
-/** Copies bytes and their record to a multiple of four, and returns the position of the record. */
+/**
+ * Copies bytes to the position `to`, and their record to the next multiple of four behind them. Returns the position of
+ * the record.
+ */
 function copyTo(target: Block, to: number, { block, at, start, size, recordSize }: StoredEntry): number {
   const place = to + roundUp(size);
   block.bytes.copy(target.bytes, to, start, start + size);

@@ -12,7 +12,7 @@ const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;
 /** The block and the position of the entry of a change, and of the state before it. */
 const placeWords = 4;
 
-/** The number in place of a block where a change has no former state. */
+/** The number that stands in place of a block's number when a change has no former state. */
 const none = -1;
 
 /**
@@ -24,7 +24,7 @@ export class PackedChanges {
   readonly #revisions: Float64Array;
   readonly #types: Uint8Array;
   readonly #places: Int32Array;
-  /** Changes of entries that are no records. There are hardly any. */
+  /** By position, the changes of entries that are not records. There are hardly any. */
   readonly #others = new Map<number, FeedChange>();
   /** Changes before this position are dropped. */
   #dropped = 0;
@@ -41,24 +41,24 @@ export class PackedChanges {
     return inBounds(this.#revisions[at]);
   }
 
-  /** The change at a position. Each call makes objects. */
+  /** Returns the change at a position. Each call creates new objects. */
   change(at: number): FeedChange {
     const other = this.#others.get(at);
     if (other !== undefined) return other;
     const type = inBounds(types[inBounds(this.#types[at])]);
     const entry = this.#entry(placeWords * at);
     const revision = this.revision(at);
-    // An addition has no former state, and others have one.
+    // An addition has no former state; all other changes have one.
     if (type === 'ADDED') return { type, revision, entry };
     return { type, revision, entry, previous: this.#entry(placeWords * at + 2) };
   }
 
-  /** The changes, without those that are dropped before the caller comes to them. */
+  /** Iterates over the changes, without those that are dropped before the iteration reaches them. */
   *changes(): IterableIterator<FeedChange> {
     for (let at = 0; at < this.#revisions.length; at += 1) if (at >= this.#dropped) yield this.change(at);
   }
 
-  /** True when the change at a position is one of this object. */
+  /** True when the change at a position is a change of this object. */
   isOf(at: number, key: string): boolean {
     const other = this.#others.get(at);
     return other === undefined ? this.#entry(placeWords * at).hasKey(key) : other.entry.key === key;
@@ -73,8 +73,8 @@ export class PackedChanges {
   }
 
   /**
-   * The states before and after each change that is not dropped. Where the caller moves a record to another place, the
-   * change keeps the new place.
+   * Iterates over the states before and after each change that is not dropped. If the caller moves a record before it
+   * takes the next state, the change gets the new position.
    */
   *states(): IterableIterator<Entry> {
     for (let change = this.#dropped; change < this.#revisions.length; change += 1) {

@@ -100,7 +100,7 @@ export class Slabs {
     this.#garbage += size;
   }
 
-  /** True when there is enough garbage to compact the memory. */
+  /** True when the memory has so much garbage that it should be compacted. */
   get isSparse(): boolean {
     return this.#garbage > largestBlock && this.#garbage > garbageShare * (this.#used + this.#garbage);
   }

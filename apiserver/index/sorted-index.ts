@@ -23,7 +23,10 @@ interface Position {
   readonly at: number;
 }
 
-/** The position to search for: before or after all items of a value, or that of a row's name among these items. */
+/**
+ * The position to search for: before all items of a value, after all of them, or the position of a row among them, by
+ * its name.
+ */
 interface Probe {
   readonly value: string;
   readonly tie: number | 'before' | 'after';
@@ -73,7 +76,7 @@ export class SortedIndex {
     this.#placeAll(this.#waiting.add({ value, row }));
   }
 
-  /** Removes the item of this value and this row; false when there is none. */
+  /** Removes the item with this value and this row. Returns false when there is none. */
   remove(value: string, row: number): boolean {
     const found = this.#find(value, row);
     if (found === undefined) return this.#waiting.remove(value, row);
@@ -226,7 +229,9 @@ export class SortedIndex {
     }
   }
 
-  /** Places the items that belong into the bucket of the first of them, and returns the position of the next one. */
+  /**
+   * Places the items that belong in the same bucket as the first of them, and returns the position of the next item.
+   */
   #placeInBucket(items: readonly Item[], from: number): number {
     const buckets = this.#buckets;
     const first = inBounds(items[from]);

@@ -73,8 +73,8 @@ interface ReadList {
 let lastList: ReadList = { block: undefined, at: 0, position: 0, values: noValues };
 
 /**
- * An object in memory. It has only the position of the record, since there may be a million of them. A comparison reads
- * bytes, and creates no strings unless a text is wide.
+ * An object in memory. An instance has only the position of the object's record, since there may be a million
+ * instances. A comparison reads bytes, and creates no strings unless a text is wide.
  */
 export class StoredEntry implements Entry {
   declare block: Block;
@@ -334,7 +334,8 @@ function isList(ref: number): boolean {
 }
 
 /**
- * The maximum length of texts that entries share, because short texts are often the same: phases, teams, namespaces.
+ * The maximum length of the texts that are looked up in a pool, because short texts are often the same: phases, teams,
+ * namespaces.
  */
 const maxPooled = 32;
 const pooledTexts = 4096;

@@ -52,7 +52,7 @@ export interface MemoryLimitParts {
 
 /**
  * Refuses writes when the process has too little memory, before V8 or the system ends the process. Two limits apply:
- * that of V8's heap, and that of the memory that the system grants.
+ * the limit of V8's heap, and the memory that the system grants.
  */
 export class MemoryLimit {
   /** True while writes that make objects larger are refused. */

@@ -24,14 +24,14 @@ export interface MemoryMeter {
 const semiSpaces: Readonly<Record<string, number>> = { 20: 16, 22: 16, 24: 64, 26: 32 };
 
 /**
- * The value that is assumed for other versions of Node. If it is too large, the limit is only lower than possible. If
- * it is too small, V8 ends the process before the limit is reached.
+ * The value that is assumed for other versions of Node. If it is too large, the limit of the heap is merely lower than
+ * necessary. If it is too small, V8 ends the process before the limit is reached.
  */
 const largestSemiSpace = 64;
 
 /**
- * Returns the meter of this process. `processes` is the number of processes that share the memory that the system
- * grants.
+ * Returns the meter of this process. `processes` is the number of processes among which the memory of the container or
+ * machine is divided.
  */
 export function processMemory(processes: number): MemoryMeter {
   const young = youngBytes([...process.execArgv, ...(process.env['NODE_OPTIONS'] ?? '').split(/\s+/)]);

@@ -1,8 +1,8 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 
 /**
- * Counts the memory of holders, such as requests, of all clients. There is one limit for all; the holders of one client
- * may take half of it.
+ * Counts the memory of holders, such as requests. All holders together have one limit, and the holders of one client
+ * may take at most half of it.
  */
 export class SharedMemory<Holder extends object> {
   readonly #maxBytes: number;
@@ -33,8 +33,8 @@ export class SharedMemory<Holder extends object> {
   }
 
   /**
-   * Sets the number of bytes that are counted for a holder. The limit for all never refuses a holder that is the only
-   * one, and the limit for a client never refuses the only holder of the client.
+   * Sets the number of bytes that are counted for a holder. The limit for all holders never refuses a holder when there
+   * is no other, and the limit for a client never refuses the only holder of the client.
    * @throws ApiError ServiceUnavailable, with Retry-After, when the bytes of all holders exceed the limit, or the bytes
    * of one client exceed half of it
    */
@@ -44,7 +44,7 @@ export class SharedMemory<Holder extends object> {
     this.count(holder, bytes);
   }
 
-  /** Counts the bytes of a holder without a refusal. */
+  /** Sets the number of bytes of a holder, and never refuses. */
   count(holder: Holder, bytes: number): void {
     this.#bound.count(holder, bytes);
     const client = this.#clients.get(holder);
@@ -107,7 +107,7 @@ class MemoryBound<Holder extends object> {
     }
   }
 
-  /** Counts the bytes of a holder without a refusal. */
+  /** Sets the number of bytes of a holder, and never refuses. */
   count(holder: Holder, bytes: number): void {
     this.#bytes += bytes - (this.#bytesOf.get(holder) ?? 0);
     this.#bytesOf.set(holder, bytes);

@@ -10,8 +10,8 @@ const version = '/apis/people.example.com/v1alpha1';
 const prefix = 'com.example.people.v1alpha1';
 
 /**
- * Converts a schema of the document to one for validation. It allows no undeclared fields, so that a field that the
- * document does not have is found, and it expands `nullable` in a schema with a reference.
+ * Converts a schema of the document to a schema for validation. The result refuses undeclared fields, so that the test
+ * finds a field that the document lacks. `nullable` beside a reference is expanded.
  */
 function judgingSchema(_key: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;

@@ -77,8 +77,8 @@ function jsonContent(schema: JsonSchema): { readonly 'application/json': { reado
 }
 
 /**
- * Returns the schema of an endpoint, which cannot refer to named schemas. A schema that cannot be written as JSON, such
- * as an object that contains itself, is replaced, so that the document is still valid.
+ * Returns the schema of an endpoint. Such a schema cannot refer to named schemas. A schema that cannot be written as
+ * JSON, for example because it contains itself, is replaced, so that the document is still valid.
  */
 function schemaOf(schema: JsonSchema): OpenApiSchema {
   try {

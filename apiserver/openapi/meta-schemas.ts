@@ -200,13 +200,13 @@ const scale: OpenApiSchema = {
     apiVersion: { ...text, enum: ['autoscaling/v1'] },
     kind: { ...text, enum: ['Scale'] },
     metadata: schemaReference(meta.objectMeta),
-    spec: { type: 'object', properties: { replicas: { ...replicas, description: 'Wanted; absent: none.' } } },
+    spec: { type: 'object', properties: { replicas: { ...replicas, description: 'The desired number.' } } },
     status: {
       type: 'object',
       readOnly: true,
       required: ['replicas'],
       properties: {
-        replicas: { ...replicas, description: 'There are.' },
+        replicas: { ...replicas, description: 'The current number.' },
         selector: { ...text, description: 'Selects the counted objects by labels.' },
       },
     },

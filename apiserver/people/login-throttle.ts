@@ -25,7 +25,7 @@ const maxWaitMs = 60_000;
 export const forgetMs: number = 15 * 60_000;
 
 /**
- * The maximum number of accounts, of addresses, and of pairs of both that one replica keeps. The oldest one is dropped
+ * The maximum number of accounts, of addresses, and of pairs of both that one replica keeps. It drops the oldest one
  * first.
  */
 const maxKept = 10_000;
@@ -40,9 +40,10 @@ type Part = 'account' | 'home' | 'address';
 
 /**
  * Slows down logins that fail again and again, by account and by address. Failures on this replica count immediately.
- * The failures of all replicas arrive a second later, and are kept over a restart. The longer of the two waits applies.
- * An account at an address from which it has logged in before has a separate count, so that failures at other addresses
- * do not lock out its owner.
+ * The failures of all replicas arrive a second later, and are kept over a restart. A login waits for the longer of two
+ * times: one results from the failures on this replica, the other from those of all replicas. An account at an address
+ * from which it has logged in before has a separate count, so that failures at other addresses do not lock out its
+ * owner.
  */
 export class LoginThrottle {
   readonly #clock: Clock;

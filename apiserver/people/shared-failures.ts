@@ -13,8 +13,8 @@ const prefix = 'login-failures/';
 const maxPerValue = 40;
 
 /**
- * The time after the first failure that is not stored, at which failures are stored. At most {@link storedAtOnce}
- * values are stored at a time.
+ * The time from the first failure that is not stored yet until all such failures are stored, at most
+ * {@link storedAtOnce} values at a time.
  */
 const storeMs = 1000;
 const storedAtOnce = 8;
@@ -156,7 +156,7 @@ export class SharedFailures {
     for (const [digest, stored] of taken) this.#leaveRest(digest, stored);
   }
 
-  /** Keeps the failures that occurred while the others were being stored. */
+  /** Keeps the failures that occurred while earlier ones were being stored. */
   #leaveRest(digest: string, stored: Pending): void {
     const pending = this.#pending.get(digest);
     if (pending === undefined || pending.resets !== stored.resets) return;

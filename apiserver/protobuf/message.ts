@@ -45,8 +45,8 @@ export const eitherFields = { object: 'object', list: 'list', flag: 'flag' } as 
 export type Message = ReadonlyMap<number, MessageField>;
 
 /**
- * Decodes a message to its JSON object. Leaves out single values that are empty, unless the field is optional, and the
- * fields that only the server sets (`shown`).
+ * Decodes a message to its JSON object. Leaves out the fields that only the server sets (`shown`), and empty single
+ * values of fields that are not `optional`.
  * @throws ApiError BadRequest, which names the field, when the bytes do not encode this message.
  */
 export function decodeMessage(message: Message, bytes: Buffer, depth = 1): Record<string, unknown> {

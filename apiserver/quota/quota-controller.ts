@@ -131,7 +131,7 @@ export class QuotaController {
   }
 }
 
-/** Returns a merge patch that turns `present` into `next`: null removes the other keys. */
+/** Returns a merge patch that turns `present` into `next`: null removes the keys that `next` does not have. */
 function exactly(next: object, present: object = {}): Readonly<Record<string, unknown>> {
   return { ...Object.fromEntries(Object.keys(present).map((key) => [key, null])), ...next };
 }
@@ -146,8 +146,8 @@ async function patchStatus(
 }
 
 /**
- * Records in a quota's status that a process counts for it. Resolves also when the quota was changed or deleted
- * meanwhile.
+ * Records in a quota's status which process counts objects against the quota. Resolves also when the quota was changed
+ * or deleted meanwhile.
  */
 export async function takeOverQuota(
   { registry, table }: Pick<QuotaControllerParts, 'registry' | 'table'>,

@@ -29,20 +29,21 @@ interface UnderWay {
 
 /**
  * Counts objects against quotas: the objects in memory, and the running creations of this process. Only one of several
- * processes counts for a quota at a time. The quota's status names that process, and each creation of that process
- * requires the claim of the status. When a process takes over, its memory first receives all earlier creations of the
- * other processes. So a quota is never exceeded, and no creation is refused while the quota has room.
+ * processes counts for a quota at a time. The quota's status names that process. The store commits a creation only if
+ * the quota's status still names the process that sends the creation. When a process takes over, its memory first
+ * receives all earlier creations of the other processes. So a quota is never exceeded, and no creation is refused while
+ * the quota has room.
  */
 export class QuotaLedger {
   readonly #parts: QuotaLedgerParts;
   readonly #underWay = new Map<string, UnderWay>();
-  /** The last claim of each quota, by the quota's uid. Claims are reused because stores compare them by identity. */
+  /**
+   * For each quota, by its uid: the claim that the store checks at each creation. Claims are reused because stores
+   * compare them by identity.
+   */
   readonly #claims = new Map<string, RequiredClaim>();
   readonly #takeOvers = new Map<string, Promise<void>>();
-  /**
-   * The number of times that this process has taken over each quota since it last counted a creation for it, by the
-   * quota's uid.
-   */
+  /** For each quota, by its uid: how often this process has taken over the quota since it last counted a creation. */
   readonly #turns = new Map<string, number>();
 
   constructor(parts: QuotaLedgerParts) {
@@ -146,8 +147,8 @@ export class QuotaLedger {
 
   async #takeTurn(object: ReadQuota['object']): Promise<void> {
     const { takeOver, id } = this.#parts;
-    // Another process counts for this quota now. The wait lets it finish its running creations, which it would have to
-    // repeat after the takeover.
+    // Another process counts for this quota now. The wait lets that process finish its running creations. After a
+    // takeover, it would have to repeat them.
     if (object.status?.counter !== undefined) {
       const uid = object.metadata.uid ?? '';
       const turns = this.#turns.get(uid) ?? 0;

@@ -32,8 +32,8 @@ import type { Written, WriteResult } from './writes/write-result.ts';
 const maxNameDraws = 8;
 
 /**
- * The maximum number of times that a write is planned while other replicas change its object. Then the client gets a
- * conflict.
+ * The maximum number of times that a write is planned while other replicas change its object. After that, the client
+ * gets a conflict.
  */
 const maxRaces = 16;
 
@@ -111,7 +111,7 @@ export class Registry {
   }
 
   /**
-   * Executes a server-side apply. It creates an object that does not exist. An apply to a subresource of such an object
+   * Executes a server-side apply. If the object does not exist, the apply creates it, but an apply to a subresource
    * fails (404).
    */
   async apply(resource: Resource, key: ObjectKey, body: BodySource, options: ApplyOptions): Promise<WriteResult> {

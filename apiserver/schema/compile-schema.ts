@@ -15,8 +15,8 @@ import type { SchemaOrigin } from './judge/validator.ts';
  */
 export interface ObjectSchema {
   /**
-   * Resolves when the patterns are compiled; returns undefined once they are. An earlier validation is correct as well,
-   * but may have to compile the patterns first. Absent for a schema whose patterns are already compiled.
+   * Resolves when the patterns are compiled; returns undefined once they are. A validation before that is correct as
+   * well, but may have to compile the patterns first. Absent for a schema whose patterns are already compiled.
    */
   readonly whenReady: (() => Promise<void> | undefined) | undefined;
   /**

@@ -5,9 +5,9 @@ import type { Shape } from './shape.ts';
 type Fields = Record<string, unknown>;
 
 /**
- * Fills in defaults and removes nulls, in place, as Kubernetes does. An absent field gets its default. A null counts as
- * absent, unless the schema says `nullable`; if there is no default, it is removed. A null in a list stays if the items
- * have no default. An instance handles one object at a time.
+ * Fills in defaults and removes nulls, in place, as Kubernetes does. An absent field gets its default. If the schema
+ * does not say `nullable`, a null counts as absent: the default replaces it, or, if there is none, it is removed. A
+ * null in a list stays if the items have no default. An instance handles one object at a time.
  */
 export class DefaultFiller {
   readonly #root: Shape;

@@ -1,5 +1,5 @@
 import { inBounds } from '../base/in-bounds.ts';
-/** The characters that, unless they are escaped, repeat the atom before them. */
+/** The characters that repeat the atom before them if they are not escaped. */
 const repeats: ReadonlySet<string> = new Set(['*', '+', '?']);
 
 /** The number of bytes in a class such as `[a-z0-9]` that count as one state. */

@@ -91,25 +91,29 @@ const schemas: fc.Arbitrary<JsonSchema> = fc.letrec((tie) => {
 }).schema as fc.Arbitrary<JsonSchema>;
 
 describe('Pruner', () => {
-  it('keeps the same fields as Kubernetes, and returns the paths of the removed fields', () => {
-    let removed = 0;
-    let kept = 0;
-    const check = (schema: JsonSchema, value: unknown): void => {
-      const components = { Root: { type: 'object', properties: { v: schema } } } as const;
-      const compiled = compileSchema({ schemaName: 'Root', components }, 'client');
-      const plain = new PlainPruning();
-      const expected = plain.prune(structuredClone(value), schema, 'v');
-      const object = { v: structuredClone(value) };
-      const paths = compiled.prune(object);
-      removed += paths.length;
-      if (JSON.stringify(schema).includes('preserve')) kept += 1;
-      expect(object, JSON.stringify(schema)).to.deep.equal({ v: expected });
-      expect(paths, JSON.stringify(schema)).to.deep.equal(plain.removed.slice(0, 100));
-    };
-    fc.assert(fc.property(schemas, values, check), { numRuns: 2000 });
-    expect(removed).to.be.above(500);
-    expect(kept).to.be.above(500);
-  });
+  for (const [numRuns, tier] of [
+    [500, ''],
+    [2000, ' [slow]'],
+  ] as const)
+    it(`keeps the same fields as Kubernetes, and returns the paths of the removed fields${tier}`, () => {
+      let removed = 0;
+      let kept = 0;
+      const check = (schema: JsonSchema, value: unknown): void => {
+        const components = { Root: { type: 'object', properties: { v: schema } } } as const;
+        const compiled = compileSchema({ schemaName: 'Root', components }, 'client');
+        const plain = new PlainPruning();
+        const expected = plain.prune(structuredClone(value), schema, 'v');
+        const object = { v: structuredClone(value) };
+        const paths = compiled.prune(object);
+        removed += paths.length;
+        if (JSON.stringify(schema).includes('preserve')) kept += 1;
+        expect(object, JSON.stringify(schema)).to.deep.equal({ v: expected });
+        expect(paths, JSON.stringify(schema)).to.deep.equal(plain.removed.slice(0, 100));
+      };
+      fc.assert(fc.property(schemas, values, check), { numRuns });
+      expect(removed).to.be.above(numRuns / 4);
+      expect(kept).to.be.above(numRuns / 4);
+    });
 
   const item: JsonSchema = {
     type: 'object',

@@ -68,7 +68,10 @@ function expectUnless(deviation: Deviation | undefined, check: () => void): void
   expect(check, `listed as a deviation (${reasons[deviation]}), but does not deviate`).to.throw();
 }
 
-/** Adds a test that fails when a listed deviation has no case: otherwise it would stay in the list for ever. */
+/**
+ * Adds a test that fails when a listed deviation has no case. Without this test, the deviation would stay in the list
+ * for ever.
+ */
 function itListsOnly(deviations: Readonly<Record<string, Deviation>>, cases: readonly string[]): void {
   it('has a case for every listed deviation', () => {
     expect(cases).to.include.members(Object.keys(deviations));

@@ -48,7 +48,7 @@ describe('a schema of a value', () => {
       {
         reason: 'FieldValueTooMany',
         field: 'spec',
-        message: 'Too many: must have at most 25000 fields and items, with those of all objects and lists in it',
+        message: 'Too many: must have at most 25000 fields and items, including those of nested objects and lists',
       },
     ]);
   });

@@ -54,7 +54,7 @@ export function compileValueSchema(name: string, schema: object): ValueSchema {
 }
 
 function tooLarge(field: string): FieldCause {
-  const message = `Too many: must have at most ${maxNodes} fields and items, with those of all objects and lists in it`;
+  const message = `Too many: must have at most ${maxNodes} fields and items, including those of nested objects and lists`;
   return { reason: 'FieldValueTooMany', field, message };
 }
 

@@ -220,8 +220,8 @@ describe('controllers of the server and concurrent writers', () => {
     }
 
     /**
-     * Lets `b` begin to create a page before it receives the deletion of the namespace, and holds this commit. Resolves
-     * when the namespace is gone.
+     * Lets `b` begin to create a page before `b` receives the deletion of the namespace, and delays the commit of the
+     * page. Resolves when the namespace is gone.
      */
     async function createLate(a: Replica, b: Replica): Promise<{ readonly letGo: () => Promise<ApiObject> }> {
       await createNamespace(a, b);

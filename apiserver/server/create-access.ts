@@ -68,7 +68,7 @@ export async function createAccess(settings: Settings, parts: AccessParts): Prom
   return { authenticator, authorizer, accountIssuer, people, administrator, followed: [...followed, people] };
 }
 
-/** Creates the part that signs the tokens of service accounts, and returns the user of such a token. */
+/** Creates the part that signs the tokens of service accounts, and finds the users of these tokens. */
 function createAccountIssuer(
   { serviceAccountIssuer, serviceDomain, clock, uuid }: Settings,
   { table, revisions, vault }: AccessParts,

@@ -31,7 +31,7 @@ import { WebhookPlaces } from '../webhooks/webhook-places.ts';
 import { WebhookReview } from '../webhooks/webhook-review.ts';
 
 /**
- * Returns the function that counts new objects in quotas. `registry` is called only once writes begin, because the
+ * Returns the function that counts new objects in quotas. `registry` is not called before writes begin, because the
  * registry needs this function when it is created.
  */
 export function quotaAdmission(

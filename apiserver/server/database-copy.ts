@@ -36,7 +36,10 @@ export interface ImportDatabaseOptions {
    * True: leaves out the objects that are encrypted in the export, so that their keys are not needed. Default false.
    */
   readonly withoutEncrypted?: boolean;
-  /** Called with the number of objects that have been read for writing so far, and with their total number. */
+  /**
+   * Called with the number of objects that have been read and passed on to be written so far, and with their total
+   * number.
+   */
   readonly onProgress?: (objects: number, total: number) => void;
   /**
    * Stops the import after the current piece of the file. The import is then incomplete; a second call completes it.

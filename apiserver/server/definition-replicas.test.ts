@@ -135,7 +135,7 @@ describe('CustomResourceDefinitions and replicas', () => {
       await eventually(async () => (await send(first, path)).status === 404);
       store.isDeaf = false;
       store.hear(await store.currentRevision());
-      // The follower waits for the held commit of this server at first, but only for some milliseconds.
+      // At first, the follower waits for the delayed commit of this server, but only for some milliseconds.
       await eventually(async () => {
         await clock.advance(1_000);
         return (await send(second, `${path}?resourceVersion=0`)).status === 404;
@@ -239,7 +239,7 @@ describe('CustomResourceDefinitions and replicas', () => {
     expect((await create(second, 'newer')).status).to.equal(201);
   });
 
-  it('a server stops even when the kind of a definition waits for changes that cannot be read', async () => {
+  it('do not prevent the stop of a server, even when a kind waits for changes that cannot be read', async () => {
     const [first, second] = servers as [ApiServer, ApiServer];
     const store = stores[1] as ReplicaStore;
     const claims = store.claims.bind(store);

@@ -25,7 +25,7 @@ describe('etcd', () => {
   describeVault('etcd', newDatabase);
   describeSharedVault('etcd', newDatabase);
   describe('as the database of two servers with a ResourceQuota [slow]', () => describeQuota(newDatabase));
-  describe('in a snapshot', () => describeSnapshots(() => etcd.open()));
+  describe('in a snapshot [slow]', () => describeSnapshots(() => etcd.open()));
 
   describe('in a copy', () => {
     let folder: string;

@@ -131,7 +131,7 @@ describe('connections of a server', () => {
     expect(String(answer)).to.match(/^HTTP\/1\.1 200 /);
   });
 
-  it('are replaced after some seconds without a request, when the last response is forgotten', async () => {
+  it('are replaced when they have been idle for so long that the server has dropped their last response', async () => {
     await start(2);
     for (let index = 0; index < 2; index += 1) await once(await open(whole), 'data');
     await clock.advance(5000);

@@ -124,8 +124,8 @@ export class HttpListener {
   }
 
   /**
-   * Listens on an address. Rejects when the address is in use, and for plain HTTP on any other than a loopback address
-   * without `insecure`.
+   * Listens on an address. Rejects when the address is in use. Without `insecure`, also rejects plain HTTP on an
+   * address that other machines can reach.
    */
   async listen({ host, port, insecure }: ListenAddress): Promise<void> {
     if (!isLoopback(host) && this.#tls === undefined && !insecure) {

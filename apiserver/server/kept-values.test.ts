@@ -207,7 +207,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('new')).to.deep.equal(['thing-3']);
   });
 
-  it('are saved by a running server after 10,000 changes', async () => {
+  it('are saved by a running server after 10,000 changes [slow]', async () => {
     const fake = new FakeClock();
     clock = fake;
     await start();
@@ -223,7 +223,7 @@ describe('index values that are kept for the next start', () => {
     });
   });
 
-  it('are saved when their kind is unregistered before a stop, like the kinds of plugins', async () => {
+  it('are saved when their kind is unregistered before a stop, like the kinds of plugins [slow]', async () => {
     await start({ definition: 'tag 3' });
     expect(calls).to.equal(objects);
     running().schemeManager.unregister(plain, 'service');
@@ -255,8 +255,8 @@ describe('index values that are kept for the next start', () => {
     },
     'it is too short': () => Buffer.alloc(3),
   };
-  for (const [reason, damage] of Object.entries(damages)) {
-    it(`are all computed when ${reason}`, async () => {
+  for (const [number, [reason, damage]] of Object.entries(damages).entries()) {
+    it(`are all computed when ${reason}${number === 0 ? '' : ' [slow]'}`, async () => {
       await inDatabase((database) => {
         const rows = database
           .prepare<{ readonly last: number; readonly data: Uint8Array }>('SELECT last, data FROM kept')
@@ -286,7 +286,7 @@ describe('index values that are kept for the next start', () => {
     expect((await fetch(`${running().url}${things}/thing-10`)).status).to.equal(500);
   });
 
-  it('are all computed when the values of the sample differ, and the log names the index', async () => {
+  it('are all computed when the values of the sample differ, and the log names the index [slow]', async () => {
     await start({ compute: (thing) => `other-${tagOf(thing)}` });
     expect(calls).to.equal(sample + objects);
     const [error, ...others] = logged.filter(({ level }) => level === 'error');
@@ -302,7 +302,7 @@ describe('index values that are kept for the next start', () => {
     expect(await namesWith('tag-3')).to.deep.equal([]);
   });
 
-  it('are not kept for an index that is a function; such an index is reported when its results vary', async () => {
+  it('are not kept for an index that is a function; such an index is reported when its results vary [slow]', async () => {
     await start();
     await stop();
     logged = [];
@@ -318,7 +318,7 @@ describe('index values that are kept for the next start', () => {
     expect(logged.filter(({ level }) => level === 'error')).to.deep.equal([]);
   });
 
-  it('are deleted when the objects of a kind that is not served are encrypted', async () => {
+  it('are deleted when the objects of a kind that is not served are encrypted [slow]', async () => {
     await writeFile(join(folder, 'keys.yaml'), keyFile(['things.things.example.com']), { mode: 0o600 });
     await startWithoutKind();
     const response = await fetch(`${running().url}/reencrypt`, { method: 'POST' });

@@ -12,8 +12,8 @@ const lingerMs = 2000;
  * be written, and closes the connection. `clock` measures the time that the client has to close its side.
  */
 export function answerMalformed(error: NodeJS.ErrnoException, socket: Duplex, clock: Clock): void {
-  // This also receives errors that ended the connection during a response, with any code. Only errors in the HTTP of a
-  // request get a response.
+  // This function also receives errors, with any code, that ended the connection during a response. Only errors in the
+  // HTTP of a request get a response.
   const code = String(error.code);
   const isHttp = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!socket.writable || !isHttp || (socket instanceof Socket && socket.bytesWritten > 0)) {

@@ -206,7 +206,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('handles writes as before: knows taken names and unique values, checks versions, and has no deleted objects', async () => {
+  it('handles writes correctly: it knows taken names and unique values, checks versions, and has no deleted objects', async () => {
     await start();
     const { client } = running();
     const outcome = (work: Promise<unknown>): Promise<unknown> =>
@@ -234,7 +234,7 @@ describe('a start from snapshots', () => {
     expect(await namesWith('new')).to.deep.equal(['thing-7']);
   });
 
-  /** Makes changes, and leaves the files as a process does that is killed after them. */
+  /** Makes changes, and leaves the files as if the process had been killed after the changes. */
   async function changeAndKill(): Promise<void> {
     await start();
     await running().client.delete(plain, 'thing-10');
@@ -277,7 +277,7 @@ describe('a start from snapshots', () => {
     expect((await stat(await snapshotFile())).mode & 0o777).to.equal(0o600);
   });
 
-  it('does not write a file again while its kind does not change, even if other kinds change', async () => {
+  it('does not write a file again while its kind does not change, even if other kinds change [slow]', async () => {
     const { ino, mtimeMs } = await stat(await snapshotFile());
     for (let round = 0; round < 3; round += 1) {
       await start({ retention: { minChanges: 3 } });
@@ -292,7 +292,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('uses the file of a kind that was unregistered before the stop, like the kinds of plugins', async () => {
+  it('uses the file of a kind that was unregistered before the stop, like the kinds of plugins [slow]', async () => {
     const { ino } = await stat(await snapshotFile());
     await start();
     await createThings(objects, objects + 1);
@@ -306,7 +306,7 @@ describe('a start from snapshots', () => {
     expect((await get('')).items).to.have.length(objects + 1);
   });
 
-  it('keeps the file of a kind that is not served while a later start may use it', async () => {
+  it('keeps the file of a kind that is not served while a later start may use it [slow]', async () => {
     await startWithoutKind({});
     await createMaps('map');
     await stop();
@@ -343,7 +343,7 @@ describe('a start from snapshots', () => {
       },
     ],
     'its names were hashed with another function': [
-      'its names are not found by their hashes',
+      'its objects are not found by the hashes of their names',
       async (file) => {
         const bytes = await readFile(file);
         const from = footerStart(bytes);
@@ -368,7 +368,7 @@ describe('a start from snapshots', () => {
     });
   }
 
-  it('reads the database, and logs the reason, when the file cannot be opened', async function () {
+  it('reads the database, and logs the reason, when the file cannot be opened [slow]', async function () {
     if (process.platform === 'win32') this.skipBecause('Windows allows symbolic links to administrators only');
     const file = await snapshotFile();
     await rm(file);
@@ -382,14 +382,14 @@ describe('a start from snapshots', () => {
     expect(reasons).to.deep.equal([]);
   });
 
-  it('reads the database when there is no file', async () => {
+  it('reads the database when there is no file [slow]', async () => {
     await rm(snapshots(), { recursive: true });
     await start();
     expect(reasons).to.deep.equal([]);
     await expectThings();
   });
 
-  it('does not use a file that belongs to another state of the database, for example after a copy was restored', async () => {
+  it('does not use a file that belongs to another state of the database, for example after a copy was restored [slow]', async () => {
     await start();
     await running().client.delete(plain, 'thing-10');
     await stop();
@@ -400,7 +400,7 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('does not use the file of another database', async () => {
+  it('does not use the file of another database [slow]', async () => {
     await rm(database());
     await start();
     expect(reasons).to.deep.equal(['it was not written at the last stop of this database']);
@@ -409,7 +409,7 @@ describe('a start from snapshots', () => {
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
   });
 
-  it('does not use the file when a backup was restored', async () => {
+  it('does not use the file when a backup was restored [slow]', async () => {
     await start();
     const backup = await fetch(`${running().url}/backup`);
     expect(backup.status).to.equal(200);
@@ -421,16 +421,16 @@ describe('a start from snapshots', () => {
     await expectThings();
   });
 
-  it('reads the database when the log lacks changes that are later than the file', async () => {
+  it('reads the database when the log lacks changes that are later than the file [slow]', async () => {
     await startWithoutKind({});
     await createMaps('map');
     await stop();
     await start({ retention: { minChanges: 2 } });
-    expect(reasons).to.deep.equal(['the changes since then are no longer known']);
+    expect(reasons).to.deep.equal(['the changes since the snapshot are no longer known']);
     await expectThings();
   });
 
-  it('reads the database when the index function fails for a change after the snapshot', async () => {
+  it('reads the database when the index function fails for a change after the snapshot [slow]', async () => {
     await changeAndKill();
     let hasFailed = false;
     const compute: Compute = ({ spec }) => {
@@ -449,7 +449,7 @@ describe('a start from snapshots', () => {
     await expectThings('2-');
   });
 
-  it('computes all values when the values of the sample differ', async () => {
+  it('computes all values when the values of the sample differ [slow]', async () => {
     await start({ compute: ({ spec }) => `other-${spec.tag}` });
     expect(reasons).to.deep.equal(['it differs from computed values in spec.tag']);
     await expectThings('other-');
@@ -466,14 +466,14 @@ describe('a start from snapshots', () => {
     expect(await readdir(folder)).to.not.include('test.db-snapshots');
   });
 
-  it('deletes the file of a kind that is not served when its objects are encrypted', async () => {
+  it('deletes the file of a kind that is not served when its objects are encrypted [slow]', async () => {
     await startWithoutKind({ encrypted: ['things.things.example.com'] });
     const response = await fetch(`${running().url}/reencrypt`, { method: 'POST' });
     expect(await response.text()).to.match(/"done":true/);
     expect(await readdir(snapshots())).to.deep.equal([]);
   });
 
-  it('stops even if the file cannot be written', async () => {
+  it('stops even if the file cannot be written [slow]', async () => {
     await rm(snapshots(), { recursive: true });
     await writeFile(snapshots(), '');
     await start();

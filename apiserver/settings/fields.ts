@@ -32,7 +32,7 @@ export class SettingsFields {
    */
   withKeys(known: readonly string[]): this {
     for (const name of Object.keys(this.#values)) {
-      if (!known.includes(name)) throw this.mistake(name, `is not known here; known are ${known.join(', ')}`);
+      if (!known.includes(name)) throw this.mistake(name, `is not known here; the known keys are ${known.join(', ')}`);
     }
     return this;
   }

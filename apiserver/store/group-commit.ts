@@ -10,8 +10,8 @@ const defaults = { maxOperations: 1000, maxBytes: 4 * 1024 * 1024, maxQueued: 10
 type CommittingStore = Pick<Store, 'commit' | 'isShared' | 'batchLimits'>;
 
 /**
- * The number of operations with which a batch starts before the end of the turn of the event loop, unless each start
- * costs the store much.
+ * A batch with this many operations is sent before the end of the turn of the event loop, unless each batch costs the
+ * store much.
  */
 const enough = 32;
 
@@ -279,8 +279,8 @@ export class GroupCommit {
   }
 
   /**
-   * Handles a batch that has failed as a whole. If a single refused operation is the cause, halving the batch finds it
-   * in a few commits.
+   * Handles a batch that has failed as a whole. If a single refused operation is the cause, the halving of the batch
+   * finds this operation in a few commits.
    */
   async #fail(batch: readonly Entry[], error: unknown): Promise<void> {
     if (batch.length > 1 && storeErrorCodeOf(error) === 'refused') {

@@ -32,7 +32,7 @@ const step = fc.oneof(
 /** Adds the tests that compare random histories with a simple model in memory. */
 export function describeStoreModel(store: () => Store): void {
   for (const [numRuns, tier] of [
-    [25, ''],
+    [10, ''],
     [150, ' [slow]'],
   ] as const) {
     it(`has the same outcomes, rows and changes as a simple model, for random histories${tier}`, async () => {

@@ -1,6 +1,6 @@
 import type { Change, Claim, Operation, Outcome, Row, Store } from './store.ts';
 
-/** The kind of operations that have no other kind. */
+/** The default kind of operations. */
 export const kind = 1;
 
 export function key(name: string, plural = 'persons'): string {

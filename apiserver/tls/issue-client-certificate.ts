@@ -11,8 +11,8 @@ export interface ClientCertificateRequest extends ClientRequest {
 }
 
 /**
- * Issues a key and a certificate, both in PEM. A server with this authority identifies a user with the certificate,
- * which ends at the latest when the authority ends. Rejects with Error, which names the file, when there is no
+ * Issues a key and a certificate, both in PEM. A server with this authority identifies a user with the certificate. The
+ * certificate expires at the latest with the authority. Rejects with Error, which names the file, when there is no
  * authority.
  */
 export async function issueClientCertificate({ directory, ...request }: ClientCertificateRequest): Promise<Issued> {

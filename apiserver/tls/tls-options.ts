@@ -4,8 +4,8 @@ export type TlsOptions =
       /** The path of a PEM file: the server's certificate, then the certificates between it and its authority. */
       readonly certFile: string;
       /**
-       * The path of a PEM file with the private key of the certificate, without a passphrase. Only the owner of the
-       * file may be able to read it; if the owner is root, also a group.
+       * The path of a PEM file with the private key of the certificate, without a passphrase. No user except the owner
+       * of the file may have access to it. If the owner is root, the group of the file may read it, too.
        */
       readonly keyFile: string;
     }

@@ -6,8 +6,8 @@ interface MonotonicClock {
 }
 
 /**
- * Spreads requests that arrive at the same time over several turns of the event loop. Otherwise the first requests of
- * hundreds of connections would be handled in a single turn. Requests are handled in the order of their arrival.
+ * Spreads requests that arrive at the same time over several turns of the event loop. Node alone would handle the first
+ * requests of hundreds of connections in a single turn. Requests are handled in the order of their arrival.
  */
 export class ArrivalTurns {
   readonly #clock: MonotonicClock;
@@ -20,8 +20,8 @@ export class ArrivalTurns {
   }
 
   /**
-   * Calls `handle` immediately, unless the arrivals of this turn have used up the time of a turn; then calls it in a
-   * later turn.
+   * Calls `handle` immediately. If the arrivals of this turn have used up the time of a turn, calls `handle` in a later
+   * turn instead.
    */
   run<Arrived extends readonly unknown[]>(handle: (...arrived: Arrived) => unknown, ...arrived: Arrived): unknown {
     const nowMs = this.#clock.monotonicMs();

@@ -34,7 +34,10 @@ export function* oneStep<R>(step: () => R): Steps<R> {
   return step();
 }
 
-/** Calls `follow` with a value; immediately if the value is not a promise, otherwise once it has resolved. */
+/**
+ * Calls `follow` with a value: immediately if the value is not a promise, or with its result once the promise has
+ * resolved.
+ */
 export function afterwards<A, B>(value: A | Promise<A>, follow: (value: A) => B | Promise<B>): B | Promise<B> {
   return value instanceof Promise ? value.then(follow) : follow(value);
 }

@@ -8,8 +8,9 @@ export type Purpose = 'request' | 'background' | 'upkeep';
 export const msPerTurn = 5;
 
 /**
- * Time for which steps of upkeep are resumed in one turn. A write passes through about five turns, and each of them waits for such
- * steps. Where nothing else runs, a new turn begins at once, so upkeep does not take longer.
+ * The time for which steps of upkeep are resumed in one turn. A write takes about five turns of the event loop, and
+ * each turn waits for steps of upkeep. When nothing else runs, the next turn begins at once, so this limit does not
+ * delay upkeep.
  */
 const upkeepMsPerTurn = 1;
 
@@ -17,17 +18,17 @@ interface Lane {
   readonly waiting: (() => void)[];
   /** The time that the steps of this lane have taken. */
   usedMs: number;
-  /** Time that its steps have taken in this turn. */
+  /** The time that the steps of this lane have taken in the current turn. */
   turnMs: number;
-  /** Time that its steps may take in a turn. */
+  /** The time that the steps of this lane may take in one turn. */
   readonly mostMs: number;
 }
 
 /**
- * Shares the event loop among pieces of long work. A turn resumes them in the order in which they came, until 5 ms are used: one
- * step a turn would make each of many large writes wait for the steps of all others, and longer turns would delay small
- * requests. When work of several purposes waits, each gets an equal part of the time, so that none starves the others, but
- * upkeep gets at most 1 ms of a turn.
+ * Shares the event loop among pieces of long work. Each turn resumes the pieces in the order in which they came, until
+ * 5 ms are used. With only one step in each turn, each of many large writes would wait for the steps of all others.
+ * Longer turns would delay small requests. When work of several purposes waits, each purpose gets an equal part of the
+ * time, so that none starves the others. Upkeep gets at most 1 ms of a turn.
  */
 export class TurnQueue {
   readonly #nowMs: () => number;
@@ -36,7 +37,7 @@ export class TurnQueue {
     background: { waiting: [], usedMs: 0, turnMs: 0, mostMs: msPerTurn },
     upkeep: { waiting: [], usedMs: 0, turnMs: 0, mostMs: upkeepMsPerTurn },
   };
-  /** In the order in which lanes come that have used the same time. */
+  /** All lanes. Of lanes that have used the same time, the first one in this list runs first. */
   readonly #all: readonly Lane[] = Object.values(this.#lanes);
   #running: Lane | undefined;
   #isScheduled = false;
@@ -51,7 +52,7 @@ export class TurnQueue {
   next(purpose: Purpose): Promise<void> {
     return new Promise((resolve) => {
       const lane = this.#lanes[purpose];
-      // A lane that had no work cannot use the time that it did not need earlier.
+      // A lane that had no work gets no extra time now for the time that it did not use.
       if (lane.waiting.length === 0 && lane !== this.#running) {
         for (const { usedMs } of this.#all) lane.usedMs = Math.max(lane.usedMs, usedMs);
       }

@@ -22,8 +22,8 @@ export interface ObjectView {
   ofObject(object: Buffer): Buffer;
   ofList(envelope: ListEnvelope): ListView;
   /**
-   * Returns a function that converts the objects of one watch, including bookmarks. It must be called in the order of
-   * the events.
+   * Returns a function that converts the objects of one watch, including bookmarks. The function must be called for the
+   * objects in the order of the events.
    */
   ofEvents(): (object: Buffer) => Buffer;
 }

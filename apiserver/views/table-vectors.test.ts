@@ -43,7 +43,7 @@ describe('table-cells.json: cells as in the real server', () => {
     });
   }
 
-  it('has a type that the registration refuses for a column', () => {
+  it('has a type that the registration refuses as the type of a column', () => {
     const unknown = cases.filter(({ columnType }) => columnType === 'unknown');
     expect(unknown).not.to.have.length(0);
     for (const { columnType } of unknown) {

@@ -54,7 +54,7 @@ describe('guardedLookup', () => {
     expect(all).to.deep.equal([null, [{ address: '127.0.0.1', family: 4 }]]);
   });
 
-  it('an IP address in a URL is checked before any connection', () => {
+  it('is not needed for an IP address in a URL, which is checked before any connection', () => {
     expect(() => checkLiteralHost('[fe80::1]')).to.throw(/never called/);
     checkLiteralHost('127.0.0.1');
     checkLiteralHost('example.com');

@@ -21,7 +21,7 @@ describe('Slots', () => {
     }
   });
 
-  it('a waiting call leaves the queue when its signal aborts, and the next call gets the slot', async () => {
+  it('drops a waiting call when its signal aborts, and gives the slot to the next call', async () => {
     const slots = new Slots(1);
     const abort = new AbortController();
     let end = (): void => undefined;

@@ -59,7 +59,7 @@ export class WebhookCaller {
 
   /**
    * Handles a failed call. Returns undefined when the webhook's policy ignores failures. @throws ApiError InternalError
-   * otherwise
+   * when the policy does not ignore failures
    */
   fail({ webhook, configuration }: ListedWebhook, cause: Error): undefined {
     const { name, failurePolicy } = webhook;

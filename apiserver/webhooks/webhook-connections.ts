@@ -54,8 +54,8 @@ export class UnusableAnswer extends Error {
 }
 
 /**
- * Keeps connections to one origin, which all its requests share. All connections have the same name: to compose a name
- * for each request, as Node does, would take 20 µs.
+ * Keeps the connections to one origin. All requests to this origin share them. All connections have the same name: to
+ * compose a name for each request, as Node does, would take 20 µs.
  */
 class OriginAgent extends Agent {
   override getName(): string {

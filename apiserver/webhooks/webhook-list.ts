@@ -51,8 +51,8 @@ class Listing {
 const emptyListing = new Listing([], []);
 
 /**
- * Keeps the latest list of the webhooks of one kind of configuration, in the order of their calls, because each write
- * reads the list several times.
+ * Keeps the latest list of the webhooks of one kind of configuration, in the order in which they are called. The list
+ * is kept because each write reads it several times.
  */
 class Listings {
   readonly #configurations: () => Resource | undefined;
@@ -106,8 +106,8 @@ export class WebhookList {
   }
 
   /**
-   * Returns true when some webhook may be called for writes of this kind. Most servers have no webhook configurations,
-   * so there it is always false.
+   * Returns true when some webhook may be called for writes of this kind. Most servers have no webhook configurations;
+   * on them, the result is always false.
    */
   readonly covers = (resource: Resource): boolean => {
     // No webhook is called for writes of webhook configurations: a webhook that refuses everything must not prevent the

@@ -157,7 +157,7 @@ export class WebhookReview implements Omit<WriteReview, 'isConfigured'> {
 
 interface Round {
   readonly write: ReviewedWrite;
-  /** The method adds the webhooks here that must be called once more. */
+  /** A set to which the method adds the webhooks that must be called once more. */
   readonly again: Set<ListedWebhook>;
 }
 

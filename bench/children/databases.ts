@@ -75,7 +75,7 @@ async function createDatabase(engine: SqlEngine): Promise<string | undefined> {
   const { variable, name: server } = servers[engine];
   const administrator = await connect(engine).catch((error: unknown) => {
     if (process.env['CI'] === 'true' || process.env[variable] !== undefined) throw error;
-    console.error(`left out, as there is no ${server} (${variable} says where)`);
+    console.error(`left out, because there is no ${server} at the default address; ${variable} can name another one`);
     return undefined;
   });
   if (administrator === undefined) return undefined;

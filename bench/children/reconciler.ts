@@ -73,8 +73,8 @@ interface Recording {
   /** True when runs are recorded, as under `homeostat serve`. */
   readonly isReported: boolean;
   /**
-   * True when each object is reconciled once per second. Otherwise, each run immediately requests the next run of its
-   * object.
+   * True when each object is reconciled once per second. If it is false, each run immediately requests the next run of
+   * its object.
    */
   readonly isPaced: boolean;
 }

@@ -26,7 +26,10 @@ export interface Served {
 interface Contestants {
   readonly ours: Served;
   readonly limit: Served;
-  /** The target: the minimum of the limit's processor time divided by ours. Without it, the row has no target. */
+  /**
+   * The target: the limit's processor time, divided by ours, must be at least this number. If it is absent, the row has
+   * no target.
+   */
   readonly least?: number;
 }
 

@@ -12,8 +12,8 @@ export interface PacedLoad {
 }
 
 /**
- * Sends requests at a rate that does not depend on the responses. The latency of a request begins at the time when it
- * was due, so a pause of the server counts in all requests that were due during the pause.
+ * Sends requests at a rate that does not depend on the responses. The latency of a request is counted from the time
+ * when the request was due. So a pause of the server counts in all requests that were due during the pause.
  */
 export async function loadPaced({ url, connections, seconds, perSecond, request }: PacedLoad): Promise<Figures> {
   const open = await Promise.all(Array.from({ length: connections }, () => HttpConnection.connect(url)));

@@ -11,7 +11,7 @@ export function describeMachine(folder: string): string {
   const model = cpus()[0]?.model ?? 'unknown processor';
   const load = (loadavg()[0] ?? 0).toFixed(1);
   return (
-    `Node ${process.versions.node}, ${availableParallelism().toString()} x ${model}, load ${load}; ` +
+    `Node ${process.versions.node}, ${availableParallelism().toString()} x ${model}, load average ${load}; ` +
     `fsync in ${folder}: ${fsyncMs(folder).toFixed(2)} ms`
   );
 }
@@ -19,7 +19,7 @@ export function describeMachine(folder: string): string {
 /** Returns the facts that a page of the documentation needs, as a part of a sentence. */
 export function describeConditions(folder: string): string {
   const load = (loadavg()[0] ?? 0).toFixed(0);
-  return `on ${availableParallelism().toString()} cores with a load of ${load}, where an fsync took ${fsyncMs(folder).toFixed(1)} ms`;
+  return `on ${availableParallelism().toString()} cores with a load average of ${load}, where an fsync took ${fsyncMs(folder).toFixed(1)} ms`;
 }
 
 function fsyncMs(folder: string): number {

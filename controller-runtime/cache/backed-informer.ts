@@ -108,17 +108,17 @@ class BackedInformer<T extends ApiObject> implements Informer<T> {
 
   constructor({ model, selection, clock, logger, back }: BackedInformerOptions<T>) {
     const { kind } = descriptorOf(model);
-    const left = 'handlers of an informer did not settle; it stops without them';
+    const left = 'handlers of an informer did not settle; the informer stops without them';
     this.#onLeft = (handlers) => logger.warn({ kind, handlers, waitedMs: drainLimitMs }, left);
     const fail = (message: string) => (err: unknown) => logger.error({ err }, message);
     this.#clock = clock;
     this.#backing = back(createShape(selection, fail('the transform of an informer failed; the object is kept whole')));
     this.#indexes = new CacheIndexes((err, index) =>
-      logger.error({ err, index }, 'an index of an informer failed; it does not find the object'),
+      logger.error({ err, index }, 'an index of an informer failed; the index does not find the object'),
     );
     this.#handlers = new HandlerGroup({
       clock,
-      report: fail('an informer handler failed; it continues with the next event'),
+      report: fail('a handler of an informer failed; it receives the next event'),
       present: (as) => this.#present(as),
     });
   }

@@ -42,8 +42,8 @@ export class CacheIndexes<T extends ApiObject> {
   }
 
   /**
-   * Adds an index, and returns true when it is new, so that it must be filled. Throws RangeError when an index with
-   * this name has another function.
+   * Adds an index. Returns true when the index is new; then the caller must fill it. Throws RangeError when an index
+   * with this name has another function.
    */
   add(name: string, valuesOf: IndexFunction<T>): boolean {
     const present = this.#indexes.get(name);

@@ -14,7 +14,7 @@ export interface ListWatchOptions<T extends ApiObject> {
   readonly selection: InformerOptions<T>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number in [0, 1). The waits between attempts vary by it. */
+  /** Returns a random number in [0, 1), which varies the waits between attempts. */
   readonly random: () => number;
 }
 

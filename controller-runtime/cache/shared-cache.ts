@@ -22,7 +22,7 @@ export class SharedCache<T extends ApiObject> {
 
   /**
    * Calls the sink with all later changes. If the cache has all objects already, it calls `open` of the sink at once.
-   * The promise settles when that of {@link SharedRun.join} does.
+   * The returned promise settles together with the promise of {@link SharedRun.join}.
    */
   async follow(signal: AbortSignal, sink: BackingSink<T>): Promise<void> {
     if (signal.aborted) return;

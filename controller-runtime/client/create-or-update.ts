@@ -32,8 +32,8 @@ export interface CreatedOrUpdated<T extends ApiObject> {
 
 /**
  * Creates the object, or replaces it with the result of `change`; writes nothing when the two are equal. When another
- * client writes in between, it tries again; after eight such attempts in a row it rejects with the last error. It
- * rejects with any other error at once.
+ * client writes the object between the read and the write, the function tries again; after eight such attempts in a
+ * row, it rejects with the last error. It rejects with any other error at once.
  */
 export async function createOrUpdate<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,
@@ -72,7 +72,8 @@ async function tryOnce<T extends ApiObject>(
   const next = { ...wanted, apiVersion, kind, metadata } as unknown as T;
   if (deepEqual(present, next)) return { object: present, result: 'unchanged' };
   const object = await client.update(next, writeOptions).catch(conflictWhenAbsent);
-  // The revision is unchanged when only fields differed that the server fills in: the server then wrote nothing.
+  // When the only difference was in fields that the server fills in, the server wrote nothing, and the revision is the
+  // same.
   return { object, result: object.metadata.resourceVersion === resourceVersion ? 'unchanged' : 'updated' };
 }
 

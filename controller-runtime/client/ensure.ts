@@ -23,8 +23,8 @@ export async function ensureObject<T extends ApiObject>(
 ): Promise<T> {
   const { key, desired, options = {} } = request;
   const patch = patchOf(desired);
-  // The patch is also applied to an empty object when the object does not exist, because a null in the patch means that
-  // a field is absent.
+  // When the object does not exist, the patch is applied to an empty object, because a null in the patch means that a
+  // field is absent.
   const change = (present: T | undefined): NewObject<T> => applyMergePatch(present ?? {}, patch) as NewObject<T>;
   const { object } = await createOrUpdate(client, model, { key, options, change });
   return object;

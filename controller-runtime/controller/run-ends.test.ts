@@ -108,7 +108,9 @@ describe('a run', () => {
     const error: unknown = await late.catch((thrown: unknown) => thrown);
     expect(String(error)).to.contain('the run of person "ada" has ended: is an await missing?');
     expect(at.client.requests).to.deep.equal([]);
-    expect(at.lines('error').map(({ message }) => message)).to.deep.equal(['a request came after its run']);
+    expect(at.lines('error').map(({ message }) => message)).to.deep.equal([
+      'a request was sent after its run had ended',
+    ]);
   });
 
   it('a run ends only when its writes without an await have ended, so that they do not overlap the next run', async () => {

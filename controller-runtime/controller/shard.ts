@@ -48,8 +48,8 @@ export interface ShardParts {
 const usualKeys = 20;
 
 /**
- * The keys of a controller that this process reconciles under one lease, or all keys of the controller, with their
- * queue, workers and runs. It can be run only once.
+ * A set of a controller's keys, with its queue, workers and runs: the keys that this process reconciles under one
+ * lease, or all keys of the controller. It can be run only once.
  */
 export class Shard {
   readonly queue: WorkQueue;

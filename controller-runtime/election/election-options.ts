@@ -45,7 +45,7 @@ export interface ElectionSettings {
   readonly retryPeriodMs: number;
   readonly observe: NonNullable<LeaderElectionOptions['observe']>;
   /**
-   * A text for the way in which processes share the leases of a group; it contains the number of shards. Absent for a
+   * A text that identifies how processes share the leases of a group; it contains the number of shards. Absent for a
    * single lease.
    */
   readonly strategy?: string;

@@ -214,9 +214,9 @@ export class LeaderElector {
   }
 
   /**
-   * Called when another client has changed the lease. Returns true when the term continues, and ends the term
-   * otherwise. If another process has held the lease in between, this process does not know the writes of that process,
-   * so the term ends. The lease is not written then, so that the next candidate can take it at once.
+   * Called when another client has changed the lease. Returns true when the term continues; otherwise, ends the term
+   * and returns false. If another process has held the lease in between, this process does not know the writes of that
+   * process, so the term ends. In that case, the lease is not written, so that the next candidate can take it at once.
    */
   #goesOn(term: Term, lease: Lease): boolean {
     const { holderIdentity = '' } = lease.spec ?? {};

@@ -14,7 +14,7 @@ export interface HolderState {
    * of an earlier process with that identity may still be under way.
    */
   readonly isRenewal: boolean;
-  /** A text for the way in which processes share the leases of a group. Absent for a single lease. */
+  /** A text that identifies how processes share the leases of a group. Absent for a single lease. */
   readonly strategy?: string | undefined;
 }
 

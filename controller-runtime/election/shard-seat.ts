@@ -12,7 +12,7 @@ interface ShardHost {
   /** Waits until no run of a shard is under way, however long that takes. */
   drain(index: number): Promise<void>;
   /**
-   * Stops the work for a shard. Runs that take longer than the grace period are abandoned. Default: the grace period of
+   * Stops the work for a shard. Runs that take longer than `graceMs` are abandoned. The default is the grace period of
    * a stop.
    */
   close(index: number, graceMs?: number): Promise<void>;

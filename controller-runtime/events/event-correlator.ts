@@ -47,7 +47,7 @@ const burst = 25;
 const refillMs = 300_000;
 const maxRemembered = 4096;
 
-/** The maximum length of an event's name. A longer name of the object in it is cut off. */
+/** The maximum length of an event's name. The name contains that of the object, which is cut off if necessary. */
 const maxNameLength = 253;
 const suffixLength = 16;
 

@@ -84,7 +84,7 @@ export class WorkQueue {
     return this.#processing;
   }
 
-  /** Makes a key ready. A ready key keeps its place, unless this raises its priority; a delayed key becomes ready. */
+  /** Makes a key ready. A ready key keeps its position in the queue, unless the call raises its priority. */
   add(key: string, options?: AddOptions): void {
     if (this.#shutDown) return;
     const entry = this.#entryOf(key);
@@ -95,7 +95,10 @@ export class WorkQueue {
     this.#makeReady(entry);
   }
 
-  /** Makes a key ready after a delay. The earliest time counts; a ready key stays ready. A delay ≤ 0 is `add`. */
+  /**
+   * Makes a key ready after a delay. If the key is delayed already, the earlier time counts. A ready key stays ready.
+   * With a delay ≤ 0, the call is the same as `add`.
+   */
   addAfter(key: string, delayMs: number, options?: AddOptions): void {
     const withDefaults = { priority: this.#requeuePriority(key, options), reason: options?.reason ?? timer };
     if (!(delayMs > 0)) return this.add(key, withDefaults);

@@ -21,7 +21,7 @@ export class WorkerPool {
     void this.#pool.add(task);
   }
 
-  /** Calls `pump` when an item has ended. Returns a function that ends these calls. */
+  /** Calls `pump` each time the processing of an item has ended. Returns a function that ends these calls. */
   join(pump: () => void): () => void {
     this.#pumps.push(pump);
     return () => void (this.#pumps = this.#pumps.filter((other) => other !== pump));

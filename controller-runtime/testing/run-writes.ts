@@ -84,7 +84,7 @@ export class RunWrites implements Interceptor {
     return this.#waiting.length > 0;
   }
 
-  /** Returns the controller, whose runs are then recorded. */
+  /** Returns the controller in a form that records its runs. */
   watching(definition: ControllerDefinition): ControllerDefinition {
     const { name, reconcile, cleanup } = definition;
     const noted =

@@ -7,7 +7,7 @@ export default definePlugin({
   models: [Machine],
   start({ controllers }) {
     const url = process.env['CLOUD_URL'] ?? 'http://127.0.0.1:8750';
-    // With this error only this plugin fails, and its status shows the error.
+    // After this error, only this plugin fails, and its status shows the error.
     if (!URL.canParse(url)) throw new Error(`CLOUD_URL: ${JSON.stringify(url)} is no URL`);
     controllers.add(machineController(createCloud(url)));
   },

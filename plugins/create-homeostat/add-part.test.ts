@@ -59,8 +59,8 @@ describe('addPart', () => {
   for (const [part, message] of [
     [{ type: 'kind', name: 'invoice' }, 'kind: "invoice" must be PascalCase'],
     [{ type: 'kind', name: 'Watch', plural: 'watch' }, 'plural: "watch" may not be'],
-    [{ type: 'controller', name: '2fa' }, 'the name "2fa" must be lowercase letters'],
-    [{ type: 'endpoint', name: '../total' }, 'the name "../total" must be lowercase letters'],
+    [{ type: 'controller', name: '2fa' }, 'the name "2fa" must be at most 63 lowercase letters'],
+    [{ type: 'endpoint', name: '../total' }, 'the name "../total" must be at most 63 lowercase letters'],
     [{ type: 'controller', name: 'audit' }, 'name the kind of the controller with --kind'],
     [{ type: 'controller', name: 'audit', kind: 'Nothing' }, 'there is no kinds/nothing.ts'],
   ] as const) {
@@ -74,7 +74,7 @@ describe('addPart', () => {
   it('refuses a part when index.ts has no comment for it or does not exist, and says what is missing', async () => {
     await writeFile(join(folder, 'index.ts'), 'export default {};\n');
     expect(await add({ type: 'endpoint', name: 'total' })).to.include(
-      'index.ts has no line "// homeostat new endpoint": put it where the next one goes in the list of endpoints',
+      'index.ts has no line "// homeostat new endpoint": add this line to the list of endpoints, where the next part is to be inserted',
     );
     await rm(join(folder, 'index.ts'));
     expect(await add({ type: 'endpoint', name: 'total' })).to.include('there is no index.ts');

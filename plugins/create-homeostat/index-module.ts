@@ -15,8 +15,8 @@ const lists: Readonly<Record<PartType, string>> = { kind: 'models', controller: 
 const endOfImport = /^(?:import\b.*|\}\s*from\s*)(['"])[^'"]+\1;?\s*$/;
 
 /**
- * The source of a plugin's index.ts with one more part: its name above the comment in the list of its type, and its
- * import after the other imports. Throws ScaffoldError if that comment is missing.
+ * Returns the source of a plugin's index.ts with one more part. The name of the part is above the comment in the list
+ * of its type, and its import is after the other imports. Throws ScaffoldError if that comment is missing.
  */
 export function addToIndex(source: string, { type, variable, module }: IndexEntry): string {
   const lines = source.split('\n');
@@ -24,7 +24,7 @@ export function addToIndex(source: string, { type, variable, module }: IndexEntr
   const at = lines.findIndex((line) => line.trim() === marker);
   if (at < 0) {
     throw new ScaffoldError(
-      `index.ts has no line "${marker}": put it where the next one goes in the list of ${lists[type]}`,
+      `index.ts has no line "${marker}": add this line to the list of ${lists[type]}, where the next part is to be inserted`,
     );
   }
   const indent = /^\s*/.exec(lines[at] ?? '')?.[0] ?? '';

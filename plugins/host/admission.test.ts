@@ -218,7 +218,7 @@ describe('admit', () => {
   it('refuses a value that is not a hook, and names the wrong part of a hook', () => {
     expect(() => admit(widget, { onRead: () => undefined, onCreate: 7 } as never)).to.throw(
       TypeError,
-      'hooks of Widget: "onRead" is unknown; there are onCreate, onUpdate, onDelete; "onCreate" must be a function',
+      'hooks of Widget: "onRead" is unknown; the hooks are onCreate, onUpdate, onDelete; "onCreate" must be a function',
     );
   });
 });

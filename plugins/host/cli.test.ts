@@ -73,7 +73,9 @@ describe('the command line of homeostat', () => {
   for (const [args, text] of [
     [['serve', '--bogus'], "unknown option '--bogus'"],
     [['serve', '--port'], 'argument missing'],
-    [['serve', 'extra'], 'too many arguments'],
+    [['serve', '--tls', 'extra'], "unexpected argument 'extra': 'serve' takes no argument"],
+    [['dev', '.', 'more', 'most'], "unexpected argument 'more': 'dev' takes at most 1 argument;"],
+    [['user', 'add', 'ann', 'bob'], "unexpected argument 'bob': 'add' takes at most 1 argument;"],
     [['fly'], "unknown command 'fly'"],
     [[], 'Usage: homeostat'],
   ] as const) {

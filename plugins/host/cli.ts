@@ -9,6 +9,7 @@ import type { UserAction } from './commands/user-cli.ts';
 import { addCompletion } from './client/completion-cli.ts';
 import { addObjectCommands } from './client/verbs/object-cli.ts';
 import { hostVersion } from './text/host-version.ts';
+import { refuseExcessArguments } from './commands/refuse-excess-arguments.ts';
 import { environmentName, serveOptions } from './serve/serve-options.ts';
 import type { ServeOption, ServeOptionName } from './serve/serve-options.ts';
 
@@ -149,6 +150,7 @@ function createProgram(actions: Actions): Command {
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'Print the help of a command.')
     .exitOverride();
+  refuseExcessArguments(program);
   addServe(program, actions);
   addDev(program, actions);
   addDoctor(program, actions);
@@ -177,7 +179,7 @@ function addDev(program: Command, { dev }: Actions): void {
   const command = program
     .command('dev')
     .description('Serve the plugin of a folder, and reload it when one of its files changes.')
-    .argument('[folder]', 'of the plugin', '.')
+    .argument('[folder]', 'folder of the plugin', '.')
     .addHelpText('after', devHelp);
   addServeOptions(command);
   command.action(async (folder: string) => dev(flagsOf(command), folder));
@@ -186,8 +188,8 @@ function addDev(program: Command, { dev }: Actions): void {
 function addDoctor(program: Command, { doctor }: Actions): void {
   const command = program
     .command('doctor')
-    .description('Judge the machine, the database and the server: what is wrong, and what to do about it.')
-    .option('--server <url>', 'judge only this running server')
+    .description('Check the machine, the database and the server: what is wrong, and what to do about it.')
+    .option('--server <url>', 'check only this running server')
     .addOption(new Option('-o, --output <format>', 'form of the findings').choices(['text', 'json']).default('text'))
     .addHelpText('after', doctorHelp);
   addServeOptions(command);
@@ -260,7 +262,7 @@ function addAudit(program: Command, actions: Actions): void {
     .command('audit')
     .description('Search the audit log of a server, with its rotated files.')
     .option('--file <file>', 'the file of --audit-log')
-    .option('--user <name>', 'user who sent the request, or as whom it ran')
+    .option('--user <name>', 'user who sent the request, or whom the request impersonated')
     .option('--verb <verb>', 'get, list, watch, create, update, patch, delete, …')
     .option('--resource <plural>', 'plural, or <plural>.<group>, or <plural>/<subresource>')
     .option('-n, --namespace <name>', 'namespace of the object')
@@ -300,7 +302,7 @@ function addKubeconfig(program: Command, actions: Actions): void {
       '--service-account <namespace/name>',
       'get a token of this account from the running server, and put it into the kubeconfig',
     )
-    .option('--hours <number>', 'lifetime of that token in hours, 1 to 24 (default: 1)')
+    .option('--hours <number>', 'lifetime of the token of --service-account in hours, 1 to 24 (default: 1)')
     .addHelpText('after', kubeconfigHelp);
   addUserFlags(command, 'put a certificate of this user into the kubeconfig');
   for (const name of accessOptions) command.addOption(flagOf(name, serveOptions[name]));
@@ -364,7 +366,7 @@ plugin is Started or Failed.
 SIGTERM or SIGINT: refuse new requests, let reconcilers end (30 s), exit 0. A second signal exits at once.`;
 
 const doctorHelp = `
-The other options are those of serve: doctor judges what serve would run with them, and repairs nothing.
+The other options are those of serve: doctor checks what serve would run with them, and repairs nothing.
 Exit code 0: no errors, but maybe warnings; 1: an error; 2: options that cannot be used.`;
 
 const devHelp = `

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ts from 'typescript';
+import { parseAst } from 'rolldown/parseAst';
 
 /** A text in a source file. Each part that is known only at run time is `…`, as in `cannot open …: …`. */
 export interface SourceText {
@@ -16,7 +16,19 @@ export interface SourceText {
   readonly within: readonly string[];
 }
 
+/** A node of a syntax tree, in the form of ESTree. */
+type Node = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** The names and blocks that contain a node. */
+interface Place {
+  readonly within: readonly string[];
+  /** The blocks around the node, the innermost first. */
+  readonly blocks: readonly Node[];
+}
+
 const skipped = /(^|\/)(node_modules|dist|testing)\/|\.(test|contract|fixture|test-support|d)\.ts$/;
+
+const scopes: ReadonlySet<string> = new Set(['FunctionDeclaration', 'TSDeclareFunction', 'TSTypeAliasDeclaration']);
 
 /** Returns all texts in the source files of some folders, except test files. */
 export function textsIn(root: string, folders: readonly string[]): readonly SourceText[] {
@@ -31,73 +43,105 @@ export function textsIn(root: string, folders: readonly string[]): readonly Sour
 /** Returns all texts in one source file. */
 export function textsOf(source: string, path: string): readonly SourceText[] {
   const found: SourceText[] = [];
-  const visit = (node: ts.Node, within: readonly string[]): void => {
+  const visit = (node: Node, { within, blocks }: Place): void => {
     const text = textOf(node);
     if (text !== undefined) found.push({ text, path, within });
-    if (ts.isNewExpression(node))
-      for (const message of messagesOf(node)) found.push({ text: message, path, within, thrownAs: errorNameOf(node) });
+    if (node.type === 'NewExpression')
+      for (const message of messagesOf(node, blocks))
+        found.push({ text: message, path, within, thrownAs: errorNameOf(node) });
     const name = scopeNameOf(node);
-    ts.forEachChild(node, (child) => visit(child, name === undefined ? within : [name, ...within]));
+    const inside = {
+      within: name === undefined ? within : [name, ...within],
+      blocks: node.type === 'BlockStatement' ? [node, ...blocks] : blocks,
+    };
+    for (const child of childrenOf(node)) visit(child, inside);
   };
-  visit(ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true), []);
+  const program: unknown = parseAst(source, { lang: 'ts' }, path);
+  if (isNode(program)) visit(program, { within: [], blocks: [] });
   return found;
 }
 
-function scopeNameOf(node: ts.Node): string | undefined {
-  const isScope = ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node) || ts.isTypeAliasDeclaration(node);
-  return isScope ? node.name?.getText() : undefined;
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}
+
+/** Returns the nodes in one field of a node, which has a node, a list of nodes, or neither. */
+function nodesIn(node: Node | undefined, field: string): readonly Node[] {
+  const value = node?.[field];
+  return (Array.isArray(value) ? value : [value]).filter(isNode);
+}
+
+function childrenOf(node: Node): readonly Node[] {
+  return Object.keys(node).flatMap((field) => nodesIn(node, field));
+}
+
+function nameIn(node: Node | undefined, field: string): string | undefined {
+  const name = nodesIn(node, field)[0]?.['name'];
+  return typeof name === 'string' ? name : undefined;
+}
+
+function scopeNameOf(node: Node): string | undefined {
+  if (scopes.has(node.type)) return nameIn(node, 'id');
+  const isMethod = node.type === 'MethodDefinition' && node['kind'] === 'method';
+  return isMethod || node['method'] === true ? nameIn(node, 'key') : undefined;
 }
 
 /**
  * Returns the class and the code of a new error, as in `StoreError locked`; only the class, as in `ConfigError`, for an
  * error without a code.
  */
-function errorNameOf(node: ts.NewExpression): string {
-  const [first] = node.arguments ?? [];
-  const code = hasCode(node) && first !== undefined && ts.isStringLiteral(first) ? ` ${first.text}` : '';
-  return node.expression.getText() + code;
+function errorNameOf(node: Node): string {
+  const [first] = nodesIn(node, 'arguments');
+  const code = hasCode(node) && first?.type === 'Literal' ? ` ${String(first['value'])}` : '';
+  return (nameIn(node, 'callee') ?? '') + code;
 }
 
 /** Returns true for error classes whose constructor has a code or a reason before the message. */
-function hasCode(node: ts.NewExpression): boolean {
-  return /^(StoreError|ApiError|IndexValueError)$/.test(node.expression.getText());
+function hasCode(node: Node): boolean {
+  return /^(StoreError|ApiError|IndexValueError)$/.test(nameIn(node, 'callee') ?? '');
 }
 
-function messagesOf(node: ts.NewExpression): readonly string[] {
-  if (!/(Error|Failure)$/.test(node.expression.getText())) return [];
-  const message = node.arguments?.[hasCode(node) ? 1 : 0];
-  return message === undefined ? [] : valuesOf(message);
+function messagesOf(node: Node, blocks: readonly Node[]): readonly string[] {
+  if (!/(Error|Failure)$/.test(nameIn(node, 'callee') ?? '')) return [];
+  const message = nodesIn(node, 'arguments')[hasCode(node) ? 1 : 0];
+  return message === undefined ? [] : valuesOf(message, blocks);
 }
 
 /**
  * Returns the possible texts of an expression: those of both branches of a conditional expression, or those of the
  * constant that the expression names.
  */
-function valuesOf(node: ts.Expression): readonly string[] {
-  if (ts.isConditionalExpression(node)) return [...valuesOf(node.whenTrue), ...valuesOf(node.whenFalse)];
-  const value = ts.isIdentifier(node) ? initializerOf(node) : undefined;
-  if (value !== undefined) return valuesOf(value);
+function valuesOf(node: Node, blocks: readonly Node[]): readonly string[] {
+  if (node.type === 'ConditionalExpression')
+    return ['consequent', 'alternate'].flatMap((branch) =>
+      nodesIn(node, branch).flatMap((each) => valuesOf(each, blocks)),
+    );
+  const value = node.type === 'Identifier' ? initializerOf(node, blocks) : undefined;
+  if (value !== undefined) return valuesOf(value, blocks);
   const text = textOf(node);
   return text === undefined ? [] : [text];
 }
 
 /** Returns the initial value of a constant that is declared in a block around its use. */
-function initializerOf(name: ts.Identifier): ts.Expression | undefined {
-  for (let scope: ts.Node = name; !ts.isSourceFile(scope); scope = scope.parent) {
-    const statements = ts.isBlock(scope) ? scope.statements.filter(ts.isVariableStatement) : [];
-    const declarations = statements.flatMap(({ declarationList }) => declarationList.declarations);
-    const declaration = declarations.find((candidate) => candidate.name.getText() === name.text);
-    if (declaration !== undefined) return declaration.initializer;
-  }
-  return undefined;
+function initializerOf({ name }: Node, blocks: readonly Node[]): Node | undefined {
+  const declared = blocks
+    .flatMap((block) => nodesIn(block, 'body'))
+    .filter(({ type }) => type === 'VariableDeclaration')
+    .flatMap((declaration) => nodesIn(declaration, 'declarations'))
+    .find((declarator) => nameIn(declarator, 'id') === name);
+  return nodesIn(declared, 'init')[0];
 }
 
 /** Returns the text of a string literal, a template, a concatenation of them, or a literal type. */
-function textOf(node: ts.Node): string | undefined {
-  if (ts.isStringLiteralLike(node)) return node.text;
-  if (ts.isTemplateExpression(node))
-    return node.head.text + node.templateSpans.map(({ literal }) => `…${literal.text}`).join('');
-  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.PlusToken) return undefined;
-  const parts = [textOf(node.left), textOf(node.right)];
+function textOf(node: Node): string | undefined {
+  if (node.type === 'Literal') return typeof node['value'] === 'string' ? node['value'] : undefined;
+  if (node.type === 'TemplateLiteral') return nodesIn(node, 'quasis').map(cookedOf).join('…');
+  if (node.type !== 'BinaryExpression' || node['operator'] !== '+') return undefined;
+  const parts = ['left', 'right'].flatMap((side) => nodesIn(node, side)).map(textOf);
   return parts.every((part) => part === undefined) ? undefined : parts.map((part) => part ?? '…').join('');
+}
+
+function cookedOf({ value }: Node): string {
+  const cooked = typeof value === 'object' && value !== null && 'cooked' in value ? value.cooked : '';
+  return String(cooked);
 }

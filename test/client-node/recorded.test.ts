@@ -25,7 +25,7 @@ const recordings = JSON.parse(
 const deviations: Readonly<Record<string, { readonly status: number; readonly why: string }>> = {
   'PATCH application/strategic-merge-patch+json': {
     status: 200,
-    why: 'treated as a merge patch, the default of client-node',
+    why: 'a strategic merge patch, which client-node sends by default, is treated as a merge patch',
   },
   'PUT without resourceVersion': { status: 200, why: 'an update without a precondition is unconditional' },
   [`GET ${appliedPersons}/jsb/scale`]: { status: 404, why: 'there is no scale subresource' },

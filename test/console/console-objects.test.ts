@@ -117,7 +117,7 @@ describe('objects in the console [slow]', function () {
     await page.keyboard.press('Control+A');
     await page.keyboard.type('spec: {title: after}');
     await eventually(async () => (await page.getByLabel('title required').inputValue()) === 'after');
-    // The typed text has no inline styles of the browser.
+    // The browser has added no inline styles to the typed text.
     expect(await page.locator('.cm-content [style]').count()).to.equal(0);
     await page.getByRole('button', { name: 'Discard' }).click();
     await visit(page, placeOf('retyped', 'raw'));

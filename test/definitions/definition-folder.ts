@@ -196,8 +196,8 @@ function isEstablished(text: string): boolean {
 }
 
 /**
- * Returns true when the kind is served in its own version. Another kind may have added the preferred version of the
- * group.
+ * Returns true when the kind is served in the version of its definition. The preferred version of the group is not
+ * enough, because it may belong to another kind.
  */
 async function isServed(server: HostileProcess, definition: JsonObject): Promise<boolean> {
   const { group, version, plural } = partsOf(definition);

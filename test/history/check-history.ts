@@ -30,7 +30,7 @@ export function checkLinearizability(history: History): Violation[] {
     const before = ofKey.filter(({ return: end }) => end <= unexplained.operation.return);
     const latest = before.sort((a, b) => a.return - b.return).slice(-6);
     const message = [
-      `${key} was one of [${[...new Set(states)].slice(0, 5).join(' | ')}] when this was answered:`,
+      `${key} was one of [${[...new Set(states)].slice(0, 5).join(' | ')}] at the response to the last of these requests:`,
       ...latest.map(operationText),
     ].join('\n    ');
     return [{ guarantee: 'linearizable', message }];

@@ -4,7 +4,7 @@ import type { Mutant } from './mutants.ts';
 
 const [database = '', port, mutant] = process.argv.slice(2);
 if (mutant !== undefined) await plantMutant(mutant as Mutant);
-// After the bug is planted, because it decides which files of the packages are loaded.
+// The packages are imported after the bug is planted, because `plantMutant` decides which of their files are loaded.
 const { startApiServer } = await import('@homeostat/apiserver');
 const { Cell } = await import('./cell-model.ts');
 const server = await startApiServer({ database, port: Number(port), bookmarkIntervalMs: 100 });

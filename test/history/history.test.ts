@@ -125,8 +125,8 @@ describe('the history of a server with a planted bug [slow]', () => {
 
   it('that loses one change in three hundred of its feed breaks a guarantee for watchers', async function () {
     const faults = ['slowWatchers'] as const;
-    // The server makes lists in chunks from the feed, so these may break another guarantee. The test expects only this
-    // one.
+    // The server makes lists in chunks from the feed, so lists with lost changes may break another guarantee. The test
+    // waits only for this guarantee.
     await expectBroken(this, 'every write is an event', { mutant: 'lostChanges', ...setups.oneOnSqlite, faults });
   });
 

@@ -138,7 +138,7 @@ const register = {
 };
 
 describe('the search for an order', () => {
-  /** Returns true if one of all orders of the operations explains the responses. It tries all of them. */
+  /** Tries all orders of the operations, and returns true if one of them explains the responses. */
   function isExplained(steps: readonly Step[], held: Held): boolean {
     if (steps.every((each) => each.return === Infinity)) return true;
     const earliest = Math.min(...steps.map((each) => each.return));

@@ -27,7 +27,8 @@ export async function plantMutant(mutant: Mutant): Promise<void> {
 const lagMs = 200;
 
 /**
- * The methods of the store that this bug uses. The store of a single server refuses none of the writes of a history.
+ * The methods of the store that `earlyAnswers` replaces. Its responses are right except for their time, because the
+ * store of a single server refuses none of the writes of a history.
  */
 interface SqliteStore {
   open(): Promise<{ revision: number }>;

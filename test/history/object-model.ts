@@ -51,8 +51,8 @@ function step(state: KeyState, operation: Operation): KeyState | undefined {
 
 function isConflict(request: Operation['request'], object: KnownObject | undefined): boolean {
   if (object === undefined || !('expect' in request)) return false;
-  // The server responds with a conflict without a precondition when other writes were faster too often. This says
-  // nothing about the object.
+  // The server responds with a conflict even to a write without a precondition when other writes were faster at each of
+  // its attempts. Such a conflict says nothing about the state of the object.
   return Object.keys(request.expect).length === 0 || !meets(object, request);
 }
 

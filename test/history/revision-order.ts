@@ -1,9 +1,7 @@
 import type { History, Moment, Violation } from './history.ts';
 import { knownOperations, sightingsOf } from './sightings.ts';
 
-/**
- * A revision at a moment. Depending on its role, it existed then, or is compared with the revisions that existed then.
- */
+/** A revision that a client saw at a moment, or a revision that is compared with those seen before this moment. */
 interface Mark {
   readonly at: Moment;
   readonly revision: number;
@@ -17,7 +15,7 @@ interface Mark {
 
 /**
  * Checks that revisions follow time, because a database has one counter for all objects. A write that begins after a
- * client saw a revision must get a higher one. A list that begins then must not have a lower one.
+ * client saw a revision must get a higher revision. A list that begins after that must not have a lower revision.
  */
 export function checkRevisionOrder(history: History): Violation[] {
   const violations: Violation[] = [];

@@ -128,7 +128,7 @@ class RunningHistory {
 
   /**
    * Writes each object a last time, waits until all watchers have received these writes, and reads all objects at each
-   * replica. A change that a watcher has not received then is lost.
+   * replica. A change that a watcher has not received by then is lost.
    */
   async #finish(): Promise<void> {
     const last = this.#clients[0]!;

@@ -62,7 +62,7 @@ export class HostileProcess {
     });
   }
 
-  /** Suspends the process until it is resumed. For other servers, it is a server that has become very slow. */
+  /** Suspends the process until it is resumed. To other servers, it looks like a server that has become very slow. */
   suspend(): void {
     this.#child.kill('SIGSTOP');
   }

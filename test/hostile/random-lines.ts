@@ -102,7 +102,8 @@ const value = fc.oneof(
 const anyQuery = fc
   .array(fc.tuple(fc.oneof(fc.constantFrom(...parameters), visible), value), { maxLength: 4 })
   .map((pairs) => pairs.map((pair) => pair.join('=')).join('&'))
-  // A request for a future revision makes the server wait, so these are replaced. Another test has such a request.
+  // A request for a future revision makes the server wait, so future revisions are replaced. Another test sends such a
+  // request.
   .map((text) => text.replaceAll(/resourceVersion=\d{5,}/g, 'resourceVersion=1'));
 
 const almostPerson = fc

@@ -112,7 +112,7 @@ describe('kubectl get [slow]', () => {
     expect([exit, stdout]).to.deep.equal([0, (await kubectl.server.get(`${demoPersons}/ann`)).text]);
   });
 
-  it('-f [compat output]', async () => {
+  it('-f prints the objects that a file names [compat output]', async () => {
     const file = await kubectl.file('ann.json', (await kubectl.server.get(`${demoPersons}/ann`)).body as object);
     const { exit, stdout } = await kubectl.run('get', '-f', file, '-o', 'name');
     expect([exit, stdout]).to.deep.equal([0, 'person.demo.example.com/ann\n']);

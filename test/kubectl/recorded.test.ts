@@ -23,8 +23,9 @@ const { cases } = JSON.parse(readVector('kubectl-wire.json')) as { readonly case
  */
 const deviations: Readonly<Record<string, string>> = {
   'kubectl apply -f alice-bogus.yaml': 'an unknown field in a strict patch is 400, as in every other write, not 422',
-  'kubectl patch person alice --type=strategic -p {"spec":{"age":52}}': 'treated as a merge patch',
-  'kubectl patch person alice -p {"spec":{"age":52}}': 'treated as a merge patch',
+  'kubectl patch person alice --type=strategic -p {"spec":{"age":52}}':
+    'a strategic merge patch is treated as a merge patch',
+  'kubectl patch person alice -p {"spec":{"age":52}}': 'a strategic merge patch is treated as a merge patch',
   'kubectl replace --raw /apis/demo.example.com/v1alpha1/persons/alice -f alice.json':
     'an update without a precondition is unconditional',
 };

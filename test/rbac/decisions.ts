@@ -173,14 +173,14 @@ export const decisions: readonly Decisions[] = [
     questions: [no('get /a/x/b'), yes('get /a/*/b')],
   },
   {
-    title: 'a binding of a group applies to its members',
+    title: 'a binding of a group applies to the members of the group',
     rule: readCore,
     subject: { kind: 'Group', name: 'staff' },
     groups: ['guests', 'staff'],
     questions: [yes('get events')],
   },
   {
-    title: 'a binding of a group does not apply to a user of its name, or to other groups',
+    title: 'a binding of a group does not apply to a user with the name of the group, or to other groups',
     rule: readCore,
     subject: { kind: 'Group', name: 'ann' },
     groups: ['staff'],

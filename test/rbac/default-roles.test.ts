@@ -41,7 +41,7 @@ describe('the default roles', () => {
   const verbsOn = (rules: readonly Rule[], resource: string): readonly string[] =>
     rules.filter(({ resources = [] }) => resources.includes(resource)).flatMap(({ verbs }) => verbs);
 
-  it('exist from the first request on, and each aggregates the rules of the role below', async () => {
+  it('exist from the first request on; edit includes the rules of view, and admin those of edit', async () => {
     const [view, edit, admin] = [await rulesOf('view'), await rulesOf('edit'), await rulesOf('admin')];
     expect(verbsOn(view, 'configmaps')).to.have.members(['get', 'list', 'watch']);
     expect(verbsOn(view, 'secrets')).to.deep.equal([]);
@@ -76,7 +76,7 @@ describe('the default roles', () => {
     });
   });
 
-  it('aggregate roles with their labels at once, and show their rules', async () => {
+  it('aggregate the rules of roles with their labels at once, and show these rules', async () => {
     const labels = { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' };
     await server.create(clusterRoles, { metadata: { name: 'widgets', labels }, rules: [readWidgets] });
     for (const name of ['view', 'edit', 'admin'])

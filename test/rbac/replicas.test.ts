@@ -64,8 +64,8 @@ describeTwoServers('roles of two servers on one database', (servers) => {
       const name = `both-${round}`;
       const role = await first.create(roles, { metadata: { name }, rules: [list] });
       const binding = (await bind(name, name, 'bob')) as { readonly subjects: readonly object[] };
-      // Bob has `list` by a binding, and eva deletes it. Bob adds a permission to the role of the binding, and eva does
-      // not have this permission.
+      // Bob has `list` only by this binding, and eva gives the binding to kim. At the same time, bob adds a permission
+      // that eva does not have to the role of the binding. After either write, the other one is no longer allowed.
       const moved = { ...binding, subjects: [{ kind: 'User', apiGroup: group, name: 'kim' }] };
       const grown = { ...role, rules: [list, secrets] };
       const answers = await Promise.all([

@@ -42,7 +42,7 @@ for (const transport of transports) {
           controller(Machine, {
             reconcile: async (run) => void (await create(provider, run)),
             cleanup: async ({ once }) => {
-              // After this time, the other objects of the namespace may be deleted.
+              // The test opens this gate when the other objects of the namespace may already be deleted.
               await ready.opened;
               last.push(await once.last('create', { find: ({ key }) => provider.find(key) }));
             },

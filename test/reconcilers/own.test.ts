@@ -40,7 +40,9 @@ const Desk = defineModel({
 
 const models = [Team, Worker, Desk];
 
-/** Returns as many workers as the size of the team, and a desk that comes after the first worker. */
+/**
+ * Returns wishes for as many workers as the size of the team, and for a desk that is created after the first worker.
+ */
 function wishesOf({ object, now }: TeamRun): readonly Wish[] {
   const { name } = object.metadata;
   const workers = Array.from({ length: object.spec.size }, (_, index) =>
@@ -131,7 +133,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('wait for the dependents before them in the order, with the names of these', async () => {
+    it('wait for the dependents that their `after` names; their state lists those in waitsFor', async () => {
       let last: OwnResult | undefined;
       const at = await runTeam(transport, async ({ own }) => {
         const worker = wish(
@@ -268,7 +270,7 @@ for (const transport of transports) {
       await at.stop();
     });
 
-    it('are kept while a wished dependent comes after them', async () => {
+    it('are kept while a dependent that was created after them exists', async () => {
       const results: OwnResult[] = [];
       const at = await runTeam(transport, async ({ object, own }) => {
         const [desk, late] = [{ id: 'desk' }, { after: object.spec.size === 2 ? ['desk'] : [] }];

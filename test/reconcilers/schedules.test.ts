@@ -292,7 +292,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('causes no run by its own annotations, with any predicates', async () => {
+  it('causes no run when it writes its own annotations, whatever the predicates', async () => {
     const at = await runTeams('in process', { schedule: '0 * * * *', predicates: [() => true] });
     await at.to('2030-01-01T01:00:00Z');
     expect(at.read()).to.deep.equal(['red -', 'red 2030-01-01T01:00:00Z']);
@@ -310,7 +310,7 @@ describe('a schedule', () => {
         '"61 * * * *" is not a cron expression of five fields: Invalid value for minute: 61',
       ],
       [{ schedule: '? 3 * * *' }, '"? 3 * * *" is not a cron expression of five fields: write "*" in place of "?"'],
-      [{ schedule: '0 0 30 2 *' }, 'schedule: "0 0 30 2 *" names no time'],
+      [{ schedule: '0 0 30 2 *' }, 'schedule: "0 0 30 2 *" matches no time'],
       [{ schedule: `${'0,'.repeat(200)}0 * * * *` }, 'it has more than 256 characters'],
       [
         { schedule: { cron: '0 3 * * *', timeZone: 'Berlin' } },

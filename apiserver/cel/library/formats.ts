@@ -12,7 +12,7 @@ import type { Comparable } from '../values/equals.ts';
 import { formats as schemaFormats } from '../../schema/judge/formats.ts';
 import { objectAt, textAt } from './arguments.ts';
 
-/** Returns the reasons why a text does not have a format; an empty list when it has. */
+/** Returns the reasons why a text does not have a format; an empty list when it has the format. */
 type Check = (text: string) => readonly string[];
 
 class CelFormat extends CelObject implements Comparable {

@@ -155,7 +155,7 @@ class JoinedList extends ArrayList {
 }
 
 /**
- * Evaluates `first + second`. To a set, only items are added that it does not have. In a list of type map, items of the
+ * Evaluates `first + second`. A set gets only the items that it does not have yet. In a list of type map, items of the
  * second list replace items with the same keys at their positions.
  */
 function joinLists(first: CelList, second: CelList, meter: CostMeter): CelList {

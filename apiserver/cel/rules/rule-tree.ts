@@ -20,7 +20,10 @@ export interface RuleNode {
   readonly properties: ReadonlyMap<string, RuleNode>;
   readonly additional: RuleNode | undefined;
   readonly items: RuleNode | undefined;
-  /** The identity of the items of a list. Only if it consists of keys can the old item of an item be found. */
+  /**
+   * The identity of the items of a list. The former state of an item can be found only if the identity consists of
+   * keys.
+   */
   readonly identity: ListIdentity;
 }
 

@@ -1,8 +1,8 @@
 import type { CelType } from './cel-type.ts';
 
 /**
- * The types that type parameters have, by their names. The map is immutable, so that a failed attempt with one overload
- * does not affect the next.
+ * The types of type parameters, by the names of the parameters. The map is immutable, so that a failed attempt with one
+ * overload does not affect the next.
  */
 export type Bindings = ReadonlyMap<string, CelType>;
 

@@ -2,8 +2,8 @@ import type { EndpointResponse, HandlerFunction } from './router.ts';
 import type { ServerRequest } from './server-request.ts';
 
 /**
- * Runs before a handler. It returns its own response, or the response of `next`, to which it passes the request or a
- * changed one.
+ * Runs before a handler. It either returns a response of its own, or calls `next` with the request or a changed
+ * request, and returns the response of `next`.
  */
 export type FilterFunction = (
   request: ServerRequest,

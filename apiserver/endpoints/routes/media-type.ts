@@ -29,7 +29,10 @@ export function mediaType(header: string | undefined): string {
   return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase();
 }
 
-/** Checks that a media type is written as type and subtype in lower case, and returns it. @throws TypeError otherwise. */
+/**
+ * Checks that a media type is written as type and subtype in lower case, and returns it. @throws TypeError for any
+ * other text.
+ */
 export function checkMediaType(type: string): string {
   const lower = typeof type === 'string' ? type.toLowerCase() : '';
   if (!/^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/.test(lower))

@@ -19,7 +19,10 @@ export interface RequestPredicate {
   and(other: RequestPredicate): RequestPredicate;
   /** Returns a predicate that a request meets when it meets at least one of the two predicates. */
   or(other: RequestPredicate): RequestPredicate;
-  /** Returns a predicate that a request meets when it does not meet this one. Otherwise the client receives a 404. */
+  /**
+   * Returns a predicate that a request meets when it does not meet this one. If no other route matches, the client
+   * receives a 404.
+   */
   negate(): RequestPredicate;
 }
 

@@ -85,7 +85,9 @@ export class RouteBuilder {
     if (definition === undefined) return this.#addAll([{ kind: 'function', segments: [], find: router }], []);
     const { groupVersion, entries } = definition;
     if (groupVersion !== undefined && groupVersion !== this.#groupVersion)
-      throw new TypeError(`a router of ${groupVersion} cannot be a part of one of ${this.#groupVersion ?? 'none'}`);
+      throw new TypeError(
+        `a router of ${groupVersion} cannot be a part of a router of ${this.#groupVersion ?? 'no group'}`,
+      );
     return this.#addAll(entries, []);
   }
 

@@ -11,9 +11,9 @@ export interface RequestUser {
 
 /**
  * A request, as a handler receives it. It is immutable: its values are frozen, and methods that change it return
- * another request. The body is read from the connection once. `json`, `text` and `bytes` keep it, up to 3 MiB, so that
- * each may be called again. `body` and `ndjson` read a body of any length piece by piece, at the reader's pace, and
- * only once.
+ * another request. The body is read from the connection once. `json`, `text` and `bytes` keep the body in memory, up to
+ * 3 MiB, so that each of them may be called again. `body` and `ndjson` read a body of any length piece by piece, at the
+ * reader's pace, and only once.
  */
 export interface ServerRequest {
   /** The method, in upper case. */
@@ -49,8 +49,9 @@ export interface ServerRequest {
 
   /**
    * Reads the body as JSON, without duplicate fields and with at most 64 levels. If there is a schema, it validates the
-   * value. Use a constant, because each schema object is compiled once. Rejects with ApiError: 400 for malformed JSON,
-   * 413 over 3 MiB, 415 for another media type, 422 with every violation and its field.
+   * value. Pass the same schema object in each call, because each schema object is compiled once. Rejects with
+   * ApiError: 400 for malformed JSON, 413 over 3 MiB, 415 for another media type, 422 with every violation and its
+   * field.
    */
   json<T = unknown>(schema?: JsonSchema): Promise<T>;
   /** Reads the body as UTF-8 text. Rejects with ApiError 400, 413 or 415. */

@@ -57,7 +57,7 @@ export class ServerResponse {
     Object.freeze(this);
   }
 
-  /** Returns a response without a body. @throws RangeError unless the code is a whole number from 200 to 599. */
+  /** Returns a response without a body. @throws RangeError for a code that is not a whole number from 200 to 599. */
   static status(code: number): ServerResponse {
     return new ServerResponse({ statusCode: checkStatus(code), headers: noHeaders, body: empty });
   }

@@ -12,8 +12,8 @@ export interface PieceSource {
   readonly pieces: Pieces<unknown>;
   readonly encode: (piece: unknown) => Uint8Array | string;
   /**
-   * True when the stream may end early. Otherwise the connection is closed, so that the client does not mistake a part
-   * for the whole response.
+   * True when the stream may end early. If it is false, the connection is closed when the stream ends early, so that
+   * the client does not mistake a part for the whole response.
    */
   readonly mayEndEarly: boolean;
 }

@@ -10,7 +10,8 @@ const compiled = new WeakMap<JsonSchema, BodyCheck>();
 
 /**
  * Returns the check of a schema. Each schema object is compiled once.
- * @throws Error that says why the schema cannot be used: it has a reference, for which there are no components, or a pattern that RE2 does not support.
+ * @throws Error for a schema with a reference, because there are no components, and for a schema with a pattern that
+ * RE2 does not support.
  */
 export function bodyCheck(schema: JsonSchema): BodyCheck {
   const known = compiled.get(schema);

@@ -47,8 +47,8 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Calls the handler, and returns its response, ready to be written; synchronously when the handler is synchronous.
-   * undefined when the client has disconnected.
+   * Calls the handler, and returns its response, ready to be written. The result is a promise only if the handler
+   * returns a promise. It resolves with undefined when the client has disconnected.
    * @throws the handler's ApiError; ApiError 500 for any other error, which is logged; 504 after the deadline; 503 when
    * the call is stopped.
    */
@@ -65,9 +65,9 @@ export class EndpointCall implements Running {
   }
 
   /**
-   * Sets status and headers. Starts the stream if the body is streamed; otherwise returns the complete body for the
-   * caller to send, '' when there is none.
-   * @throws ApiError 500, which is logged, when the response cannot begin; no byte is written then.
+   * Sets status and headers. If the body is streamed, starts the stream and returns undefined. For any other response,
+   * returns the complete body for the caller to send; '' when there is none.
+   * @throws ApiError 500, which is logged, when the response cannot begin. In this case, no byte has been written.
    */
   begin(answer: Answer): string | Uint8Array | undefined {
     const { outgoing } = this.#parts;

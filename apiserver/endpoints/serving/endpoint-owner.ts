@@ -2,8 +2,8 @@ import type { EndpointRevision } from './group-rules.ts';
 
 export interface EndpointOwnerOptions {
   /**
-   * The group in the plugin's manifest. The plugin's endpoints must be in this group or below it. Without it, any group
-   * is allowed that is neither reserved nor used by another plugin.
+   * The group in the plugin's manifest. The plugin's endpoints must be in this group or below it. If the manifest has
+   * no group, any group is allowed that is neither reserved nor used by another plugin.
    */
   readonly group?: string;
   /** Default `2.15`. */

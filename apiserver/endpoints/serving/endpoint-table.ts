@@ -34,8 +34,9 @@ export interface OwnedEndpoints {
   /**
    * Adds a router, or a controller: its class or an instance. A controller without `@ApiVersion` is ignored, with a
    * warning.
-   * @throws Error when the value is none of these, when its group is reserved or belongs to another plugin, or when a
-   * kind or a route of another plugin has one of its paths. No route is added then.
+   * @throws Error when the value is neither a router nor a controller, when its group is reserved or belongs to another
+   * plugin, or when one of its paths already belongs to a kind or to another plugin's route. In this case, no route is
+   * added.
    */
   add(endpoint: Endpoint): void;
   /** Starts to handle requests. */

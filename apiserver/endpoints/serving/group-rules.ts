@@ -9,7 +9,10 @@ const versionRule = 'must be like v1, v1alpha1 or v2beta3';
 export interface GroupRules {
   /** The domain of the server's own kinds, which no plugin may use. */
   readonly serviceDomain: string;
-  /** The group in the plugin's manifest. Without it, the plugin may use any group that no other plugin has. */
+  /**
+   * The group in the plugin's manifest. If the manifest has no group, the plugin may use any group that no other plugin
+   * has.
+   */
   readonly ownGroup: string | undefined;
   /** The groups of other plugins, with their owners: groups in their manifests, and groups of their kinds. */
   readonly foreign: readonly { readonly group: string; readonly owner: string }[];

@@ -18,8 +18,8 @@ export interface RequestSourceParts {
 }
 
 /**
- * One request on its connection. All immutable requests that are derived from it share it. Its parts are created when
- * they are first read.
+ * One request on its connection. All immutable requests that are derived from one another share one source. The parts
+ * of the source are created when they are first read.
  */
 export class RequestSource {
   readonly incoming: IncomingMessage;
@@ -92,7 +92,10 @@ export class RequestSource {
     return source();
   }
 
-  /** Counts the bytes of a body that are kept while it is read piece by piece. @throws ApiError 503 when memory is full */
+  /**
+   * Counts the bytes of a body that are in memory while the body is read piece by piece. @throws ApiError 503 when
+   * memory is full
+   */
   hold(bytes: number): void {
     this.#bodies.memory.hold(this.incoming, bytes);
   }

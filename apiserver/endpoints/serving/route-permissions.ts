@@ -21,7 +21,7 @@ const mountLength = 3;
 /**
  * Returns the permissions that a request needs if one of these entries handles it; undefined when no entry matches the
  * path. It does not call the plugin's code, so it does not know which routes match by their predicates. If several
- * routes may handle the request, it needs the permissions of all of them.
+ * routes may handle the request, the request needs the permissions of all of them.
  */
 export function neededPermissions(
   entries: readonly MountedEntry[],

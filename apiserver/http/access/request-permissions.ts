@@ -33,8 +33,9 @@ export interface RequestPermissionsParts {
 }
 
 /**
- * Decides what requests may do. It ends an open request when its permission is withdrawn: as soon as this server learns
- * of it. It ends an open request when its credential is no longer valid: at most {@link checkMs} later.
+ * Decides what requests may do. When the permission of an open request is withdrawn, it ends the request as soon as
+ * this server learns of the change. When the credential of an open request becomes invalid, it ends the request at most
+ * {@link checkMs} later.
  */
 export class RequestPermissions {
   readonly #parts: RequestPermissionsParts;

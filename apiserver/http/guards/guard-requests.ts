@@ -128,9 +128,9 @@ function askToLogIn(context: Context, { providers }: Pick<GuardParts, 'providers
 }
 
 /**
- * Requires permission for each of the attributes of a request, which are like Kubernetes' RequestInfo. A path under
- * /api or /apis counts as the path of an object if it has the form of such a path, even if its kind is unknown. Paths
- * of plugins' endpoints are an exception.
+ * Requires all permissions that a request needs. The attributes of a request are like Kubernetes' RequestInfo. A path
+ * under /api or /apis counts as the path of an object if it has the form of such a path, even if its kind is unknown.
+ * This does not apply to paths of plugins' endpoints.
  * @throws ApiError Forbidden
  */
 function requirePermissions(context: Context, { endpoints, isKind, permissions }: GuardParts): void {

@@ -24,9 +24,10 @@ interface Wanted {
 }
 
 /**
- * Lets a request run as another user (`kubectl --as`). Its own user needs the permission to `impersonate` that user,
- * each group, the uid and each extra value; otherwise the request is refused (403). The names of headers and resources
- * are those of Kubernetes. https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
+ * Lets a request run as another user (`kubectl --as`). The user who sends the request needs the permission to
+ * `impersonate` the other user, each group, the uid and each extra value. Without one of these permissions, the request
+ * is refused (403). The names of headers and resources are those of Kubernetes.
+ * https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation
  */
 export async function impersonate(context: Context, permissions: RequestPermissions): Promise<void> {
   await permissions.reach(context);

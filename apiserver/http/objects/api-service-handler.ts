@@ -18,7 +18,7 @@ export interface ApiServiceParts {
 /** The priority that Kubernetes gives groups of CustomResourceDefinitions. */
 const groupPriority = 1000;
 
-/** Responds to requests for APIServices: each version of a group is shown as one. */
+/** Responds to requests for APIServices: each version of a group is shown as one APIService. */
 export class ApiServiceHandler {
   readonly #parts: ApiServiceParts;
 

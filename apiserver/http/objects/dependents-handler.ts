@@ -56,8 +56,9 @@ const maxConditions = 20;
 const maxTextLength = 1024;
 
 /**
- * Handles `GET …/<name>/dependents`: returns the objects with an owner reference to this one, and all their dependents,
- * the nearest first. The user needs the permission to get the object. Kinds that the user may not list are left out.
+ * Handles `GET …/<name>/dependents`: returns the objects with an owner reference to the named object, and all
+ * dependents of these objects, the nearest first. The user needs the permission to get the object. Kinds that the user
+ * may not list are left out.
  */
 export class DependentsHandler {
   readonly #parts: DependentsHandlerParts;

@@ -46,9 +46,9 @@ const known = new LruCache<string, { readonly found: readonly Range[] }>({ maxEn
 const plainJson: Accepted<never> = { format: 'json' };
 
 /**
- * Returns the first media type that client and server both support, by quality, then in the client's order. `shapes`
- * are the forms that this response can have, only in JSON; their keys are `<as>.<v>.<g>` in lower case. Throws a 406
- * when there is no such type.
+ * Returns the media type that the client prefers among those that the server supports: the one with the highest
+ * quality, and among equals the first in the header. `shapes` are the other forms that this response can have; they are
+ * always JSON. Their keys are `<as>.<v>.<g>` in lower case. Throws a 406 when there is no such type.
  */
 export function negotiate<T = never>(
   header: string | undefined,

@@ -42,8 +42,8 @@ export async function readAppliedBody(context: Context, bodies: BodyCodec): Prom
 }
 
 /**
- * Reads a body that may be absent. Its format is JSON, unless its Content-Type is YAML or protobuf. undefined when it
- * is empty.
+ * Reads a body that may be absent; resolves with undefined when it is empty. A body counts as JSON if its Content-Type
+ * is neither YAML nor protobuf.
  */
 export async function readOptionalBody(context: Context, bodies: BodyCodec, message: Message): Promise<unknown> {
   const type = readContentType(context.headers['content-type']);

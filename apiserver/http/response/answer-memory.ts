@@ -27,7 +27,7 @@ export class AnswerMemory {
 
   /**
    * Counts the bytes of a response until it is closed. It is called before the bytes are created. A later call for the
-   * same response can only increase its count. If no other response is counted, it is never refused.
+   * same response can only increase its count. While no other response is counted, no response is refused.
    * @throws ApiError ServiceUnavailable, with Retry-After, when all responses together exceed the limit, or when all
    * responses to the same client address exceed half of it
    */

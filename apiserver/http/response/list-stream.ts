@@ -91,7 +91,7 @@ export function sendStoredList(context: Context, text: Omit<ListText, 'itemOf'>)
 /**
  * Sends JSON in pieces. A text that fits into one piece is sent as a whole; otherwise each piece is produced when the
  * client has read the previous ones. `length` is the total length in bytes; it is known when the pieces are copies of
- * stored bytes. Without it the response is chunked.
+ * stored bytes. Without `length`, the response is chunked.
  */
 export function sendPieces(context: Context, pieces: Iterator<Buffer, void>, length?: number): void {
   if (context.response.status === 404) context.status = 200;

@@ -9,8 +9,9 @@ import type { ObjectView } from '../../views/object-view.ts';
 export interface FrameFormat {
   readonly contentType: string;
   /**
-   * Returns the bytes of an event. `revision` is the one from which a client that has read this event may resume. If it
-   * is absent, the client resumes from the revision of an earlier event; if it is empty, it cannot resume.
+   * Returns the bytes of an event. `revision` is the one from which a client that has read this event may resume. If
+   * `revision` is absent, the client resumes from the revision of an earlier event; if `revision` is empty, the client
+   * cannot resume.
    */
   event(type: Translated['type'] | 'BOOKMARK' | 'ERROR', object: Buffer, revision?: string): Buffer;
   readonly heartbeat: Buffer;
@@ -87,7 +88,7 @@ export class PassCache {
     const byEntry = mapIn(this.#frames, format);
     const known = byEntry.get(entry);
     // A change is ADDED for a watcher whose selection the object enters, and MODIFIED for a watcher whose selection it
-    // was in before. Only the frame of the last type is cached; for the other type, it is serialized again.
+    // was in before. Only the frame of the last type is cached; for the other type, the event is serialized again.
     if (known?.type === type) return known.frame;
     const frame = format.event(type, entry.bytes, String(entry.revision));
     byEntry.set(entry, { type, frame });

@@ -29,7 +29,7 @@ export interface WatchHandlerParts {
   readonly revisions: Revisions;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Returns a random number in [0, 1). With it, watches without a time limit end at different times. */
+  /** Returns a random number in [0, 1), so that watches without a time limit end at different times. */
   readonly random: () => number;
   readonly bookmarkIntervalMs: number;
   /** The maximum number of watches. Further watches are refused (429). */

@@ -15,7 +15,7 @@ const prefix = 'service-account-keys/';
 
 const dayMs = 86_400_000;
 
-/** The time for which a key signs tokens. After it, the next key is created. */
+/** The time for which a key signs tokens. After this time, the next key is created. */
 export const rotationMs: number = 30 * dayMs;
 
 /** The minimum time between two queries of the database for keys that are not in memory. */
@@ -100,7 +100,7 @@ export class SigningKeys {
     await this.#reaching;
   }
 
-  /** True while the key with this id is known, so that tokens that it signed may still be valid. */
+  /** True while the key with this id is known. Tokens that it signed may then still be valid. */
   has(kid: string): boolean {
     return this.#ofId(kid) !== undefined;
   }

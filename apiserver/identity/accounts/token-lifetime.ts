@@ -6,11 +6,14 @@ export const defaultSeconds = 3600;
 /** The maximum that a request may name, as in Kubernetes. The token may get a shorter lifetime than requested. */
 export const maxRequestedSeconds: number = 2 ** 32;
 
-/** The maximum lifetime of a token that becomes invalid before its end only if its account is deleted: a day. */
+/**
+ * The maximum lifetime of a token that is bound to no object: a day. The deletion of its account makes it invalid
+ * earlier.
+ */
 export const maxSeconds = 86_400;
 
 /**
- * The maximum lifetime of a token that is bound to an object, so that it also becomes invalid if this object is
- * deleted: 90 days.
+ * The maximum lifetime of a token that is bound to an object: 90 days. The deletion of this object makes it invalid
+ * earlier, too.
  */
 export const maxBoundSeconds: number = 90 * 86_400;

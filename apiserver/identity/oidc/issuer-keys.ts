@@ -62,7 +62,7 @@ export class IssuerKeys {
   }
 
   /**
-   * Returns a key like {@link known}, but fetches the keys from the issuer if it is not in memory. It never rejects.
+   * Returns a key like {@link known}, but fetches the keys from the issuer if this key is not in memory. Never rejects.
    */
   async find(kid: string | undefined): Promise<JWK | undefined> {
     const known = this.known(kid);

@@ -52,7 +52,7 @@ describe('a file of tokens', () => {
     ['- a\n', `${path}:1: must be a mapping of keys to values`],
     ['tokens: [\n', `${path}:2: not valid YAML`],
     ['tokens:\n- *a"secret"\n', `${path}:2: not valid YAML`],
-    ['token: []\n', `${path}:1: token: is not known here; known are tokens`],
+    ['token: []\n', `${path}:1: token: is not known here; the known keys are tokens`],
     ['tokens: ci\n', `${path}:1: tokens: must be a list`],
     ['tokens:\n- ci\n', `${path}:2: tokens[0]: must be a mapping`],
     [`tokens:\n- sha256: ${digest}\n`, `${path}:2: tokens[0].user: is required`],

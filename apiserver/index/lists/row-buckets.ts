@@ -50,7 +50,7 @@ export class RowBuckets {
     return end - at;
   }
 
-  /** Creates an empty bucket at a position of the order. {@link note} must be called for it. */
+  /** Creates an empty bucket at a position of the order. The caller must then call {@link note} for the bucket. */
   begin(bucket: number): void {
     const place = this.#free.pop() ?? this.#end;
     if (place === this.#end) {

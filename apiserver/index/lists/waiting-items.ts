@@ -8,8 +8,8 @@ export interface Item {
 const sortedTogether = 256;
 
 /**
- * The number of sorted items that are returned together. Placing them among 200,000 others takes the indexes of a kind
- * half a millisecond each.
+ * The number of sorted items that are returned together. To place them among 200,000 others takes each index of a kind
+ * half a millisecond.
  */
 const takenTogether = 32;
 
@@ -52,7 +52,7 @@ export class WaitingItems {
     return all;
   }
 
-  /** Removes the item of this value and this row; false when it does not wait. */
+  /** Removes the item with this value and this row. Returns false when it is not among the waiting items. */
   remove(value: string, row: number): boolean {
     const list = [this.#fresh, this.#sorted].find((items) => positionOf(items, value, row) >= 0);
     list?.splice(positionOf(list, value, row), 1);

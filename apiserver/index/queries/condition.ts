@@ -9,7 +9,7 @@ export type ValueTest =
   | { readonly kind: 'any' }
   | { readonly kind: 'listed'; /** Distinct, encoded. */ readonly values: ReadonlySet<string> }
   | {
-      /** The test passes for values with `from ≤ value < to` that `accepts` accepts, if it is given. */
+      /** The test passes for values with `from ≤ value < to`; if `accepts` is given, only for those that it accepts. */
       readonly kind: 'range';
       readonly from: string;
       readonly to: string;
@@ -127,7 +127,7 @@ export function candidatesOf(condition: Condition): Candidates | undefined {
 
 /**
  * Returns the number of objects that meet the condition, without visiting them; undefined when the ranks of the index
- * are not enough.
+ * do not tell their number.
  */
 export function countMatches(condition: Condition, size: number): number | undefined {
   const found = candidatesOf(condition.negated ? { ...condition, negated: false } : condition);

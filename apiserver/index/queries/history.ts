@@ -56,10 +56,10 @@ export class History {
   }
 
   /**
-   * Returns the page of a query at a revision; for a revision after the last change, the current page. It runs in
-   * several turns of the event loop if it takes long. The time for a page is proportional to its length, except for the
-   * first page after a change, which visits all matches. Throws, or rejects with, ApiError Expired when the feed no
-   * longer has all changes since the revision.
+   * Returns the page of a query at a revision; for a revision after the last change, the current page. A long selection
+   * runs in several turns of the event loop. The time for a page is proportional to its length, except for the first
+   * page after a change, which visits all matches. Throws, or rejects with, ApiError Expired when the feed no longer
+   * has all changes since the revision.
    */
   selectInTurns(query: Query, revision: number, page: PageBounds = {}): SelectedEntries | Promise<SelectedEntries> {
     if (this.#known(query, revision) !== undefined) return this.selectAt(query, revision, page);
@@ -80,7 +80,7 @@ export class History {
     return pageOf(entries, page, present.visited);
   }
 
-  /** Selects few objects, and undoes many changes in several turns. */
+  /** Runs a query that selects few objects, and undoes many changes in several turns of the event loop. */
   async #undoMany(query: Query, revision: number, page: PageBounds): Promise<SelectedEntries> {
     const present = select(this.#cache, query);
     const entries = await runSteps(undoLater(placesSteps(present.entries), query, this.#statesAt(revision)), true);
@@ -108,7 +108,10 @@ export class History {
     return entries;
   }
 
-  /** Returns the states at a revision of the objects that have changed since then, until the time of this call. */
+  /**
+   * Returns the former states of the objects that have changed between a revision and the time of this call: their
+   * states at this revision.
+   */
   #statesAt(revision: number): Steps<FormerStates> {
     return formerStates(this.#feed, revision, this.#feed.revision);
   }
@@ -121,7 +124,7 @@ export class History {
     if (snapshot.revision >= this.#feed.floor) this.#snapshots.set(keyOf(query, snapshot.revision), snapshot);
   }
 
-  /** Drops snapshots of revisions whose next changes the feed no longer has. It is called after each trim. */
+  /** Drops the snapshots of revisions after which the feed no longer has all changes. It is called after each trim. */
   prune(): void {
     for (const [key, { revision }] of this.#snapshots.entries()) {
       if (revision < this.#feed.floor) this.#snapshots.delete(key);
@@ -156,7 +159,10 @@ function* formerStates(feed: ChangeFeed, after: number, upTo: number): Steps<For
   return states;
 }
 
-/** Adds the states before the next changes, in one step. Returns the revision of the last one; `upTo` at the end. */
+/**
+ * Adds the states before the next changes, in one step. Returns the revision of the last of these changes; `upTo` when
+ * no change is left.
+ */
 function addStates(
   states: Map<string, Entry | undefined>,
   feed: ChangeFeed,

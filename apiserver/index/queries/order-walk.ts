@@ -69,7 +69,9 @@ function compareKeyed({ descending }: SortKey, otherwise: CompareEntries): (a: K
   };
 }
 
-/** Returns as many of the smallest items as a page needs. Most items are compared only with the largest of these. */
+/**
+ * Returns the `count` smallest items. Most items are compared only with the largest of those that were found so far.
+ */
 function smallest<T>(items: readonly T[], compare: (a: T, b: T) => number, count: number): readonly T[] {
   const best: T[] = [];
   if (count === 0) return best;
@@ -188,7 +190,10 @@ interface Keys {
   readonly rest: readonly SortKey[];
 }
 
-/** Visits the entries group by group, if there are several keys. A group has the same value of the first key. */
+/**
+ * Visits the entries group by group, for a sort by several keys. The entries of a group have the same value of the
+ * first key.
+ */
 function walkGroups(keys: Keys, walk: Walk): boolean {
   const { first } = keys;
   const size = first.index.order(first.descending).size + first.index.absent.size;

@@ -26,7 +26,8 @@ function put(cache: KindCache, name: string, random: Random): void {
 function crowd(random: Random): KindCache {
   const cache = createPersonCache();
   for (let number = 0; number < size; number += 1) put(cache, `p${number}`, random);
-  // After this the cache is like that of a kind that was just opened: indexes that are built on demand are not built.
+  // From here on, the cache is like the cache of a kind that was just opened: the indexes that are built on demand are
+  // not built yet.
   allSteps(cache.loadSteps([...cache.entries()]));
   return cache;
 }
@@ -52,8 +53,9 @@ function expectSame(cache: KindCache, options: QueryOptions): void {
 describe('prepareQuery', () => {
   oneStepPerTurn();
 
-  for (const [name, options] of Object.entries(queries)) {
-    it(`prepares the indexes for ${name} over several turns of the event loop, and the result contains all writes made meanwhile`, async () => {
+  for (const [index, [name, options]] of Object.entries(queries).entries()) {
+    const tier = index === 0 ? '' : ' [slow]';
+    it(`prepares the indexes for ${name} over several turns of the event loop, and the result contains all writes made meanwhile${tier}`, async () => {
       const random = seededRandom(size);
       const cache = crowd(random);
       const query = compileQuery(cache, options);
@@ -112,7 +114,7 @@ describe('prepareQuery', () => {
     expect(missing.every((each) => each === undefined)).to.equal(true);
   });
 
-  it('keeps the prepared indexes when the contents of the cache are replaced, and updates them', () => {
+  it('keeps the prepared indexes when the contents of the cache are replaced, and updates them [slow]', () => {
     const cache = crowd(seededRandom(2));
     for (const options of Object.values(queries)) select(cache, compileQuery(cache, options));
     allSteps(cache.loadSteps([...cache.entries()].slice(0, 4000)));

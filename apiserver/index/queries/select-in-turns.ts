@@ -27,8 +27,8 @@ const checksAtOnce = 4 * checksPerStep;
 const checksPerSort = 16;
 
 /**
- * True when the selection of a page in one turn may block the event loop for too long, because there are many objects,
- * and conditions or sort keys.
+ * True when the selection of a page in one turn may block the event loop for too long. This depends on the number of
+ * objects, conditions and sort keys.
  */
 export function isLongSelection(cache: KindCache, query: Query, page: PageBounds = {}): boolean {
   const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);

@@ -33,8 +33,8 @@ export function applyChange({ table, log, hidden, revisions, logger }: MemoryPar
 }
 
 /**
- * Applies a change to memory; false when a webhook has to convert it first. An object that cannot be read must not keep
- * later changes out of memory.
+ * Applies a change to memory. Returns false when a webhook has to convert the object first. Errors are only logged,
+ * because one unreadable object must not stop the later changes of other objects.
  */
 function applyTo(resource: Resource, change: Change, logger: Logger): boolean {
   const { op, key, revision } = change;

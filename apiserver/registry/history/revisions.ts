@@ -120,7 +120,7 @@ function tooLarge(revision: number, current: number): ApiError {
 /** The number of writes for which the user is remembered. */
 const keptWriters = 16_384;
 
-/** The users of a write; the server itself has none. */
+/** The users of a write. A write of the server itself has none. */
 interface Writer {
   readonly user?: { readonly username: string } | undefined;
   readonly author?: { readonly username: string } | undefined;

@@ -6,8 +6,8 @@ import { copyRecord } from '../../index/create-entry.ts';
 import type { Slabs } from '../../index/slabs.ts';
 
 /**
- * The maximum number of entries of a part. A running server writes parts between the commits of clients, which wait for each
- * of them: for 4 ms (median) to 22 ms with 2,048 entries.
+ * The maximum number of entries of a part. A running server writes parts between the commits of clients, so each part
+ * delays a commit: by 4 ms (median) to 22 ms with 2,048 entries.
  */
 export const maxPartEntries = 512;
 

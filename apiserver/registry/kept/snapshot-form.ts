@@ -8,8 +8,8 @@ import type { HashSecret } from '../../base/key-hash.ts';
 const form = 0x736e6102;
 
 /**
- * The bytes of the last three words of a file: the format, and the length and the checksum of the footer before these
- * words.
+ * The length in bytes of the last three words of a file: the format, and the length and checksum of the footer, which
+ * comes before these words.
  */
 export const endBytes = 12;
 
@@ -25,7 +25,7 @@ export interface Piece {
   readonly check: number;
 }
 
-/** The facts about a kind in the database that a snapshot has in addition to the kind's objects. */
+/** The facts about the state of a kind in the database. A snapshot contains them in addition to the kind's objects. */
 export interface SnapshotFacts {
   /** The kept records of the kind in the database: the last revision, and the number of records. */
   readonly kept: { readonly last: number; readonly size: number } | undefined;
@@ -46,7 +46,10 @@ export interface SnapshotFooter {
   readonly blocks: readonly (Piece & { readonly rows: number })[];
   /** The two columns of the rows: the position in the block, and the hash of the name. */
   readonly columns: readonly [Piece, Piece];
-  /** For each index, and each part of its key: the rows in the order of this part; null for a part without an order. */
+  /**
+   * For each index and each of its parts: the rows in the order of the part; null for a part that is not built, or that
+   * stores values.
+   */
   readonly orders: readonly (readonly (Piece | null)[])[];
   readonly facts: SnapshotFacts;
 }

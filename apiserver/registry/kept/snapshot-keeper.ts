@@ -177,7 +177,7 @@ export class SnapshotKeeper {
       if (footer.fingerprint !== fingerprint)
         throw new UnusableSnapshot('it was written for other indexes, or by another version of the program');
       if (mark.revision < this.#parts.floorOf(kind.number) || mark.revision > current)
-        throw new UnusableSnapshot('the changes since then are no longer known');
+        throw new UnusableSnapshot('the changes since the snapshot are no longer known');
       const contents = await runInTurns(restoredContents(cache, await readContent(file, footer, onRead)));
       return { contents, mark, facts: footer.facts };
     } finally {
@@ -205,7 +205,7 @@ export class SnapshotKeeper {
 
   /**
    * Returns true for a file that must stay: a snapshot that the next start can use; the file of a kind that was not
-   * read, because its plugin may be missing only now; and a file that is not a snapshot.
+   * read, because its plugin may be missing only temporarily; and a file that is not a snapshot.
    */
   async #isOfUse(name: string): Promise<boolean> {
     if (this.#right.has(name) || this.#known.has(name)) return this.#right.has(name);

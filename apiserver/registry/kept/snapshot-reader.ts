@@ -10,7 +10,7 @@ import type { Piece, SnapshotFooter } from './snapshot-form.ts';
 /** The content of a snapshot, in the buffers that the kind's cache then uses. */
 export type SnapshotContent = TableContent & { readonly size: number; readonly orders: readonly IndexOrders[] };
 
-/** The bytes of the blocks that one call reads. Their checksums take some milliseconds. */
+/** The maximum number of bytes of blocks that one call reads. To compute their checksums takes some milliseconds. */
 const readAtOnce = 16 * 1024 * 1024;
 
 /** The number of calls that run at the same time. Meanwhile the main thread computes checksums. */

@@ -90,8 +90,8 @@ export class ValueKeeper {
   }
 
   /**
-   * Called before the server stops. The snapshot of a kind that is closed after this call is written, because the kind
-   * is not served again.
+   * Called before the server stops. If a kind is closed after this call, its snapshot is written, because this process
+   * does not serve the kind again.
    */
   prepareStop(): void {
     this.#isStopping = true;
@@ -241,8 +241,8 @@ function* entriesBetween(cache: KindCache, from: number, upTo: number): Steps<re
 }
 
 /**
- * Returns false for an object that is being deleted, because there are few of them, and for an object that an index
- * could not read: its record has no values, not even the name.
+ * Returns false for an object that is being deleted, because such objects are few. Also returns false for an object
+ * that an index could not read, because its record has no values, not even the name.
  */
 function isKept({ deletion, hasValues }: StoredEntry): boolean {
   return deletion === undefined && hasValues;

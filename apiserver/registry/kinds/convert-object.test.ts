@@ -71,7 +71,7 @@ describe('convertObject', () => {
     [
       'returns a value that JSON cannot represent',
       () => ({ spec: { size: 1n } }),
-      'the object holds a bigint, which JSON cannot hold',
+      'the object has a bigint, which JSON cannot represent',
     ],
     [
       'changes the name',

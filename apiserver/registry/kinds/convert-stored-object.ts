@@ -12,7 +12,8 @@ export type ConvertStored = (stored: Uint8Array, revision: number) => Uint8Array
 /**
  * Returns a function that reads stored objects, in any version that the kind ever had. Most objects have the storage
  * version, and cost only a comparison. A version that no model declares is assumed to have the same fields. The
- * function throws like {@link convertObject}, and SyntaxError or BrokenObjectError when the bytes are not an object.
+ * function throws the errors of {@link convertObject}. When the bytes are not an object, it throws SyntaxError or
+ * BrokenObjectError.
  */
 export function storedObjectConverter(rules: Rules): ConvertStored {
   const apiVersion = apiVersionOf(rules.model);

@@ -55,7 +55,7 @@ export class EntryNotes {
     return completeRecord(slabs, { ...state, record: note.subarray(markBytes) });
   }
 
-  /** Returns memory for a record whose object has no bytes in it; see {@link Slabs}. */
+  /** Returns memory for a record alone, without the bytes of its object; see {@link Slabs}. */
   placeBehind(_bytes: Buffer, length: number): RecordPlace {
     const size = markBytes + length;
     if (this.#filled + size > this.#block.size) {

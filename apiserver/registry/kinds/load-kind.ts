@@ -16,8 +16,8 @@ import type { KindReader } from './stored-entry.ts';
 
 /**
  * An object that is read from a snapshot counts as 1.25 objects. The memory limit assumes 200 bytes of heap for the
- * indexes of an object, and a start without a snapshot needs about 50 bytes more. Otherwise a kind could fit into
- * memory only with a snapshot, and would not be served after a kill.
+ * indexes of an object, and a start without a snapshot needs about 50 bytes more. Without this factor, a kind might fit
+ * into memory only with a snapshot. After a kill there is no snapshot, so the kind would not be served.
  */
 const countedObjects = 1.25;
 
@@ -76,7 +76,7 @@ async function restore(reader: KindReader, parts: LoadParts): Promise<RestoredKi
   if (snapshots === undefined || restored === undefined) return undefined;
   const { table } = restored.contents;
   if (!isSearchable(table, random)) {
-    snapshots.reject(cache, kind, 'its names are not found by their hashes');
+    snapshots.reject(cache, kind, 'its objects are not found by the hashes of their names');
     return undefined;
   }
   const sampled = { length: table.size, entry: (row: number) => table.entry(row) };

@@ -68,7 +68,7 @@ async function retried<T>(work: () => T | Promise<T>, refusals: (() => void)[]):
   }
   throw new ApiError(
     'InternalError',
-    'Internal error occurred: the conversion webhook returns something else at each call',
+    'Internal error occurred: the conversion webhook returns a different result at each call',
   );
 }
 

@@ -6,7 +6,7 @@ import type { ApiServer } from '../../server/api-server.ts';
 import { serviceOwner } from './scheme-manager.ts';
 
 /** More writes than the store commits in one batch. */
-const manyWrites = 3_000;
+const manyWrites = 1_500;
 
 function thingModel(onIndexed: () => void = () => undefined): ModelDescriptor {
   const base = defineModel({

@@ -216,7 +216,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
 
   #validateBugLog({ descriptor, owner }: Registration): (err: unknown) => void {
     const { kind, group } = descriptor;
-    return (err) => this.#parts.logger.warn({ err, kind, group, owner }, 'the validate of a model failed');
+    return (err) => this.#parts.logger.warn({ err, kind, group, owner }, 'the validate function of a model failed');
   }
 
   #checkPresent(slot: Slot): Slot {

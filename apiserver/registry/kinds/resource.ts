@@ -339,8 +339,8 @@ export class Resource {
   }
 
   /**
-   * Returns the rules of a version, with a function for kinds with several versions: it tells which fields a write
-   * changes in another version, so that owners in that version lose these fields.
+   * Returns the rules of a version. For a kind with several versions, adds a function that returns which fields a write
+   * changes in another version, so that managers that own these fields by their names in that version lose them.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;

@@ -270,7 +270,7 @@ describe('SchemeManager', () => {
       ['the kind of another owner', model({}), 'other', '"people"'],
       ['another plural', model({ plural: 'people' }), 'people', 'plural: must stay "persons"'],
       ['another scope', { ...model({}), scope: 'Namespaced' }, 'people', 'scope: must stay "Cluster"'],
-      ['other indexes', { ...model({}), indexes: [byName] }, 'people', 'indexes: must be those'],
+      ['other indexes', { ...model({}), indexes: [byName] }, 'people', 'indexes: must be the indexes that the stored'],
       ['a broken rule', { ...model({}), shortNames: ['P'] }, 'people', 'shortNames'],
     ];
     for (const [what, next, owner, rule] of refusals) {

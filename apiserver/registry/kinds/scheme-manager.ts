@@ -298,7 +298,7 @@ function checkReplaceable(before: ModelDescriptor, next: ModelDescriptor): void 
   );
   if (known !== given) throw new ModelError(next.kind, 'versions', `must stay ${known} while the kind is served`);
   const isSame = before.indexes.length === next.indexes.length && before.indexes.every((e, i) => e === next.indexes[i]);
-  if (!isSame) throw new ModelError(next.kind, 'indexes', 'must be those that the objects are indexed by');
+  if (!isSame) throw new ModelError(next.kind, 'indexes', 'must be the indexes that the stored objects already have');
 }
 
 function checkDistinct(other: Registration, descriptor: ModelDescriptor, owner: string): void {

@@ -14,8 +14,8 @@ export const severalStepsBytes: number = 2 * stepBytes;
 const searchedBytes = 64 * 1024;
 
 /**
- * Steps that yield only `undefined`: they need not report long work while they run, because callers know it beforehand
- * from the size of the object.
+ * Steps that yield only `undefined`. They need not report that their work is long, because callers know this from the
+ * size of the object.
  */
 type DecodeSteps<R> = Generator<undefined, R, undefined>;
 
@@ -64,7 +64,7 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   let whole: object | undefined;
   if (isLong && opened === openList && closed === closeList) whole = yield* listSteps(text, range);
   if (isLong && opened === openObject && closed === closeObject) whole = yield* objectSteps(text, range);
-  // JSON.parse parses a short text. It also gets an invalid text, so that JSON.parse throws its error.
+  // JSON.parse parses a short text. It also gets an invalid text, for which it throws its error.
   if (whole === undefined) return parsePart(text, textOf(text, range));
   return text.freeze === undefined ? whole : Object.freeze(whole);
 }

@@ -4,7 +4,7 @@ import { notReady } from '../kinds/resource.ts';
 import { storeUnavailable } from './resource-errors.ts';
 
 describe('a write that failed in the store', () => {
-  it('is a 503 when nothing is stored; when the outcome is unknown, it is a 504 whose message says so', () => {
+  it('becomes a 503 when nothing is stored, and a 504 with a message about the unknown outcome when it is unknown', () => {
     const refused = storeUnavailable(new StoreError('io', 'inner text'));
     const unknown = storeUnavailable(new StoreError('unknown', 'inner text'));
     expect([refused.code, refused.reason, unknown.code, unknown.reason]).to.deep.equal([

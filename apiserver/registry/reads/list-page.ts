@@ -57,8 +57,8 @@ export class ListPage {
 
   /**
    * Throws ApiError Expired when a change after the list's revision has been dropped from the history. Until then, the
-   * history keeps the same objects in memory, and counts them. Afterwards, only a slow client would keep them in
-   * memory.
+   * history keeps the same objects in memory, and counts their bytes. Afterwards, only the list of a slow client would
+   * keep them in memory, and nothing would count them.
    */
   checkKept(): void {
     const { resource, revision } = this.#parts;

@@ -66,7 +66,7 @@ export class ObjectHistory {
 
   /**
    * Returns the state of an object at a revision. @throws ApiError NotFound when the object did not exist then, Expired
-   * when the log does not have changes that old
+   * when the log no longer has changes as old as this revision
    */
   async stateAt(resource: Resource, key: ObjectKey, revision: number): Promise<Entry> {
     await this.#parts.revisions.reach(String(revision));
@@ -130,7 +130,7 @@ async function changesBefore(
   return { changes: page, before: found.length > limit ? page.at(-1)?.revision : next };
 }
 
-/** Returns the object of an entry; undefined when it cannot be read, or not be converted to this version. */
+/** Returns the object of an entry; undefined when it cannot be read, or cannot be converted to this version. */
 function shown(resource: Resource, entry: Entry): ApiObject | undefined {
   if (isBroken(entry)) return undefined;
   try {

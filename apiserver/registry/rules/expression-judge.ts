@@ -37,8 +37,8 @@ const compiled = new WeakMap<object, Map<string, RuleNode | undefined>>();
 
 /**
  * Compiles the rules of a model's schema; returns undefined when it has none. @throws ModelError for an invalid rule of
- * a model in code. A client's definition was checked when it was written; if a rule of it is invalid all the same,
- * writes of its objects are refused.
+ * a model in code. A client's definition was checked when it was written. If one of its rules is invalid nevertheless,
+ * writes of the definition's objects are refused.
  */
 export function expressionJudge(model: ModelDescriptor, origin: SchemaOrigin): ExpressionJudge | undefined {
   const root = ruleTreeOf(model, origin);

@@ -16,8 +16,8 @@ export interface FieldManagement {
   /** Returns true when the new entries are computed from the stored ones. */
   keepsEntries(stored: ApiObject): boolean;
   /**
-   * Returns the entries from which the new ones are computed otherwise: those in the request, or undefined if it has
-   * none.
+   * When {@link keepsEntries} returns false: returns the entries from which the new ones are computed, which are the
+   * entries in the request; undefined if the request has none.
    */
   entries(stored: ApiObject): Steps<ManagedFields | undefined>;
   /** Returns the new entries of a write that changes the object. Hooks may have modified the proposed object. */

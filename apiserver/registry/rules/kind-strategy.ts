@@ -12,7 +12,7 @@ export interface KindStrategy {
   readonly checkDelete: (stored: ApiObject) => void;
   /** Returns true when an object that is marked for deletion must stay for now, whatever its finalizers are. */
   readonly isHeld: (object: ApiObject) => boolean;
-  /** Returns the object that is stored when it is marked for deletion. */
+  /** Returns the form in which an object is stored when it is marked for deletion. */
   readonly declareDeleted: (object: ApiObject) => ApiObject;
   /** Returns the stored object with the changes of a write to the subresource `finalize`. */
   readonly finalize: (stored: ApiObject, sent: ApiObject) => ApiObject;

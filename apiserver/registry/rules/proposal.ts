@@ -11,7 +11,7 @@ export interface CreateProposal {
   /** `update` when the new object replaces a stored object that cannot be read. */
   readonly op: 'create' | 'update';
   readonly request: CreateRequest;
-  /** The next state, shaped by the schema; owned by the proposal. */
+  /** The next state, with the schema's defaults and without unknown fields. The rules may modify it. */
   readonly object: ObjectDraft;
   /** True when the server chose the name, from generateName. */
   readonly isNameDrawn: boolean;
@@ -20,7 +20,7 @@ export interface CreateProposal {
 export interface UpdateProposal {
   readonly verb: 'update';
   readonly request: WriteRequest;
-  /** The next state, shaped by the schema; owned by the proposal. */
+  /** The next state, with the schema's defaults and without unknown fields. The rules may modify it. */
   readonly object: ObjectDraft;
   readonly stored: ApiObject;
   readonly manage: FieldManagement;

@@ -258,8 +258,8 @@ export function checkPreconditions(model: ModelDescriptor, stored: ApiObject, gi
 }
 
 /**
- * Returns the error for an update with the resourceVersion 0. No object has this revision; Kubernetes refuses it, so
- * that no client uses it for "any state".
+ * Returns the error for an update with the resourceVersion 0. No object has this revision. Like Kubernetes, this server
+ * refuses it, so that no client sends it to mean "any state".
  */
 function noRevision(model: ModelDescriptor, name: string): ApiError {
   const message = 'Invalid value: 0: must be specified for an update';
@@ -273,7 +273,10 @@ interface Next {
   readonly manage: FieldManagement;
 }
 
-/** Proposes the next state of `stored`: applies the schema to the draft, checks it, and compares it with `stored`. */
+/**
+ * Proposes the next state of `stored`: completes the draft with stored fields and the schema's defaults, prunes it, and
+ * sets the server's metadata.
+ */
 export function* proposeNext(rules: Rules, stored: ApiObject, next: Next): Steps<UpdateProposal> {
   const { request, manage } = next;
   const object = nextObject(rules, stored, next);

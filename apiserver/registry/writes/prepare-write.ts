@@ -162,7 +162,7 @@ function convertedForm({ storage, view }: Resource, object: ApiObject): ApiObjec
 
 /** Adds the storage version to the message of a cause, because the client has sent the object in another version. */
 function inVersion<T extends { readonly message: string }>(cause: T, version: string): T {
-  return { ...cause, message: `${cause.message} (as converted to ${version}, which objects are stored in)` };
+  return { ...cause, message: `${cause.message} (as converted to ${version}, the storage version)` };
 }
 
 /**

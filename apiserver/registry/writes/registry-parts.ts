@@ -117,7 +117,7 @@ export interface Reservation {
   /** The claims that the creation must require because of the quotas. */
   readonly requires: readonly RequiredClaim[];
   /**
-   * Ends the reservation. Called once: when the object is stored, so that it is counted itself, or when it is not
+   * Ends the reservation. Called once: when the object is stored, because it is then counted itself, or when it is not
    * created.
    */
   readonly release: (isCreated: boolean) => void;

@@ -51,8 +51,8 @@ export interface RequestedChange {
   /** The proposal for an object that cannot be read. Without it, such an object cannot be changed (500). */
   readonly proposeBroken?: Propose | undefined;
   /**
-   * True when `proposeBroken` is also for encrypted objects that this server cannot decrypt, although another key may
-   * be able to.
+   * True when `proposeBroken` also applies to encrypted objects that this server cannot decrypt, although another key
+   * might decrypt them.
    */
   readonly takesLocked?: boolean;
   /** The resource in the version of the request, when the change is made in another version. */

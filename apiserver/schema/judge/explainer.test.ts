@@ -88,7 +88,7 @@ function refersAtOnce(schema: JsonSchema): boolean {
 
 describe('Explainer', () => {
   for (const [numRuns, tier] of [
-    [30, ''],
+    [10, ''],
     [150, ' [slow]'],
   ] as const) {
     it(`finds a violation exactly when the compiled check refuses the value, and so does the interpreted check${tier}`, () => {

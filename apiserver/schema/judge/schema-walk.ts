@@ -4,8 +4,8 @@ type Components = Readonly<Record<string, JsonSchema>>;
 
 /**
  * The maximum number of schemas and enum values for which code is generated from an author's schema. ajv takes 0.1 ms
- * for each schema, and more in large schemas. It nests an `if` for each property, and 2,000 nested ones overflow the
- * stack.
+ * for each schema, and more in large schemas. It nests an `if` for each property, and 2,000 nested `if` statements
+ * overflow the stack.
  */
 const maxCompiled = 300;
 

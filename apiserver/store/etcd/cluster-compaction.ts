@@ -5,8 +5,8 @@ import type { EtcdLink } from './etcd-link.ts';
 import type { Integer } from './etcd-messages.ts';
 
 /**
- * The time for which former states of keys are kept. As with the API server of Kubernetes, other programs that use the
- * cluster may read them.
+ * The time for which former states of keys are kept, because other programs that use the cluster may read them. The API
+ * server of Kubernetes keeps them for the same time.
  */
 const keptMs = 5 * 60_000;
 

@@ -90,7 +90,7 @@ const otherName = /does not match certificate's altnames/i;
 const badCertificate = /bad certificate|certificate required/i;
 
 const cures: readonly (readonly [part: RegExp, cure: string])[] = [
-  [/user name is empty/, ': the cluster wants a user; set ETCDCTL_USER and ETCDCTL_PASSWORD'],
+  [/user name is empty/, ': the cluster requires a user; set ETCDCTL_USER and ETCDCTL_PASSWORD'],
   [/authentication failed, invalid user/, ': check ETCDCTL_USER and ETCDCTL_PASSWORD'],
   [
     /permission denied/,
@@ -104,7 +104,7 @@ const cures: readonly (readonly [part: RegExp, cure: string])[] = [
   ],
   [unknownAuthority, ": the member's certificate is from an authority that is not known; name its file with ?ca="],
   [otherName, ": the member's certificate has another name; use a name of the certificate in the URL"],
-  [badCertificate, ': the cluster wants a client certificate; name it with ?cert=…&key=…'],
+  [badCertificate, ': the cluster requires a client certificate; name it with ?cert=…&key=…'],
   [/[Pp]rotocol error/, ': something other than etcd responds; check host and port'],
   [
     /with TLS: .*(ECONNRESET|hang up|[Cc]onnection dropped|Failed to connect$)/,

@@ -30,7 +30,7 @@ function keepWriting(store: Store, prefix: string): { readonly acknowledged: str
         if (outcome && 'revision' in outcome) acknowledged.push(key(`${prefix}-${n}`));
       } catch (error) {
         // A write may fail because the cluster has no leader for a moment. If a test fails, the store is closed before
-        // the writes are stopped; then they end here.
+        // the writes are stopped. The writes then end here.
         isStopped ||= error instanceof StoreError && error.code === 'closed';
         await new Promise((resolve) => setImmediate(resolve));
       }

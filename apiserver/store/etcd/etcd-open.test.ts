@@ -191,7 +191,7 @@ describe('an etcd store that is opened in a cluster with users', () => {
 
   it('needs a user, the right password, and the permission to write', async () => {
     const url = etcd.cluster.url('/db');
-    expect(await failure(etcd, url)).to.match(/wants a user; set ETCDCTL_USER and ETCDCTL_PASSWORD/);
+    expect(await failure(etcd, url)).to.match(/requires a user; set ETCDCTL_USER and ETCDCTL_PASSWORD/);
     expect(await failure(etcd, url, { ETCDCTL_USER: 'writer:wrong' })).to.match(/^refused: .*check ETCDCTL_USER/);
     const reader = { ETCDCTL_USER: 'reader', ETCDCTL_PASSWORD: password };
     expect(await failure(etcd, url, reader)).to.match(/^readOnly: .*etcdctl role grant-permission/);
@@ -260,7 +260,7 @@ describe('an etcd store that is opened with certificates', () => {
     expect(await failure(etcd, url('?tls=true'))).to.match(
       /^refused: .*authority that is not known; name its file with \?ca=/,
     );
-    expect(await failure(etcd, url(`?ca=${folder}/ca.pem`))).to.match(/^refused: .*wants a client certificate/);
+    expect(await failure(etcd, url(`?ca=${folder}/ca.pem`))).to.match(/^refused: .*requires a client certificate/);
   });
 });
 

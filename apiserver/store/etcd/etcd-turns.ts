@@ -4,8 +4,8 @@ import type { Head } from './head.ts';
 import { BoundedWait } from '../server/bounded-wait.ts';
 
 /**
- * The time for which a store waits for its turns after a write of it has failed because of another store, or after it
- * has waited.
+ * The time during which a store waits for its turn before each write. It begins again each time a write of the store
+ * has failed because of another store, or has had to wait.
  */
 const contendedMs = 1_000;
 

@@ -41,7 +41,7 @@ describe('etcd URLs', () => {
     ['etcd://a/sec ret', 'names of letters'],
     ['etcd://a/%zz', 'percent sign'],
     [`etcd://a/${'secret'.repeat(40)}`, 'names of letters'],
-    ['etcd://a/p?password=secret', 'the parameters are ca, cert, key and tls'],
+    ['etcd://a/p?password=secret', 'the only parameters are ca, cert, key and tls'],
     ['etcd://a/p?cert=secret', 'cert and key belong together'],
     ['etcd://a/p?tls=secret', 'tls is true or absent'],
     ['etcd://a/p?ca=', 'paths of files'],

@@ -72,7 +72,7 @@ function prefixOf(path: string): string {
 
 function tlsOf(query: URLSearchParams): EtcdTlsFiles | undefined {
   for (const name of query.keys()) {
-    if (!parameters.includes(name)) throw refused('the parameters are ca, cert, key and tls');
+    if (!parameters.includes(name)) throw refused('the only parameters are ca, cert, key and tls');
   }
   const [ca, cert, key, tls] = parameters.map((name) => query.get(name) ?? undefined);
   if (tls !== undefined && tls !== 'true') throw refused('tls is true or absent');

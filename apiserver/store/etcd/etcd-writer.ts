@@ -165,7 +165,7 @@ export class EtcdWriter {
     const to = formatHead({ ...from, ...write.head, commit: write.commit ?? uuid(), turns: turns.next(from, asking) });
     const isShort = reads.length <= maxRepeatedReads;
     const connection = await link.get();
-    // This is kept from before the transaction, because reads of this store may report a later revision while the
+    // This value is read before the transaction, because reads of this store may report a later revision while the
     // transaction runs.
     const known = history.known.last;
     const startMs = clock.monotonicMs();

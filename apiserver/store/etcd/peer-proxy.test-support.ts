@@ -8,8 +8,8 @@ interface Link {
 }
 
 /**
- * A TCP proxy in front of the port of a member to which other members connect. It reads in the first request which
- * member has connected.
+ * A TCP proxy in front of the port on which a member accepts other members. The first request of a connection tells the
+ * proxy which member has connected.
  */
 export class PeerProxy {
   /** Returns true when the data of the member with this id are dropped. */

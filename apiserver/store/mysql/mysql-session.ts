@@ -109,8 +109,8 @@ export function durabilityGap(facts: ServerFacts): string | undefined {
 
 function isSupported(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
-  // The version of a MariaDB server contains this name. It is compared with another oldest version, because MariaDB
-  // numbered the successor of 5.5 as 10.0.
+  // The version of a MariaDB server contains this name. MariaDB has its own oldest version, because it numbered the
+  // successor of 5.5 as 10.0.
   const [oldestMajor, oldestMinor] = version.includes('MariaDB') ? [10, 6] : [8, 0];
   return major > oldestMajor || (major === oldestMajor && minor >= oldestMinor);
 }

@@ -66,7 +66,10 @@ export function describeWithMysql(name: string, tests: (this: Mocha.Suite) => vo
         await administer('DO 0');
       } catch (error) {
         if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
-        this.skipBecause('there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
+        this.skipBecause(
+          'there is no MySQL or MariaDB server at the default address; HOMEOSTAT_TEST_MYSQL can name another one',
+          error,
+        );
       }
     });
     tests.call(this);

@@ -23,7 +23,10 @@ export interface WrittenCommit {
 
 export interface MergedCommitsParts {
   readonly store: Pick<Store, 'commit'>;
-  /** Called for each commit before the next one begins. The batches of the commit resolve after it. Never rejects. */
+  /**
+   * Called for each commit before the next one begins. The batches of the commit resolve after the returned promise,
+   * which never rejects.
+   */
   readonly onCommitted: (commit: WrittenCommit) => Promise<void>;
 }
 

@@ -13,8 +13,8 @@ interface CommitParts {
 }
 
 /**
- * A condition that is true when the generation in an operation is the generation of its kind. The array is built once,
- * from the few different generations in a batch.
+ * A condition that is true when the generation in an operation is the current generation of its kind. PostgreSQL builds
+ * the array once, from the few different generations in a batch.
  */
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
@@ -34,7 +34,8 @@ const generations = {
 };
 
 /**
- * A condition that is true when the operation of a claim is written. The array is built once, and accessed by position.
+ * A condition that is true when the operation of a claim is written. PostgreSQL builds the array once, and accesses it
+ * by position.
  */
 const isWritten = '(SELECT written FROM outcome)[c.position]';
 

@@ -11,7 +11,7 @@ import { StoreError } from '../store-error.ts';
 const connectTimeoutMs = 5_000;
 
 /**
- * The timeout for each of several hosts. Users wait for 5 s, so a host that does not respond must leave time for the
+ * The timeout for each of several hosts. Callers wait for 5 s, so a host that does not respond must leave time for the
  * next one.
  */
 const hostTimeoutMs = 2_000;
@@ -199,7 +199,7 @@ export class PostgresConnection {
 
 /**
  * Returns the failure of the attempts with all servers. Its code is `io` if one of the failures is transient, otherwise
- * that of the first failure.
+ * the code of the first failure.
  */
 function failureOf(failures: readonly StoreError[]): StoreError {
   const first = failures.find(({ code }) => code === 'io') ?? failures[0];

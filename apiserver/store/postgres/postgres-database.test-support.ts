@@ -31,7 +31,10 @@ export class PostgresTestServer {
       const failure = await server.#connect();
       if (failure === undefined) return;
       if (process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw failure;
-      this.skipBecause('there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', failure);
+      this.skipBecause(
+        'there is no PostgreSQL server at the default address; HOMEOSTAT_TEST_POSTGRES can name another one',
+        failure,
+      );
     });
     after(() => server.#end());
     return server;

@@ -70,7 +70,7 @@ function messageOf(error: Error): string {
   return error.errors.map((each: unknown) => (each instanceof Error ? each.message : String(each))).join('; ');
 }
 
-/** Removes the fields of the server that quote the failed row: it has users' data, and must not be logged. */
+/** Removes the fields in which the server quotes the failed row: the row has users' data, and must not be logged. */
 function withoutRows(error: Error): Error {
   for (const field of ['detail', 'where', 'internalQuery']) Reflect.deleteProperty(error, field);
   return error;

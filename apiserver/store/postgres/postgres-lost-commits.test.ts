@@ -12,7 +12,8 @@ async function historyOf(store: Store): Promise<[key: string, revision: number][
 }
 
 /**
- * Writes one object after the other. Returns a function that stops this, and returns the written keys and revisions.
+ * Writes one object after the other. Returns a function that stops the writes, and resolves with their keys and
+ * revisions.
  */
 function keepWriting(store: Store): () => Promise<readonly [key: string, revision: number][]> {
   const all: [string, number][] = [];

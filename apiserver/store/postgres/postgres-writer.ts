@@ -53,7 +53,10 @@ export class PostgresWriter {
     return { revision, compactRevision: this.#compactRevision, epoch };
   }
 
-  /** Records a revision that was read. If the history of the database later lacks it, it has diverged. */
+  /**
+   * Records a revision that was read. If the history of the database later lacks this revision, the history has
+   * diverged.
+   */
   learn(revision: number): void {
     if (this.#known && revision > this.#known.revision) this.#known = { ...this.#known, revision };
   }

@@ -5,8 +5,8 @@ import { BoundedWait } from './bounded-wait.ts';
 import { StoreError, withoutConnection } from '../store-error.ts';
 
 /**
- * The time after the loss of a connection for which users wait for another one. After this time they fail immediately,
- * until there is a connection again.
+ * The time for which callers wait for another connection after the loss of one. After this time, calls fail
+ * immediately, until there is a connection again.
  */
 const patienceMs = 5_000;
 
@@ -38,7 +38,7 @@ export interface LinkParts<Connection> {
 
 export interface LinkOptions {
   /**
-   * Returns true when the link should try again after this error. Otherwise the link is broken, and all users get the
+   * Returns true when the link should try again after this error. Otherwise the link is broken, and all callers get the
    * error. `wasConnected` is true when the link has had a connection before. Default: always true.
    */
   readonly mayPass?: (error: StoreError, wasConnected: boolean) => boolean;
@@ -60,7 +60,7 @@ type Down = State<never> & { readonly kind: 'down' };
 export class ConnectionLink<Connection extends LinkedConnection> {
   readonly #parts: LinkParts<Connection>;
   readonly #options: LinkOptions;
-  /** The users that are waiting for a connection. */
+  /** The callers that are waiting for a connection. */
   readonly #users: BoundedWait;
   /** The pause between two attempts. */
   readonly #pause: BoundedWait;
@@ -126,7 +126,9 @@ export class ConnectionLink<Connection extends LinkedConnection> {
     this.#ended = state.connection.end();
   }
 
-  /** Ends the connection after its pending requests, and opens no other one. Waiting users get StoreError `closed`. */
+  /**
+   * Ends the connection after its pending requests, and opens no other one. Waiting callers get StoreError `closed`.
+   */
   async close(): Promise<void> {
     const before = this.#state;
     this.#become({ kind: 'broken', error: new StoreError('closed', 'the store is not open') });

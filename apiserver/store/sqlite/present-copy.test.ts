@@ -26,7 +26,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ verb: fc.constant('compact' as const), rows: fc.integer({ min: 1, max: 6 }) }) },
 );
 
-/** A database in memory, on which steps are made, among them restarts. */
+/** A database in memory, on which a test makes steps, among them restarts. */
 class Restarts {
   readonly database: SqlDatabase;
   readonly #names = new Map<number, number>();

@@ -70,8 +70,8 @@ export function readPragmas(database: SqlDatabase): SqlitePragmas {
 function createFile(path: string): void {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // `wx` does not open an existing file: when it is closed again, the process would lose the POSIX locks that another
-    // store has on it. SQLite gives the WAL file the same mode.
+    // `wx` does not open an existing file. Otherwise, closing the file would release the POSIX locks that another store
+    // of this process has on it. SQLite gives the WAL file the same mode.
     closeSync(openSync(path, 'wx', 0o600));
   } catch (error) {
     const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
@@ -144,7 +144,7 @@ function migrate(database: SqlDatabase, path: string): void {
   database.prepare(sql.setMeta).run('schema', migrations.length);
 }
 
-/** Returns an error of opening a database with a message that names the file. */
+/** Returns the error of an attempt to open a database, with a message that names the file. */
 export function explained(error: StoreError, path: string): StoreError {
   if (error.code === 'locked') {
     return new StoreError('locked', `${path} is in use by another process or store; only one may have it`, {

@@ -25,7 +25,7 @@ export class SqliteKept {
     this.#set.run(kind, last, data);
   }
 
-  /** Deletes some parts of a kind, the first ones; returns false when there was none. */
+  /** Deletes the first parts of a kind, at most {@link droppedTogether}. Returns false when there was none. */
   dropSome(kind: number): boolean {
     return Number(this.#drop.run(kind, kind, droppedTogether).changes) > 0;
   }

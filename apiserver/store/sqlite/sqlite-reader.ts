@@ -5,8 +5,8 @@ import * as sql from './sqlite-statements.ts';
 import { CompactedError } from '../store.ts';
 
 /**
- * The number of bytes at which a page ends, if it does not end earlier because of its rows. A page is so small that a
- * commit waits only about a millisecond for it.
+ * The number of bytes at which a page ends, if it has not reached the maximum number of rows before. A page is so small
+ * that a commit waits only about a millisecond for it.
  */
 const maxPageBytes = 1024 * 1024;
 

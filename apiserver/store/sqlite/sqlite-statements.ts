@@ -46,8 +46,8 @@ export const listChanges = `SELECT change.revision, change.op, change.kind, chan
   WHERE change.revision > ? ORDER BY change.revision LIMIT ?`;
 
 /**
- * Counts the changes after one revision and up to another one, up to a maximum. Returns their number, and the last of
- * their revisions.
+ * Counts the changes after one revision and up to another one, but not beyond a maximum. Returns their number, and the
+ * last of their revisions.
  */
 export const compactBound = `SELECT count(*) AS changes, max(revision) AS last
   FROM (SELECT revision FROM history WHERE revision > ? AND revision <= ? ORDER BY revision LIMIT ?)`;
@@ -64,6 +64,6 @@ export const listNames = 'SELECT name FROM number WHERE substr(name, 1, length(?
 
 export const findKept = 'SELECT last, data FROM kept WHERE kind = ? AND last >= ? ORDER BY last LIMIT 1';
 export const setKept = 'INSERT OR REPLACE INTO kept (kind, last, data) VALUES (?, ?, ?)';
-/** Deletes the first parts of a kind, up to a number of them. */
+/** Deletes the first parts of a kind, at most a given number. */
 export const dropKept = `DELETE FROM kept WHERE kind = ? AND last IN
   (SELECT last FROM kept WHERE kind = ? ORDER BY last LIMIT ?)`;

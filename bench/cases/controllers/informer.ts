@@ -54,7 +54,7 @@ export async function informer({ settings, folder }: CaseContext): Promise<reado
 }
 
 /**
- * Runs the informer in a new process. Otherwise the results of earlier rounds, such as compiled code, would change the
+ * Runs the informer in a new process, so that results of earlier rounds, such as compiled code, do not change the
  * figures.
  */
 async function synchroniseOnce(url: string): Promise<Synchronisation> {

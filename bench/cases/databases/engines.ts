@@ -10,7 +10,7 @@ import { alternate } from '../../measure/rounds.ts';
 
 interface Measured {
   readonly engine: string;
-  /** 64 at a time. */
+  /** The figures of creates, of which 64 are in flight at a time. */
   readonly many: Figures;
   /** The figures of creates that are sent one after the other. */
   readonly one: Figures;
@@ -63,7 +63,9 @@ function formatPage(conditions: string, measured: readonly Measured[]): string {
   return [text, '', ...lines].join('\n');
 }
 
-/** Returns the cells of the figures. Rates have two significant digits, because the others differ from run to run. */
+/**
+ * Returns the cells of the figures. Rates have two significant digits, because further digits differ from run to run.
+ */
 function cellsOf({ opsPerSecond, p50Ms }: Figures): readonly string[] {
   return [Number(opsPerSecond.toPrecision(2)).toLocaleString('en-US'), `${p50Ms.toFixed(1)} ms`];
 }

@@ -10,7 +10,7 @@ import type { Settings } from '../../measure/settings.ts';
 
 const connections = 64;
 
-/** The number of objects. The updates and reads use one after the other. */
+/** The number of objects. Each update or read uses the next object. */
 const objects = 1_000;
 
 /**

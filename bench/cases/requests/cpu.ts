@@ -9,7 +9,7 @@ import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
 import type { Row } from '../../measure/result-table.ts';
 import type { Settings } from '../../measure/settings.ts';
 
-/** The number of objects. The updates, reads and lists use one after the other. */
+/** The number of objects. Each update, read or list uses the next object. */
 const objects = 1_000;
 
 const connections = 64;
@@ -30,7 +30,7 @@ type Operation = (server: Server, settings: Settings) => Promise<number>;
 interface Server {
   readonly child: Child;
   readonly url: string;
-  /** The number of requests that were sent. From it, each request gets a new name and new values. */
+  /** The number of requests that were sent. Each request derives a new name and new values from this number. */
   sent: number;
 }
 

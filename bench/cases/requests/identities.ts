@@ -7,7 +7,7 @@ import { alternate } from '../../measure/rounds.ts';
 
 /**
  * Measures how many times per second of processor time the server can find the user of a service account's token that
- * was verified before. Each time may take at most 5 µs.
+ * was verified before. Each look-up may take at most 5 µs.
  */
 export async function identities({ settings }: CaseContext): Promise<readonly Row[]> {
   await using child = new Child('identities');

@@ -46,7 +46,7 @@ async function compareWrites(verb: 'create' | 'update', { server, bare, rounds, 
     },
     limit: () => bare.call<Figures>(verb, { count, batch, data }),
   });
-  const note = `${batch.toString()} rows a commit, measured with ours and given to the limit`;
+  const note = `${batch.toString()} rows in a commit: the average of our commits, which the limit uses, too`;
   return { name: `in-process ${verb}, 256 in flight`, ...found, target: ratioAtLeast(0.5, found), note };
 }
 

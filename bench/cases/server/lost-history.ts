@@ -11,7 +11,10 @@ const kind = '/apis/hostile.example.com/v1';
  */
 const mostChanged = 5_000;
 
-/** A time within which the other server has certainly removed from the database the history that is over its limit. */
+/**
+ * A time that is certainly long enough for the other server to remove from the database the history that exceeds its
+ * limit.
+ */
 const compactedWithinMs = 5_000;
 
 /** The run fails if a server takes longer than this to read all objects again. */
@@ -90,8 +93,8 @@ async function revisionOf(server: HostileProcess, path: string): Promise<number>
 }
 
 /**
- * Checks that the server could not apply the changes one by one. If it had, it could still show the state before the
- * last changes.
+ * Checks that the server could not apply the changes one by one. A server that has applied them one by one can still
+ * show the state before the last changes.
  */
 async function expectLost(server: HostileProcess, revision: number): Promise<void> {
   const before = (revision - recentRevisions).toString();

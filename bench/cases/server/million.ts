@@ -218,7 +218,7 @@ async function churnRows(
   ];
 }
 
-/** The same commits without a server: whatever takes longer here is the disk. */
+/** Measures commits of the same rows without a server. A commit that takes long here shows that the disk is slow. */
 async function leastUpdates(
   folder: string,
   pace: { readonly seconds: number; readonly perSecond: number },

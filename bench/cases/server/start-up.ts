@@ -24,7 +24,7 @@ export async function startUp({ settings, folder }: CaseContext): Promise<readon
   const restored = new Starts(file, objects);
   const kept = new Starts(file, objects);
   const computed = new Starts(file, objects);
-  // The stop after each start writes a snapshot. It is deleted before a start without one.
+  // The stop after each start writes a snapshot. Before a start without a snapshot, this snapshot is deleted.
   const measureKept = async (): Promise<Figures> => {
     await rm(`${file}-snapshots`, { recursive: true });
     return kept.measure();

@@ -15,7 +15,7 @@ import type { Settings } from '../../measure/settings.ts';
 /** The number of connections to all workers together. */
 const connections = 64;
 
-/** The number of objects. The reads use one after the other. */
+/** The number of objects. Each read uses the next object. */
 const objects = 1_000;
 
 /** The number of empty calls, which are made one after the other. */

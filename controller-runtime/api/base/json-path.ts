@@ -1,6 +1,6 @@
 const comparisons = ['==', '!=', '<', '<=', '>', '>='] as const;
 
-/** The operator with which a filter compares the value at its path with its literal. */
+/** The operator of a filter. It compares the value at the filter's path with the filter's literal. */
 type Comparison = (typeof comparisons)[number];
 
 type Literal = string | number | boolean | null;
@@ -10,7 +10,7 @@ type Step =
   /** An element of a list. A negative index counts from the end. */
   | { readonly kind: 'index'; readonly index: number }
   | { readonly kind: 'all' }
-  /** The elements with a value at `path`. With a comparison, only the elements for which it is true. */
+  /** The elements that have a value at `path`. If there is a comparison, only the elements for which it is true. */
   | {
       readonly kind: 'filter';
       readonly path: readonly Step[];
@@ -134,8 +134,8 @@ function firstAt(steps: readonly Step[], value: unknown): unknown {
   return undefined;
 }
 
-// Yields the values in the order of a depth-first search. It is lazy, so a caller that needs only the first value stops
-// the search there.
+// Yields the values in the order of a depth-first search. The generator is lazy: the search ends when the caller takes
+// no further value.
 function* valuesAt(steps: readonly Step[], value: unknown, from: number): Iterable<unknown> {
   const step = steps[from];
   if (step === undefined) yield value;

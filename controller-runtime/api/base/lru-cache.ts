@@ -2,7 +2,10 @@
 export interface LruCacheOptions<K, V> {
   /** The maximum number of entries. Default: no limit. */
   readonly maxEntries?: number;
-  /** The maximum sum of the sizes of all entries. A single entry that is larger is not kept. Default: no limit. */
+  /**
+   * The maximum sum of the sizes of all entries. A single entry that is larger than this is not stored. Default: no
+   * limit.
+   */
   readonly maxSize?: number;
   /**
    * Returns the size of a value in the unit of `maxSize`, such as bytes. It is called once for each value that is set.
@@ -17,15 +20,15 @@ interface Node<K, V> {
   readonly key: K;
   value: V;
   size: number;
-  /** The entries whose last uses are the next before and the next after the last use of this entry. */
+  /** The neighbours in the order of last use: the entry used just before this one, and the entry used just after it. */
   older: Node<K, V> | undefined;
   newer: Node<K, V> | undefined;
 }
 
 /**
- * A map with limits: when it is full, it drops the entries whose last use is the longest ago. All methods except
- * `clear` take constant time for each entry that they read or change. Memory is needed only for the existing entries,
- * not for `maxEntries`.
+ * A map with limits: when it is full, it drops the least recently used entries. All methods except `clear` take
+ * constant time for each entry that they read or change. Memory is needed only for the existing entries, not for
+ * `maxEntries`.
  */
 export class LruCache<K, V> {
   readonly #nodes = new Map<K, Node<K, V>>();
@@ -70,7 +73,7 @@ export class LruCache<K, V> {
     return this.#nodes.get(key)?.value;
   }
 
-  /** Sets the value as the newest entry, and drops the oldest entries until the limits are met. */
+  /** Sets the value as the newest entry, and drops the least recently used entries until the limits are met. */
   set(key: K, value: V): void {
     this.delete(key);
     const size = this.#sizeOf(value, key);

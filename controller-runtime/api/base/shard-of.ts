@@ -1,7 +1,7 @@
 /**
  * Returns the shard of a key: a whole number from 0 to `shards` - 1. Processes of different versions must compute the
- * same shard, so the algorithm never changes: it is the FNV-1a hash of the UTF-16 code units, whose bits are then
- * mixed, because names often differ only in their last digit.
+ * same shard, so the algorithm never changes. It is the FNV-1a hash of the UTF-16 code units. The bits of the hash are
+ * then mixed, because names often differ only in their last digit.
  */
 export function shardOf(key: string, shards: number): number {
   let hash = 0x811c9dc5;

@@ -1,4 +1,4 @@
-/** The maximum number of single edits between a misspelt key and the suggested one. */
+/** The maximum edit distance between a misspelt key and the key that the message suggests. */
 const maxDistance = 2;
 
 /**

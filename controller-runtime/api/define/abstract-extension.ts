@@ -2,8 +2,8 @@ import { apiVersionOf } from '../model/model.ts';
 import { readDeclaration } from './model-metadata.ts';
 import type { ApiObject, ObjectMeta } from '../object/object.ts';
 
-// Plugins may bring a second copy of this package, for which instanceof is false; a symbol of the global registry
-// works for all copies.
+// A plugin may bring a second copy of this package. Between two copies, instanceof is false, but a symbol from the
+// global symbol registry is the same.
 const extensionSymbol: symbol = Symbol.for('homeostat.extension');
 
 /**

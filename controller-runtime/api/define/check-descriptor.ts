@@ -109,7 +109,7 @@ function brokenValidateRule({ validate }: ModelDescriptor): string | undefined {
   return validate === undefined || typeof validate === 'function' ? undefined : must(validate, 'must be a function');
 }
 
-/** Checks the text of `deprecated`, which becomes a header. */
+/** Checks the text of `deprecated`, which the server sends in a response header. */
 function brokenDeprecationRule({ deprecated }: ModelDescriptor): string | undefined {
   const isSaid = typeof deprecated !== 'string' || /^[\x20-\x7e]{1,256}$/.test(deprecated);
   return isSaid ? undefined : must(deprecated, 'must be true, or 1 to 256 printable ASCII characters');
@@ -118,8 +118,8 @@ function brokenDeprecationRule({ deprecated }: ModelDescriptor): string | undefi
 const scaleKeys: readonly string[] = ['specReplicasPath', 'statusReplicasPath', 'labelSelectorPath'];
 
 /**
- * Checks the three paths of `scale`. Each must lead to a field below `.spec` or `.status`, as its attribute requires,
- * and not into a list.
+ * Checks the three paths of `scale`. Each path must lead to a field below `.spec` or `.status`, depending on the
+ * attribute, and must not lead into a list.
  */
 function brokenScaleRule({ scale }: ModelDescriptor): string | undefined {
   if (scale === undefined) return undefined;

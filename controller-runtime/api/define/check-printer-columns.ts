@@ -46,7 +46,7 @@ function brokenRule({
   if (description !== undefined && typeof description !== 'string')
     return must('description', description, 'must be text');
   if (priority !== undefined && !(Number.isInteger(priority) && Number(priority) >= 0 && Number(priority) < 2 ** 31))
-    return must('priority', priority, 'must be a whole number from 0; above 0 is shown in wide output only');
+    return must('priority', priority, 'must be a whole number from 0; a column above 0 is shown only in wide output');
   return brokenPath(jsonPath);
 }
 

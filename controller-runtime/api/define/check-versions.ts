@@ -13,7 +13,7 @@ export function brokenVersionsRule(storage: ModelDescriptor): string | undefined
   const models = [storage, ...versions.map(({ model }) => model)];
   const names = new Set(models.map(({ version }) => version));
   if (names.size < models.length) return 'must each have a different version';
-  if (models.every(({ served }) => served === false)) return 'must have one that is served';
+  if (models.every(({ served }) => served === false)) return 'must include a version that is served';
   return versions.map((version) => brokenVersionRule(storage, version)).find((broken) => broken !== undefined);
 }
 
@@ -25,7 +25,7 @@ function brokenVersionRule(storage: ModelDescriptor, version: ModelVersion): str
   }
   if (model.versions !== undefined) return `${model.version} must not have versions of its own`;
   if (model.indexes.length > 0)
-    return `${model.version} must not declare indexes: those of ${storage.version} hold for all versions`;
+    return `${model.version} must not declare indexes: the indexes of ${storage.version} apply to all versions`;
   const given = [toStorage, fromStorage].filter((each) => each !== undefined);
   if (given.length === 1 || given.some((each) => typeof each !== 'function'))
     return `${model.version} must have both functions toStorage and fromStorage, or neither`;

@@ -15,7 +15,7 @@ export class ClassComponents {
   readonly #classes = new Map<string, AnyClass>();
   readonly #components: Record<string, JsonSchema> = {};
 
-  /** @throws ModelError for a declaration that breaks a rule; it names the class and the field */
+  /** @throws ModelError for a declaration that breaks a rule; the error names the class and the field */
   constructor(root: AnyClass) {
     this.#model = root.name;
     this.#normaliser = new SchemaNormaliser(root.name, schemaNameOf(root));
@@ -38,11 +38,14 @@ export class ClassComponents {
     if (known !== undefined) {
       throw this.#error(
         where,
-        `the classes ${known.name} and ${cls.name} both have the schema name "${name}"; give one another with @Schema({ name })`,
+        `the classes ${known.name} and ${cls.name} both have the schema name "${name}"; rename one of them with @Schema({ name })`,
       );
     }
     if (!/^[A-Za-z][A-Za-z0-9._-]*$/.test(name)) {
-      throw this.#error(where, `the schema name "${name}" must be letters, digits, ".", "_" and "-", a letter first`);
+      throw this.#error(
+        where,
+        `the schema name "${name}" must start with a letter; letters, digits, ".", "_" and "-" may follow`,
+      );
     }
     this.#classes.set(name, cls);
     this.#components[name] = this.#schemaOf(cls, where);

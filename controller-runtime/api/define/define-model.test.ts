@@ -193,7 +193,7 @@ describe('defineModel', () => {
       { type: 'object', patternProperties: { '^a': { type: 'string' } } },
       /"patternProperties" is not/,
     ],
-    ['what JSON cannot hold', { type: 'integer', default: 1n }, /field: default must be a JSON value/],
+    ['a value that JSON cannot represent', { type: 'integer', default: 1n }, /field: default must be a JSON value/],
     [
       'a value that is not a schema',
       { type: 'array', items: 'string' },

@@ -53,8 +53,8 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
     /** The scope of the kind. Default `Cluster`. */
     readonly scope?: C;
     /**
-     * A TypeBox or plain JSON Schema of an object with `spec` and `status`, or, as in revision 2.9 of the
-     * specification, with the fields at the top level.
+     * The TypeBox schema or plain JSON Schema of an object. The object has the fields `spec` and `status`, or, as in
+     * revision 2.9 of the specification, its own fields at the top level.
      */
     readonly schema: S & KnownKeywords<S>;
     readonly indexes?: readonly IndexDeclaration<ObjectOf<S, C>>[];
@@ -65,10 +65,11 @@ export type ModelOptions<S, C extends Scope = Scope> = Names &
   };
 
 /**
- * Declares a model without a class. Schemas of `spec` and `status` become components `<Kind>Spec` and `<Kind>Status`,
- * as do `$defs`; `$ref: '#'` and `$ref: '<Kind>'` are the model itself.
- * @throws ModelError for a field of a schema or a path of an index that breaks a rule; it names the field or the path.
- * Group, version, kind and plural are checked at registration.
+ * Declares a model without a class. The schemas of `spec` and `status` become the components `<Kind>Spec` and
+ * `<Kind>Status`, and each schema in `$defs` becomes a component, too. `$ref: '#'` and `$ref: '<Kind>'` refer to the
+ * model itself.
+ * @throws ModelError for a field of a schema or a path of an index that breaks a rule; the error names the field or the
+ * path. Group, version, kind and plural are checked at registration.
  */
 export function defineModel<const S extends object, const C extends Scope = 'Cluster'>(
   options: ModelOptions<S, C>,
@@ -88,7 +89,7 @@ const ownKeys = [...resourceKeys, 'schema', 'indexes', 'rules', 'validate'];
 const keysBesideGvk: readonly string[] = ['gvk', ...ownKeys];
 const keysBesideNames: readonly string[] = ['group', 'version', 'kind', ...ownKeys];
 
-/** Returns the schema with the given rules after those that it has itself. */
+/** Returns the schema with the given rules added after its own rules. */
 function withRules(schema: object, rules: readonly SchemaRule[] | undefined): object {
   if (rules === undefined) return schema;
   const own: unknown = Reflect.get(schema, 'x-kubernetes-validations');
@@ -143,7 +144,9 @@ interface Hoisted {
   readonly schema: JsonSchema;
 }
 
-/** Moves the schema of spec or status to the named components, like that of a class, and returns a reference to it. */
+/**
+ * Moves the schema of spec or status to the named components, as if a class declared it, and returns a reference to it.
+ */
 function hoist(components: Record<string, JsonSchema>, { kind, field, schema }: Hoisted): JsonSchema {
   if ((field !== 'spec' && field !== 'status') || schema.properties === undefined) return schema;
   const name = `${kind}${field === 'spec' ? 'Spec' : 'Status'}`;
@@ -151,7 +154,7 @@ function hoist(components: Record<string, JsonSchema>, { kind, field, schema }: 
     throw new ModelError(
       kind,
       `${kind}.${field}`,
-      `its schema has the name "${name}", which one in $defs has already; refer to the one in $defs, or rename it`,
+      `its schema gets the name "${name}", which a schema in $defs already has; refer to the one in $defs, or rename it`,
     );
   }
   components[name] = schema;

@@ -59,7 +59,7 @@ describe('defineVersions', () => {
     [
       'indexes',
       [{ model: { ...thing('v1'), indexes: descriptorOf(indexed()).indexes } }],
-      'v1 must not declare indexes: those of v2 hold for all versions',
+      'v1 must not declare indexes: the indexes of v2 apply to all versions',
     ],
     [
       'one function of two',
@@ -78,9 +78,12 @@ describe('defineVersions', () => {
     const hidden = thing('v2', { served: false });
     const check = (served: boolean): void =>
       checkDescriptor(defineVersions(hidden, [{ model: thing('v1', { served }), ...convert }]), rules);
-    expect(() => check(false)).to.throw(ModelError, 'versions: must have one that is served');
+    expect(() => check(false)).to.throw(ModelError, 'versions: must include a version that is served');
     expect(() => check(true)).not.to.throw();
-    expect(() => checkDescriptor(hidden, rules)).to.throw(ModelError, 'versions: must have one that is served');
+    expect(() => checkDescriptor(hidden, rules)).to.throw(
+      ModelError,
+      'versions: must include a version that is served',
+    );
   });
 
   it('a kind is refused at registration when another version breaks a rule of models, or its warning cannot be the value of a header', () => {

@@ -3,7 +3,7 @@ import { descriptorOf } from './descriptor.ts';
 import type { Conversion, Model, ModelDescriptor } from '../model/model.ts';
 import type { ApiObject } from '../object/object.ts';
 
-/** A version of a kind besides the stored one, as {@link defineVersions} takes it. */
+/** A version of a kind other than its storage version: an argument of {@link defineVersions}. */
 export interface VersionOptions<S extends ApiObject, V extends ApiObject> extends Conversion<S, V> {
   readonly model: Model<V>;
 }

@@ -70,7 +70,8 @@ type FromNotNull<S> = S extends { readonly '~unsafe': infer U }
 
 /**
  * The type of the values that a schema admits, deeply readonly like the objects of caches. The schema is a TypeBox
- * type, or plain JSON Schema that the compiler knows with its literal types. A TypeBox type is recognised by its shape,
- * so that this package does not need TypeBox. References other than the root of a TypeBox Cyclic are `unknown`.
+ * type, or plain JSON Schema whose literal types the compiler knows (`as const`). A TypeBox type is recognised by its
+ * shape, so that this package does not need TypeBox. A reference has the type `unknown`, unless it is the root of a
+ * TypeBox Cyclic.
  */
 export type FromSchema<S> = S extends { readonly nullable: true } ? FromNotNull<S> | null : FromNotNull<S>;

@@ -2,8 +2,8 @@ import type { GvkOptions } from '../model/gvk-options.ts';
 import type { AnyClass, SchemaAttributes } from './schema-attributes.ts';
 
 // Node 20 has no Symbol.metadata. Decorators store their data under this symbol only if it exists before the first
-// decorated class is evaluated, so the import of this module defines it. It is a symbol of the global registry, so that
-// two copies of this package use the same one.
+// decorated class is evaluated, so the import of this module defines it. It comes from the global symbol registry, so
+// that two copies of this package use the same symbol.
 /** `Symbol.metadata`, under which the platform keeps the data of a class's decorators. */
 export const metadataSymbol: symbol = defineMetadataSymbol();
 const modelSymbol = Symbol.for('homeostat.model');
@@ -28,7 +28,7 @@ export interface ClassDeclaration {
 export function declarationOf({ metadata }: { readonly metadata?: object }): ClassDeclaration {
   if (metadata === undefined) {
     throw new TypeError(
-      'decorators of models need standard decorators (no experimentalDecorators), and this package imported first',
+      'the decorators of models are standard: turn experimentalDecorators off, and import this package before the class',
     );
   }
   const own = declarationIn(metadata);

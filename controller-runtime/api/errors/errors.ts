@@ -3,7 +3,10 @@ import { statusCodes } from './status.ts';
 
 export interface ApiErrorOptions {
   readonly cause?: unknown;
-  /** The object that the error is about. `kind` is the plural of its kind, except for Invalid, where it is the kind. */
+  /**
+   * The object that the error is about. `kind` is the plural of the object's kind; for the reason Invalid, it is the
+   * kind itself.
+   */
   readonly details?: { readonly name?: string; readonly group?: string; readonly kind?: string; readonly uid?: string };
   readonly causes?: readonly FieldCause[];
   /** The value of the header Retry-After, in whole seconds. */
@@ -64,7 +67,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The reason that belongs to an HTTP status code; InternalError for other codes. */
+/** The reason that belongs to an HTTP status code; InternalError for a code without a reason. */
 export function reasonOfCode(code: number): StatusReason {
   const [reason = ''] = Object.entries(statusCodes).find(([, candidate]) => candidate === code) ?? [];
   return isKnownReason(reason) ? reason : 'InternalError';

@@ -1,6 +1,6 @@
 /**
- * Thrown for a declaration of a model, its schema or its indexes that breaks a rule of registration. `attribute` names
- * the place (`group`, `plural`, or a field such as `PersonSpec.age`), and `rule` describes what must hold there.
+ * Thrown when the declaration of a model, of its schema or of its indexes breaks a rule of registration. `attribute`
+ * names the place (`group`, `plural`, or a field such as `PersonSpec.age`), and `rule` describes what must hold there.
  */
 export class ModelError extends Error {
   override readonly name = 'ModelError';

@@ -53,8 +53,9 @@ function isOfType<K extends keyof Types>(value: unknown, type: K): value is Type
 
 const number = new DataView(new ArrayBuffer(8));
 
-// The bits of IEEE 754 doubles compare like unsigned integers once all bits of negative numbers, and the sign bit of
-// all other numbers, are flipped. So 16 hexadecimal digits hold every JSON number, including fractions and exponents.
+// Flips all bits of a negative number, and only the sign bit of any other number. Then the bits of IEEE 754 doubles
+// compare like unsigned integers. So 16 hexadecimal digits are enough for every JSON number, including fractions and
+// exponents.
 function encodeNumber(value: number): string {
   if (!Number.isFinite(value)) throw new RangeError(`${value} is not a finite number`);
   number.setFloat64(0, value === 0 ? 0 : value); // -0 is 0
@@ -85,7 +86,7 @@ function encodeBoolean(literal: string): string {
   return literal;
 }
 
-// Returns a text such as `2024-01-31T22:00:00.5`, in UTC. It has no Z, because then a time with a fraction would sort
+// Returns a text such as `2024-01-31T22:00:00.5`, in UTC. It has no Z: with a Z, a time with a fraction would sort
 // before the same second without a fraction ("." < "Z").
 function encodeDateTime(text: string): string {
   const [, date = '', minutes = '', seconds = '', fraction = '', zone = ''] = dateTime.exec(text) ?? [];

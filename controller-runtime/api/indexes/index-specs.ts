@@ -20,8 +20,8 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
 
   /**
    * Adds an index.
-   * @throws ModelError when another index has the name, or a field selector cannot use it; when an option of the index
-   * is unknown; and when the callback of the registration has already returned
+   * @throws ModelError when another index has the same name, when no field selector can use the name, when an option of
+   * the index is unknown, or when the callback of the registration has already returned
    */
   add(spec: IndexSpec<T>): this {
     const rule =
@@ -44,8 +44,8 @@ export class IndexSpecs<T extends ApiObject = ApiObject> {
 }
 
 /**
- * Frozen indexes that were checked and break no rule. They are kept, because each server in this process registers the
- * same built-in kinds, whose indexes need only one check.
+ * Frozen indexes that were checked and break no rule. Each server in this process registers the same built-in kinds;
+ * with this set, their indexes are checked only once.
  */
 const correct = new WeakSet<object>();
 

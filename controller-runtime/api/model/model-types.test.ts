@@ -135,7 +135,7 @@ describe('types of models', () => {
     expect(isExactly<FromSchema<typeof tree>, { readonly name: string; readonly next?: unknown }>(true)).to.equal(true);
   });
 
-  it('refuses wrong paths of indexes at compile time and at run time', () => {
+  it('refuse wrong paths of indexes at compile time, and defineModel refuses them at run time', () => {
     const schema = {
       type: 'object',
       properties: { spec: { type: 'object', properties: { slug: { type: 'string' } } } },
@@ -148,7 +148,7 @@ describe('types of models', () => {
     expect(defineModel({ ...names, indexes: ['spec.slug'] }).indexes).to.have.length(1);
   });
 
-  it('types the parameter of an index function as the objects of the model, both for a class and for a descriptor', () => {
+  it('give the parameter of an index function the type of objects of the model, both for a class and for a descriptor', () => {
     const byClass = simpleAttribute(Person, (person) => person.spec.name);
     const byDescriptor = multiValueAttribute(plain, (person) => person.spec.tags);
     // @ts-expect-error the class has no such field

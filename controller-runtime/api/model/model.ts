@@ -54,7 +54,7 @@ export interface ModelDescriptor<T extends ApiObject = ApiObject> extends GroupV
   /** The segment of the request path that stands for the kind, in lower case. */
   readonly plural: string;
   readonly singular: string;
-  /** Default `Cluster`, because models of the spec have no namespace. */
+  /** Default `Cluster`, because the specification's models have no namespace. */
   readonly scope: 'Cluster' | 'Namespaced';
   /**
    * The form of the objects' names. `label`: names by spec 2.4 without dots, the default. `subdomain`: names may also

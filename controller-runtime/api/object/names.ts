@@ -8,7 +8,7 @@ export type NameFormat = 'label' | 'subdomain' | 'path';
 const maxNameLength = 253;
 const maxLabelLength = 63;
 
-// The maximum number of characters of a generated name before its 5 random ones. A generated name has at most 63
+// The maximum number of characters of a generated name before its 5 random characters. A generated name has at most 63
 // characters, so that it can also be the value of a label.
 const maxGeneratedBaseLength = 58;
 const generatedSuffixLength = 5;
@@ -69,8 +69,8 @@ function checkPathSegment(value: string): readonly string[] {
 }
 
 /**
- * Returns the violations of a qualified name, `[<prefix>/]<name>`: the form of label keys (spec 2.5) and finalizers. The
- * prefix is a DNS subdomain, the name at most 63 characters and may hold upper case, `-`, `_` and `.`.
+ * Returns the violations of a qualified name, `[<prefix>/]<name>`: the form of label keys (spec 2.5) and finalizers.
+ * The prefix is a DNS subdomain. The name has at most 63 characters, which may include upper case, `-`, `_` and `.`.
  */
 export function checkQualifiedName(value: string): readonly string[] {
   const slash = value.indexOf('/');
@@ -92,8 +92,8 @@ export function checkLabelValue(value: string): readonly string[] {
 }
 
 /**
- * Returns the violations of a `metadata.generateName`: it follows the rule of the names that will be made of it, but
- * may also end with a hyphen.
+ * Returns the violations of a `metadata.generateName`. It must follow the rule for the names that are made from it, but
+ * it may also end with a hyphen.
  */
 export function checkGenerateName(prefix: string, format: NameFormat): readonly string[] {
   const body = prefix.length > 1 && prefix.endsWith('-') ? `${prefix.slice(0, -2)}a` : prefix;
@@ -101,9 +101,9 @@ export function checkGenerateName(prefix: string, format: NameFormat): readonly 
 }
 
 /**
- * Returns a generated name: the first 58 characters of the prefix, and 5 random ones of `bcdfghjklmnpqrstvwxz2456789`.
- * There are 27^5 (14 million) such endings; when the name is taken, the caller calls this function again. `random`
- * returns a number in [0, 1).
+ * Returns a generated name: the first 58 characters of the prefix, and 5 random characters from
+ * `bcdfghjklmnpqrstvwxz2456789`. There are 27^5 (14 million) such endings; when the name is taken, the caller calls
+ * this function again. `random` returns a number in [0, 1).
  */
 export function generateName(base: string, random: () => number): string {
   let name = base.slice(0, maxGeneratedBaseLength);

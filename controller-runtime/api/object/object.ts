@@ -8,8 +8,8 @@ export interface OwnerReference {
   readonly name: string;
   readonly uid: string;
   /**
-   * True for the owner that manages the object; only one owner may have it. A change of the object causes a run for
-   * this owner.
+   * True for the owner that manages the object; at most one owner of an object may have this. A change of the object
+   * causes a run for this owner.
    */
   readonly controller?: boolean;
   /** If true, a deletion of the owner in the foreground does not remove the owner before this object is deleted. */

@@ -15,7 +15,7 @@ export const preconditionsHeader = 'homeostat-preconditions';
 const names: readonly string[] = ['uid', 'resourceVersion'] satisfies readonly (keyof Preconditions)[];
 
 /**
- * Returns the text `uid=<uid>&resourceVersion=<revision>`, without a precondition that is absent. Values are
+ * Returns the text `uid=<uid>&resourceVersion=<revision>`. An absent precondition is left out. Values are
  * percent-encoded.
  */
 export function formatPreconditions(preconditions: Preconditions): string {

@@ -37,7 +37,7 @@ export interface RunWrite {
   readonly changed?: boolean;
   /** The fields that the write changed; absent when the state before the write is not known. */
   readonly changes?: readonly RecordedChange[];
-  /** The number of changed fields that `fields` leaves out, because there are too many. */
+  /** The number of changed fields that `changes` leaves out, because there are too many. */
   readonly omittedChanges?: number;
   /** The error of a failed run. */
   readonly error?: string;
@@ -72,8 +72,8 @@ export interface Run extends NamespacedObject {
   /** The time of the next reconcile of the object, unless a change causes an earlier one. */
   readonly nextTime?: string;
   /**
-   * The number of runs of this controller since the last recorded one that were not recorded, because there were too
-   * many.
+   * The number of runs of this controller between its previous recorded run and this one. They were not recorded,
+   * because there were too many.
    */
   readonly unrecorded?: number;
 }
@@ -163,7 +163,7 @@ const properties = {
   nextTime: { ...time, description: 'The time of the next reconcile, unless a change causes an earlier one.' },
   unrecorded: {
     type: 'integer',
-    description: 'The number of runs since the last recorded one that were not recorded.',
+    description: 'The number of unrecorded runs since the previous recorded run.',
   },
 } as const;
 

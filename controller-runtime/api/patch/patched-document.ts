@@ -50,8 +50,8 @@ export function patchTooLarge(limit: string): ApiError {
 }
 
 /**
- * A JSON pointer and its segments. A pointer may have at most two segments more than a document may have levels,
- * because a longer pointer leads nowhere.
+ * A JSON pointer and its segments. The number of segments is at most two above the maximum depth of a document; a
+ * longer pointer leads nowhere.
  */
 interface Pointer {
   readonly text: string;

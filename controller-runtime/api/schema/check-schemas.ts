@@ -33,7 +33,7 @@ const checked = new WeakSet<Components>();
  * Checks the rules for the schemas of every model, however it was declared: depth, size, no schema object that contains
  * itself, only local references to schemas that exist, and only patterns that RE2 supports (no look-around, no
  * back-references).
- * @throws ModelError for a schema that breaks a rule; it names the component and the field.
+ * @throws ModelError for a schema that breaks a rule; the error names the component and the field.
  */
 export function checkSchemas(model: string, components: Components): void {
   if (checked.has(components)) return;

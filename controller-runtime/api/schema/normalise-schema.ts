@@ -46,7 +46,7 @@ export class SchemaNormaliser {
 
   /**
    * Returns a schema in the form of components.
-   * @throws ModelError for a schema that breaks a rule; it names `path` and the field below it.
+   * @throws ModelError for a schema that breaks a rule; the error names `path` and the field below it.
    */
   normalise(schema: unknown, path: string): JsonSchema {
     return this.#visit(schema, { path, ancestors: [], isBranch: false });

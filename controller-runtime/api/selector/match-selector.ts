@@ -1,7 +1,7 @@
 import { wholeNumber } from './selector.ts';
 import type { Requirement, Selector } from './selector.ts';
 
-/** The size of a list from which on a lookup in a hash set is faster than a search of the list. */
+/** The length of a list at which a lookup in a hash set becomes faster than a search of the list. */
 const smallList = 16;
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();

@@ -28,8 +28,8 @@ interface Dialect {
 /**
  * Parses the label selector of a request, which may be in several parameters. The grammar is that of Kubernetes, and
  * also has the form `key=(a,b)` of the specification. The values in the result are distinct and sorted. Throws ApiError
- * BadRequest for a malformed selector, naming the position of the wrong character (counted from 1), and for a selector
- * over the limits of 16,384 characters, 100 requirements and 1,000 values.
+ * BadRequest for a malformed selector; the message has the position of the wrong character, counted from 1. Throws it
+ * also for a selector over the limits of 16,384 characters, 100 requirements and 1,000 values.
  */
 export function parseLabelSelector(text: string | readonly string[]): Selector {
   return parseAll(text, { parameter: 'labelSelector', isField: false });

@@ -369,8 +369,8 @@ describe('createClient', () => {
       ['https://localhost', { ca: 'ca.crt' }, 'ca: holds no certificate in PEM'],
       ['https://localhost', { ca: certificate('AAAA') }, 'ca: holds a certificate that cannot be read'],
       ['http://localhost', { cert: 'a', key: 'b' }, 'cert: cannot be used over http:'],
-      ['https://localhost', { key: 'b' }, 'cert: is missing, beside a key'],
-      ['https://localhost', { cert: 'a' }, 'key: is missing, beside a certificate'],
+      ['https://localhost', { key: 'b' }, 'cert: is missing, but there is a key'],
+      ['https://localhost', { cert: 'a' }, 'key: is missing, but there is a certificate'],
       ['https://localhost', { cert: 'a', key: 'b' }, 'cert: holds no certificate in PEM'],
       ['https://localhost', { ca: certificate('AAAA'), fetch }, 'ca: your own fetch must verify'],
     ] as const) {

@@ -191,8 +191,8 @@ function patchBody(patch: Patch, preconditions: Preconditions): object {
 }
 
 /**
- * Converts an error of kube-apiserver to a Conflict: kube-apiserver refuses a patch whose uid is that of another object
- * as a change of an immutable field (422). Returns any other error unchanged.
+ * When a patch contains the uid of another object, kube-apiserver refuses it as a change of an immutable field (422).
+ * This function converts that error to a Conflict, and returns any other error unchanged.
  */
 function conflictOfUid(error: unknown): unknown {
   if (!isApiError(error) || !isInvalid(error)) return error;

@@ -95,8 +95,8 @@ function certificateOf(file: KubeconfigFile, user: Fields): Pick<KubeconfigAcces
   const cert = file.data(user, 'client-certificate-data') ?? file.content(user, 'client-certificate');
   const key = file.data(user, 'client-key-data') ?? file.content(user, 'client-key');
   if (cert === undefined && key === undefined) return {};
-  if (key === undefined) throw file.mistake('client-key', 'is missing, beside a client certificate');
-  if (cert === undefined) throw file.mistake('client-certificate', 'is missing, beside a client key');
+  if (key === undefined) throw file.mistake('client-key', 'is missing, but there is a client certificate');
+  if (cert === undefined) throw file.mistake('client-certificate', 'is missing, but there is a client key');
   return { cert, key };
 }
 

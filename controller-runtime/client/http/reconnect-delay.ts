@@ -12,8 +12,8 @@ const quietMs = 120_000;
 /**
  * Returns the delay before the next attempt: 800 ms, doubled by each failure up to 30 s. The delay is multiplied by a
  * random factor between a half and 1, so that clients that failed at the same time do not reconnect at the same time.
- * It returns to 800 ms only after two minutes without a failure, because a server may accept connections and soon break
- * them.
+ * The delay returns to 800 ms only after two minutes without a failure, because a server may accept connections and
+ * soon break them.
  */
 export class ReconnectDelay {
   readonly #clock: Clock;

@@ -57,8 +57,8 @@ function readCertificate(name: string, pem: string): X509Certificate {
  */
 function checkPair(cert: string | undefined, key: string | undefined): void {
   if (cert === undefined && key === undefined) return;
-  if (cert === undefined) throw new TypeError('cert: is missing, beside a key');
-  if (key === undefined) throw new TypeError('key: is missing, beside a certificate');
+  if (cert === undefined) throw new TypeError('cert: is missing, but there is a key');
+  if (key === undefined) throw new TypeError('key: is missing, but there is a certificate');
   const [own = ''] = certificatesIn('cert', cert);
   if (!isKeyOf(readCertificate('cert', own), key)) throw new TypeError('key: is not the key of the certificate');
 }

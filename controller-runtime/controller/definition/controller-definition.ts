@@ -161,8 +161,8 @@ export function controller<T extends ApiObject>(
 }
 
 /**
- * Returns the kinds that a controller follows. A kind that is several times in the definition is several times in the
- * result.
+ * Returns the kinds that a controller follows. A kind that occurs several times in the definition occurs several times
+ * in the result.
  */
 export function followedModels({ model, owns, watches }: ControllerDefinition): readonly ModelDescriptor[] {
   return [model, ...owns.map((each) => each.model), ...watches.map((watched) => watched.model)];

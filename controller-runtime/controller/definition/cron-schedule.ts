@@ -39,7 +39,7 @@ export class CronSchedule {
     this.text = `${cron} ${timeZone}`;
     this.missed = missed;
     this.#cron = parseCron(cron, timeZone);
-    if (this.nextAfter(0) === undefined) throw new RangeError(`"${cron}" names no time`);
+    if (this.nextAfter(0) === undefined) throw new RangeError(`"${cron}" matches no time`);
   }
 
   /** Returns the first slot after a time; undefined when there is none. */

@@ -37,9 +37,9 @@ export interface MapContext {
 
 /**
  * A function that returns keys of the controller's own kind: those of the objects to reconcile because another object
- * has changed. For an update, it is called with the state before and the state after. When it throws, or takes longer
- * than the controller's `timeoutMs`, it is called again after the controller's `backoff`, until it succeeds; at most
- * `concurrency` mappings run at once. It may be called several times for one state.
+ * has changed. For an update, it is called twice: with the state before, and with the state after. When it throws, or
+ * takes longer than the controller's `timeoutMs`, it is called again after the controller's `backoff`, until it
+ * succeeds; at most `concurrency` mappings run at once. It may be called several times for one state.
  */
 export type MapFunction<T extends ApiObject = ApiObject> = {
   map(object: T, context: MapContext): MappedKeys | Promise<MappedKeys>;

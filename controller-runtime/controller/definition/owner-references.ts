@@ -26,9 +26,9 @@ export function controllerReferenceTo(owner: ApiObject): OwnerReference {
 
 /**
  * Returns the list with a reference in it. The reference replaces the one with the same group, kind and name, even if
- * the uids differ, because then the owner with the old uid no longer exists. Otherwise it is added at the end. Returns
- * the same list when nothing changes. An absent list counts as empty. Throws when the reference makes its owner the
- * controller, but another object is the controller already.
+ * the uids differ, because then the owner with the old uid no longer exists. If there is no such reference, the new one
+ * is added at the end. Returns the same list when nothing changes. An absent list counts as empty. Throws when the
+ * reference makes its owner the controller, but another object is the controller already.
  */
 export function setOwnerReference(
   references: readonly OwnerReference[] | undefined,

@@ -21,8 +21,8 @@ export interface ReconcileRequest {
   /** The namespace of the object; undefined for Cluster-scoped kinds. */
   readonly namespace: string | undefined;
   /**
-   * The client of the run. Its requests are aborted when the run ends, and the next run reads a cache that has its
-   * writes.
+   * The client of the run. Its requests are aborted when the run ends. The next run reads a cache that contains the
+   * writes of this run.
    */
   readonly client: Client;
   /**
@@ -36,7 +36,7 @@ export interface ReconcileRequest {
   readonly now: string;
   /**
    * The slot of the controller's `schedule` for which the object is reconciled, in UTC (RFC 3339). It is the same in
-   * each run of the slot, so that an effect whose name contains it happens only once. Undefined for other runs.
+   * each run of the slot: an effect whose name contains this time happens only once. Undefined for other runs.
    */
   readonly scheduled: string | undefined;
   /** The reasons why the key was enqueued; at most eight. */
@@ -71,10 +71,10 @@ export interface ConditionReason {
 /** Sets conditions of the run's object. */
 export interface StateCondition {
   /**
-   * Sets a condition in `status.conditions`. It is written with the next `status()`, or otherwise at the end of the
-   * run, even when the run throws. All conditions of a run are written in one write. `lastTransitionTime` changes only
-   * when the status of the condition changes; `observedGeneration` is the generation of `object`. Throws TypeError for
-   * a reason that is not one CamelCase word, and when the schema of the status has no `conditions` (see
+   * Sets a condition in `status.conditions`. It is written with the next `status()`, or, if there is none, at the end
+   * of the run, even when the run throws. All conditions of a run are written in one write. `lastTransitionTime`
+   * changes only when the status of the condition changes; `observedGeneration` is the generation of `object`. Throws
+   * TypeError for a reason that is not one CamelCase word, and when the schema of the status has no `conditions` (see
    * `conditionsSchema`).
    */
   (type: string, status: Condition['status'], reason: ConditionReason): void;

@@ -3,8 +3,8 @@ import { CronSchedule, type Schedule } from './cron-schedule.ts';
 import { parseDuration, type Duration } from './parse-duration.ts';
 
 /**
- * A value that is the same for all objects, or a function that returns the value of each object, or undefined for an
- * object without one.
+ * A value that is the same for all objects, or a function. The function returns the value for an object, or undefined
+ * if the object has none.
  */
 export type PerObject<T extends ApiObject, V> = V | { valueOf(object: T): V | undefined }['valueOf'];
 

@@ -4,8 +4,9 @@ import { formatKey, isJsonObject, parseKey, type ModelDescriptor, type ObjectKey
 const maxLength = 253 + 63 + 1;
 
 /**
- * Returns a key in the form that queues use. Throws RangeError when no object of the kind can have the key, so that the
- * mistake of a mapping or a source is reported as such; otherwise a run would only find that the object does not exist.
+ * Returns a key in the form that queues use. Throws RangeError when no object of the kind can have the key. So a
+ * mistake of a mapping or a source is reported where it happens; otherwise, a run would only find that the object does
+ * not exist.
  */
 export function workKey(given: string | ObjectKey, model: Pick<ModelDescriptor, 'kind' | 'scope'>): string {
   const key = typeof given === 'string' ? parseKey(given) : given;

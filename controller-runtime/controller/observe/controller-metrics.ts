@@ -53,7 +53,7 @@ export class QueueMetrics implements QueueObserver {
     const seconds = (metric: string, help: string): Histogram =>
       metrics.histogram({ ...ofQueue(metric, help), buckets: queueBuckets }).of(name, controller);
     this.#queueTime = seconds('queue_duration_seconds', 'The time that keys were ready before a worker took them.');
-    this.#workTime = seconds('work_duration_seconds', 'The time that keys were being processed.');
+    this.#workTime = seconds('work_duration_seconds', 'The time that a worker took to process a key.');
   }
 
   added(): void {
@@ -68,7 +68,7 @@ export class QueueMetrics implements QueueObserver {
     this.#retries.inc();
   }
 
-  /** Called with the duration of its processing when a key is done. */
+  /** Called when a key is done, with the time for which the key was being processed. */
   worked(durationMs: number): void {
     this.#workTime.observe(durationMs / 1000);
   }
@@ -152,7 +152,7 @@ export function sampleController(metrics: Metrics, name: string, gauges: QueueGa
 
 /** Adds the gauges of a queue to the metrics. The returned function removes them. */
 export function sampleQueue(metrics: Metrics, queue: QueueName, { depth, running }: QueueGauges): () => void {
-  const unfinished = ofQueue('unfinished_work_seconds', 'The age of all runs under way together.');
+  const unfinished = ofQueue('unfinished_work_seconds', 'The sum of the ages of all runs under way.');
   const longest = ofQueue('longest_running_processor_seconds', 'The age of the longest run under way.');
   const type = 'gauge';
   const labels = [queue.name, queue.controller];

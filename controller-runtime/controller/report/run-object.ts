@@ -136,7 +136,10 @@ function withoutChanges({ changes = [], omittedChanges = 0, ...write }: RunWrite
   return { ...write, omittedChanges: omittedChanges + changes.length };
 }
 
-/** Returns the verb of a record. `ensure` sends a create or an update, and it is not known which of them. */
+/**
+ * Returns the verb of a record. `ensure` sends a create or an update. It is not known which, so the record has
+ * `update`.
+ */
 function verbOf(verb: LoggedWrite['call']['verb']): string {
   if (verb === 'updateStatus') return 'update';
   return verb === 'ensure' ? 'update' : verb;

@@ -46,7 +46,7 @@ export class StateWriter {
   #written: object | undefined;
   #lastMs = -Infinity;
   #timer: Timer | undefined;
-  /** True when the current timer is for the report after activity has ended, in which the rates are 0. */
+  /** True when the current timer is for the last report after a period of activity; its rates are 0. */
   #isQuiet = false;
   #writing: Promise<void> | undefined;
   #isTouched = false;

@@ -31,7 +31,7 @@ export interface ViewIndex {
 }
 
 /**
- * The number of remembered writes above which all writes that the caches have received are dropped. A write that its
+ * When more writes than this are remembered, all writes that the caches have received are dropped. A write that its
  * cache has received is also dropped when its key is read.
  */
 const sweepAbove = 1000;
@@ -193,8 +193,8 @@ export function keyIn({ name, namespace }: PartialKey): ObjectKey {
 }
 
 /**
- * Returns a string that identifies an object in maps. It is the same in all versions of the kind, because these share
- * revisions.
+ * Returns a string that identifies an object in maps. It is the same in all versions of the kind, because an object has
+ * the same revision in each of them.
  */
 export function idOf(target: Target): string {
   return `${target.kindId}/${formatKey(target.key)}`;

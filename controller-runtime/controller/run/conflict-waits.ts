@@ -3,7 +3,7 @@ import { idOf, targetOf, type Target } from './cache-view.ts';
 import type { ApiObject } from '../../api/index.ts';
 import type { WorkItem } from '../../queue/queue-entry.ts';
 
-/** Called when the cache has a later state than the revision, with the priority of the run. */
+/** Called when the cache has a later state than the conflicting revision; `priority` is that of the run. */
 type OnPassed = (key: string, priority: number) => void;
 
 interface Wait {
@@ -48,8 +48,8 @@ export class ConflictWaits {
   }
 
   /**
-   * Called when the cache has delivered this state of an object. Ends the waits for this object whose revision is
-   * older.
+   * Called when the cache has delivered this state of an object. Ends the waits for this object that have an older
+   * revision.
    */
   observed(object: ApiObject): void {
     if (this.#targets.size === 0) return;

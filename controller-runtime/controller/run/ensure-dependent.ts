@@ -38,8 +38,8 @@ export interface EnsureParts {
 
 /**
  * Creates the dependent, or merges the desired fields into it, with `owner` as its controller owner. Reads the
- * dependent from the cache when the controller follows its kind. The write has the revision that was read as a
- * precondition, so if the cache is out of date, the write is refused and tried again.
+ * dependent from the cache when the controller follows its kind. The precondition of the write is the revision that was
+ * read: if the cache is out of date, the write is refused and tried again.
  */
 export async function ensureDependent<O extends ApiObject>(
   parts: EnsureParts,

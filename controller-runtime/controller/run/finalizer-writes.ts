@@ -24,8 +24,8 @@ export interface FinalizerParts {
 
 /**
  * Stores the finalizers that `change` returns. Returns the resulting object; undefined when the object is deleted, or
- * when its deletion has begun in the meantime. The list is replaced as a whole, so the write has the revision that was
- * read as a precondition, and is retried after a conflict.
+ * when its deletion has begun in the meantime. The list is replaced as a whole, so the precondition of the write is the
+ * revision that was read. After a conflict, the write is retried.
  */
 export async function writeFinalizers(
   parts: FinalizerParts,

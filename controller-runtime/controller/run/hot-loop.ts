@@ -11,7 +11,8 @@ interface RunCount {
 }
 
 /**
- * The report of a key that runs more often per minute than its limit. Its spec stays the same, or changes repeatedly.
+ * The report about a key that exceeds a limit of runs per minute: the usual limit while the spec of its object stays
+ * the same, or ten times this limit when the spec changes (`isChanging`).
  */
 interface HotLoop {
   readonly runsPerMinute: number;

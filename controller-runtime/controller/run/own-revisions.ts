@@ -69,8 +69,8 @@ export class OwnRevisions {
   }
 
   /**
-   * Forgets the revisions before that of an event, because no later event has them; after a deletion, forgets all
-   * revisions. Call this after `decide` for the same event.
+   * Forgets all revisions before the revision of this event, because no later event has them. After a deletion, forgets
+   * all revisions. Call this after `decide` for the same event.
    */
   observed(key: string, revision: string, isGone = false): void {
     const state = this.#keys.get(key);

@@ -38,10 +38,10 @@ interface Placed {
 type States = ReadonlyMap<string, WishState>;
 
 /**
- * Makes the dependents of an object equal to the wishes: creates and changes them by server-side apply, in the order of
- * `after`, and deletes in the reverse order those that this manager applied before and that are no longer wished. Sends
- * no request for an object that already has all wished fields. Rejects with TypeError for wishes that contradict each
- * other.
+ * Makes the dependents of an object equal to the wishes. Creates and changes dependents by server-side apply, in the
+ * order of `after`. Deletes, in the reverse order, the dependents that this manager applied before and that are no
+ * longer wished. Sends no request for an object that already has all wished fields. Rejects with TypeError for wishes
+ * that contradict each other.
  */
 export async function ownWishes(
   parts: OwnParts,

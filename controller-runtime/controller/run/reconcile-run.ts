@@ -138,7 +138,7 @@ export class ReconcileRun {
     const { item, logger } = this.#task;
     const run = `the run of ${this.#parts.definition.name} "${item.key}" has ended`;
     const err = new Error(`${run}: is an await missing? Its client accepts no more requests`);
-    if (!this.#hasFailed) logger.error({ err }, 'a request came after its run');
+    if (!this.#hasFailed) logger.error({ err }, 'a request was sent after its run had ended');
     return err;
   }
 
@@ -307,7 +307,7 @@ export class ReconcileRun {
 
   /**
    * Returns the context of the run. Its fields are listed one by one, because an object spread would take most of the
-   * time of short runs, of which there can be more than 10,000 a second.
+   * time of a short run; there can be more than 10,000 short runs a second.
    */
   #request(): ReconcileRequest {
     const { item, logger, reconcileID } = this.#task;

@@ -20,10 +20,10 @@ type AnnotationNames = readonly [schedule: string, ended: string, begun: string]
 const prefixes = ['schedule', 'slot-ended', 'slot-begun'] as const;
 
 /**
- * Reads the record of an object. The record is kept in three annotations of the object, whose prefixes contain the
- * group of the kind. So it is deleted with the object, needs no object or watch of its own, is in the cache that the
- * run reads anyway, and is visible to people. When the annotations have any other form, the object counts as one
- * without a record.
+ * Reads the record of an object. The record consists of three annotations of the object, whose prefixes contain the
+ * group of the kind. So the record is deleted with the object, needs no object or watch of its own, and is visible to
+ * people. A run finds it in the cache that the run reads anyway. When the annotations have any other form, the object
+ * counts as one without a record.
  */
 export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRecord | undefined {
   const [schedule, ended, begun] = namesOf(manager).map((name) => metadata.annotations?.[name]);

@@ -37,7 +37,7 @@ export async function writeStatus(parts: StatusParts, partial: unknown): Promise
     ? { observedGeneration: object.metadata.generation }
     : {};
   const { name, namespace, uid } = object.metadata;
-  // The newest state may be that of a new object with this name. The write must fail with a Conflict then.
+  // The newest state may belong to a new object with the same name. Then the write must fail with a Conflict.
   const present = view.newest(object);
   const before = (Reflect.get(present, 'status') ?? {}) as Status;
   const stated = { ...observed, ...(toJson(partial) as Status) };

@@ -244,8 +244,8 @@ function ownReason(change: ObjectChange, priority: number): Reason {
 }
 
 /**
- * Returns the kind and the name of the changed object for a reason. The kind is that of the source, because an object
- * of which the cache has only metadata has another kind.
+ * Returns the kind and the name of the changed object for a reason. The kind comes from the source: an object that is
+ * cached without its other fields has the kind PartialObjectMetadata.
  */
 function namedBy({ model: { kind } }: OwnedSource | WatchSource, { object }: ObjectChange): string {
   return `${kind} ${object.metadata.name}`;

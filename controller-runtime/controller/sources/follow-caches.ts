@@ -40,8 +40,8 @@ export function informerOf({ model, follows }: FollowedKind, client: Client): In
 }
 
 /**
- * Returns the informers from whose caches runs read, by cache id: for each kind, the one with all objects, or else the
- * first one with all fields.
+ * Returns the informers from whose caches runs read, by cache id: for each kind, the informer with all objects, or else
+ * the first informer with all fields.
  */
 export function readableInformers(
   definition: ControllerDefinition,

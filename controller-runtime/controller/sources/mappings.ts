@@ -30,7 +30,7 @@ export interface MappingParts {
 
 /**
  * The number of items that are processed in one turn of the event loop. It is higher than the number of events that a
- * handler receives in one turn, so that initial objects do not accumulate before quick mappings.
+ * handler receives in one turn, so that the initial objects do not queue up while the mappings are quick.
  */
 const itemsPerTurn = 200;
 
@@ -108,7 +108,10 @@ export class Mappings {
     this.#queue.add(id, { priority, reason });
   }
 
-  /** True when no mapping is ready or under way. Mappings that wait for their back-off do not count, as with keys. */
+  /**
+   * True when no mapping is ready or under way. Mappings that wait for their back-off do not count, just as delayed
+   * keys do not count in a controller.
+   */
   isIdle(): boolean {
     return this.#queue.length + this.#queue.processing === 0;
   }

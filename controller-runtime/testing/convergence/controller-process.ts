@@ -27,7 +27,7 @@ export interface ProcessParts {
   readonly uuid: () => string;
   readonly source: FaultSource;
   readonly wrap: (handler: InformerHandler<ApiObject>) => InformerHandler<ApiObject>;
-  /** Called with each mistake that makes the check fail for any result of the run. */
+  /** Called with each mistake that makes the check fail, whatever the result of the run is. */
   readonly onProblem: (problem: string) => void;
 }
 
@@ -109,7 +109,7 @@ export class ControllerProcess {
   }
 
   /**
-   * Stops the process without a grace period. Resolves when everything has stopped, for which the clock must advance.
+   * Stops the process without a grace period. Resolves when everything has stopped; until then, the clock must advance.
    */
   async stop(): Promise<void> {
     this.#abort.abort();

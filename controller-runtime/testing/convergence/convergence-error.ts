@@ -5,11 +5,14 @@ export interface ConvergenceFailure {
   /** The failure, in one line. */
   readonly problem: string;
   /**
-   * The seed of the drawn faults. Undefined for the run without faults and for runs with one fault, which are part of
+   * The seed of the random faults. Undefined for the run without faults and for runs with one fault, which are part of
    * every check.
    */
   readonly seed: number | undefined;
-  /** The injected faults, in order, each with the request or event that met it: only those that the failure needs. */
+  /**
+   * The injected faults without which the run would not fail, in order, each with the request or event that it
+   * affected.
+   */
   readonly faults: readonly string[];
   readonly differences: readonly Difference[];
   /** The keys whose last run failed, and the runnables that failed, each with the reason. */

@@ -20,7 +20,7 @@ export interface ScenarioContext {
 
 /** The arguments of the function that makes the runnables under test. */
 export interface RunnableParts {
-  /** The client of the runnables, whose requests meet faults. */
+  /** The client of the runnables. Faults are injected into its requests. */
   readonly client: Client;
   readonly clock: FakeClock;
 }
@@ -33,8 +33,8 @@ export interface ConvergenceOptions {
    */
   readonly controllers: readonly ControllerDefinition[] | (() => readonly ControllerDefinition[]);
   /**
-   * Returns long-running parts of the process, in addition to the controllers. It is called for each process; the
-   * requests of the given client meet faults. Default none.
+   * Returns long-running parts of the process, in addition to the controllers. It is called for each process. Faults
+   * are injected into the requests of the given client. Default none.
    */
   readonly runnables?: (this: void, parts: RunnableParts) => readonly Runnable[];
   /**
@@ -57,7 +57,10 @@ export interface ConvergenceOptions {
    * calls in the run without faults is tested once with a failure, and once with a lost response. Default none.
    */
   readonly externalSystems?: readonly ExternalSystem[];
-  /** The number of runs with drawn faults, or their seeds; the same seed draws the same faults. Default 100. */
+  /**
+   * The number of runs with random faults, or the seeds of these runs. The same seed results in the same faults.
+   * Default 100.
+   */
   readonly seeds?: number | readonly number[];
   /**
    * The invariants, by name. They are checked after each write, including the writes of the scenario, with a client

@@ -54,8 +54,8 @@ const idleTurns = 10;
 const patientTurns = 60;
 
 /**
- * Runs a scenario once, on a server of its own. Errors of the scenario and of the controllers do not reject the result,
- * but are in it.
+ * Runs a scenario once, on a server of its own. Errors of the scenario and of the controllers do not reject the
+ * promise; the result contains them.
  */
 export async function runOnce({ options, startServer, plan, seed }: ConvergenceRunParts): Promise<RunOutcome> {
   const random = seededRandom(seed);
@@ -179,7 +179,7 @@ class ConvergenceRun {
     return object !== undefined;
   }
 
-  /** True when no work is left. First gives work under way the turns of the event loop that it needs. */
+  /** True when no work is left. Before that, work under way gets the turns of the event loop that it needs. */
   async #isIdle(): Promise<boolean> {
     let idle = 0;
     for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {

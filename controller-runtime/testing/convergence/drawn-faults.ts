@@ -3,17 +3,17 @@ import type { EventFault, FaultPlan, Restart, RunExtent, WriteFault } from './fa
 
 const maxFaults = 3;
 /**
- * The pauses to draw from. They are shorter than any back-off of a key or a watch, longer than one back-off, or longer
- * than several back-offs in a row.
+ * The pauses from which the check chooses at random. They are shorter than any back-off of a key or a watch, longer
+ * than one back-off, or longer than several back-offs in a row.
  */
 const pausesMs = [0, 50, 2_000, 20_000] as const;
-/** The delays to draw from for the failure of a request. */
+/** The delays from which the check chooses at random when a request fails. */
 const delaysMs = [0, 0, 50, 2_000] as const;
 const writeFaults = ['crash', 'crash', 'leaderChange', 'conflict', 'refuse', 'loseAnswer'] as const;
 const eventFaults = ['crash', 'crash', 'dropWatch', 'expireWatch', 'expireWatch', 'repeat', 'hold', 'hold'] as const;
 
 /**
- * Draws one to three faults of any type, at any writes and events. Refused reads are not drawn, because each read is
+ * Chooses one to three random faults of any type, at any writes and events. It refuses no reads, because each read is
  * refused once in another part of the check.
  */
 export function drawFaults(random: () => number, extent: RunExtent): FaultPlan {

@@ -37,7 +37,7 @@ export function injectCallFaults(
     for (const system of systems) {
       system.inject(fault, ({ operation }) => {
         if (callsOf(systems) !== place) return false;
-        const words = fault.kind === 'fail' ? 'failure of' : 'the response lost of';
+        const words = fault.kind === 'fail' ? 'failure of' : 'a lost response to';
         onFault(`${words} call ${place}, ${operation} of ${labelOfSystem(system)}`);
         return true;
       });

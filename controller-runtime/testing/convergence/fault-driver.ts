@@ -27,7 +27,7 @@ export interface DriverParts {
   readonly histories: ReadonlyMap<string, KindHistory>;
 }
 
-/** One simulated process, from its start to its end, and the faults that it meets. */
+/** One simulated process, from its start to its end, and the faults that are injected into it. */
 interface Life {
   process: ControllerProcess | undefined;
   /** True when another process has become the leader, and this process does not know that. */
@@ -72,12 +72,15 @@ export class FaultDriver {
     return { writes: this.#writes, reads: this.#reads, events: this.#events };
   }
 
-  /** True when a source, a mapping or a runnable has met a fault so recently that it may not have retried yet. */
+  /**
+   * True when a source, a mapping or a runnable has failed so recently, because of a fault, that it may not have
+   * retried yet.
+   */
   get isRecovering(): boolean {
     return this.#parts.clock.monotonicMs() < this.#recoveredMs;
   }
 
-  /** Throws when the controllers have made a mistake that makes the check fail for any result of the run. */
+  /** Throws when the controllers have made a mistake that makes the check fail, whatever the result of the run is. */
   check(): void {
     if (this.#problem !== undefined) throw new Error(this.#problem);
   }
@@ -105,7 +108,7 @@ export class FaultDriver {
     });
   }
 
-  /** Stops everything. Resolves when everything has stopped, for which the clock must advance. */
+  /** Stops everything. Resolves when everything has stopped; until then, the clock must advance. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     if (this.#life !== undefined) this.#leave(this.#life);
@@ -272,7 +275,7 @@ export class FaultDriver {
 const failureWords = {
   conflict: 'a conflict at',
   refuse: 'no connection at',
-  loseAnswer: 'the response lost of',
+  loseAnswer: 'a lost response to',
 } as const satisfies Record<RequestFault['kind'], string>;
 
 /**

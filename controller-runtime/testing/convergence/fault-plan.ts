@@ -39,8 +39,8 @@ export type EventFault =
   | { readonly kind: 'hold'; readonly forMs: number };
 
 /**
- * The writes, reads, events and calls of external systems of a run that meet a fault. Each of the four is counted from
- * 1.
+ * The faults of one run, by the number of the write, read, event or call of an external system into which the fault is
+ * injected. Each of the four is counted from 1.
  */
 export interface FaultPlan {
   readonly atWrite: ReadonlyMap<number, WriteFault>;

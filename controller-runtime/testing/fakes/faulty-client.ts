@@ -47,7 +47,7 @@ export interface FaultyClient {
 }
 
 /**
- * Makes a client that logs its requests, and in which a test can inject faults. The given client carries out all other
+ * Makes a client that logs its requests, and in which a test can inject faults. The given client carries out the
  * requests.
  */
 export function createFaultyClient(client: Client, options: FaultyClientOptions = {}): FaultyClient {

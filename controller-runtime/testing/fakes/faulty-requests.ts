@@ -52,7 +52,7 @@ type Logged = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] };
 
 const neverAnswered = new Promise<never>(() => {});
 
-/** Logs requests, and makes some of them meet faults. */
+/** Logs requests, and injects faults into some of them. */
 export class FaultyRequests implements Interceptor {
   readonly log: LoggedRequest[] = [];
   readonly #source: FaultSource;

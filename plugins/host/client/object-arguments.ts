@@ -41,7 +41,7 @@ function checkNothingElseSelects({ flags }: ClientCommand): void {
     ['all', '--all'],
   ] as const)
     if (flags[name] !== undefined)
-      throw new CommandError(`${text}: the objects are named; leave the names or ${text} out`, 2);
+      throw new CommandError(`${text}: the objects are named; leave out the names or ${text}`, 2);
 }
 
 async function targetsOf(command: ClientCommand): Promise<Targets> {
@@ -65,7 +65,7 @@ async function targetsOf(command: ClientCommand): Promise<Targets> {
   if (rest.length === 0)
     return { objects: [], collections: resources.map((resource) => collectionOf(command, resource)) };
   if (command.flags['all-namespaces'] === true)
-    throw new CommandError('-A: an object is of one namespace; leave the name or -A out', 2);
+    throw new CommandError('-A: a named object is in one namespace; leave out the name or -A', 2);
   return {
     objects: resources.flatMap((resource) => rest.map((name) => targetOf(command, resource, name))),
     collections: [],
@@ -113,7 +113,7 @@ function collectionOf({ flags, namespace }: ClientCommand, resource: ServedResou
 async function objectOf(command: ClientCommand, argument: string): Promise<ObjectTarget> {
   const [type = '', name = '', ...more] = argument.split('/');
   if (type === '' || name === '' || more.length > 0)
-    throw new CommandError(`"${argument}": write TYPE/NAME, and no argument without a slash beside it`, 2);
+    throw new CommandError(`"${argument}": write TYPE/NAME; if one argument has a slash, every argument needs one`, 2);
   return targetOf(command, (await command.names()).find(type), name);
 }
 

@@ -15,7 +15,7 @@ export interface ServedResource {
   readonly categories: readonly string[];
   readonly isNamespaced: boolean;
   readonly verbs: readonly string[];
-  /** True for the version of its group that clients use unless they name another one. */
+  /** True for the version of its group that clients use by default. */
   readonly isPreferred: boolean;
 }
 

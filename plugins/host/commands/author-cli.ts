@@ -12,7 +12,7 @@ export function addAuthorCommands(program: Command, environment: Environment, do
 function addCheck(program: Command, done: (exitCode: number) => void): void {
   const command = program
     .command('check')
-    .description('Judge a compiled plugin without a server: manifest, module, models and declared objects.')
+    .description('Check a compiled plugin without a server: manifest, module, models and declared objects.')
     .argument('[folder]', 'of the plugin', '.')
     .addOption(
       folders('--with <folder>', 'folder of another plugin, whose kinds the declared objects use; may be repeated'),

@@ -8,8 +8,8 @@ import type { ServerAddress } from '../remote/request-server.ts';
 export type ExportOrigin = ServerAddress | { readonly database: string };
 
 /**
- * Reads `--server` or `--database`, or else the database of the environment. @throws ConfigError unless exactly one of
- * the two is given.
+ * Reads `--server` or `--database`, or else the database of the environment. @throws ConfigError when both flags are
+ * given, or when neither a server nor a database is named.
  */
 export function readExportOrigin({ flags, environment }: ConfigSources): ExportOrigin {
   const server = textOf(flags['server']);

@@ -81,7 +81,7 @@ function tokenOf({ auth, token, adminKubeconfig }: ServeConfig): string | undefi
  */
 function urlOf({ tls, host, hostNames, port }: ServeConfig): URL {
   if (port === 0) {
-    throw new ConfigError("port 0 picks a free port, which the server's log has: add --server <url>");
+    throw new ConfigError("port 0 picks a free port, which only the server's log shows: add --server <url>");
   }
   const name = reachableName(host, hostNames);
   return new URL(`${tls === undefined ? 'http' : 'https'}://${isIPv6(name) ? `[${name}]` : name}:${port}`);

@@ -217,7 +217,7 @@ describe('homeostat plugin', () => {
         async () => ['install', await makeFolder({ 'plugin.yaml': 'name: demo\nversion: 1.0.0\n' })],
       ],
       [
-        'a package that would be published without its code',
+        'a package that would be published without its code [slow]',
         1,
         'npm pack leaves out dist/index.js: name it in "files" of package.json',
         async () => {
@@ -271,7 +271,7 @@ describe('homeostat plugin', () => {
       [
         'an upload whose scripts may run',
         2,
-        '--run-scripts: a server runs no scripts of an upload: add --plugins-dir, on its machine',
+        "--run-scripts: a server runs no scripts of an uploaded plugin: use --plugins-dir on the server's machine",
         async () => ['install', await makeDemo('1.0.0'), '--run-scripts', '--plugins-dir', ''],
       ],
       [

@@ -236,7 +236,7 @@ class PluginCommands {
     if (folder === undefined || (verb !== 'install' && verb !== 'uninstall')) {
       if (flags['run-scripts'] === true)
         throw new ConfigError(
-          '--run-scripts: a server runs no scripts of an upload: add --plugins-dir, on its machine',
+          "--run-scripts: a server runs no scripts of an uploaded plugin: use --plugins-dir on the server's machine",
         );
       return undefined;
     }

@@ -84,8 +84,9 @@ async function tryCreate({ declared, model }: DeclaredOfKind, { client, signal }
 }
 
 /**
- * Returns the attempts to create an object: with all checks, without the check for unknown fields, and then also
- * without its metadata. A mistake that an earlier check finds (400) hides violations of the schema (422).
+ * Returns the attempts to create an object: first with all checks, then without the check for unknown fields, and then
+ * also without its metadata. One attempt is not enough, because a mistake that an earlier check finds (400) hides
+ * violations of the schema (422).
  */
 function attemptsFor({
   object,

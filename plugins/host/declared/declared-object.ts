@@ -69,7 +69,7 @@ type Fields = Readonly<Record<string, unknown>>;
 type Mistake = readonly [field: string, message: string];
 
 /**
- * Returns the mistakes in the key of the version. The key of the other revision is a mistake that names the right key.
+ * Returns the mistakes in the key of the version. For the key of the other revision, the mistake names the right key.
  */
 function wrongVersionKey(value: Fields, revision: PluginManifest['revision']): readonly Mistake[] {
   const key = versionKeys[revision];

@@ -101,7 +101,7 @@ describe('declared objects', () => {
       `${a} 3, line 10: must be an object with apiVersion, kind and metadata`,
       `${a} 4, line 13: not valid YAML: deficient indentation, at column 1`,
       `${a} 5, line 16: metadata: must be an object`,
-      `${a} 6, line 21: the field "spec.size" holds a number that JSON cannot hold`,
+      `${a} 6, line 21: the field "spec.size" has a number that JSON cannot represent`,
       `${a} 7, line 23: metadata.name: is missing`,
       `${a} 8, line 28: not valid YAML: duplicated mapping key, at column 1`,
       `${folder}/b.yaml: document 1, line 2: not valid YAML: deficient indentation, at column 1`,
@@ -121,7 +121,7 @@ describe('declared objects', () => {
     });
     expect((await read(path)).mistakes).to.deep.equal([
       `${folder}/a.yaml: is larger than 3145728 bytes`,
-      `${folder}/b.yaml: holds 1001 documents, and may hold 1000`,
+      `${folder}/b.yaml: has 1001 documents, but may have at most 1000`,
       `${folder}/c.yaml: is not UTF-8: The encoded data was not valid for encoding utf-8`,
       `${folder}/d.yaml: is not a file`,
     ]);

@@ -38,7 +38,7 @@ async function readDeclarations(
   try {
     const documents = readYamlDocuments(await readText(folder, file), yamlLimits);
     if (documents.length > maxDocuments)
-      throw new Error(`holds ${documents.length} documents, and may hold ${maxDocuments}`);
+      throw new Error(`has ${documents.length} documents, but may have at most ${maxDocuments}`);
     return documents.flatMap((each) =>
       'message' in each ? [{ file, ...each }] : declarationsOf(file, each, revision),
     );

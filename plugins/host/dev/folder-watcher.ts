@@ -5,7 +5,10 @@ import { join } from 'node:path';
 
 export interface FolderWatcherParts {
   readonly folder: string;
-  /** Called with a path relative to the folder, with `/`. A file or folder for which it returns false is ignored. */
+  /**
+   * Called with a path relative to the folder, with `/` as separator. A file or folder for which it returns false is
+   * ignored.
+   */
   readonly wants: (path: string, isFolder: boolean) => boolean;
   readonly clock: Clock;
 }

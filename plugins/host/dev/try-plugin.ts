@@ -25,10 +25,10 @@ export interface TryPluginParts {
 const namespaceKind: GroupVersionKind = { group: '', version: 'v1', kind: 'Namespace' };
 
 /**
- * Tries a new version of a plugin while the previous one runs: registers its models at an empty server in memory, and
- * checks the objects that its files declare there, or at the running server if the kind is another plugin's. Rejects
- * with the problem of its module or of a model, or with all mistakes of declared objects, with file and line. Kinds
- * that a class registers in its `start` are checked in their previous version.
+ * Tries a new version of a plugin while the previous one runs. Registers its models at an empty server in memory, and
+ * checks its declared objects at this server. A declared object of another plugin's kind is checked at the running
+ * server. Rejects with the problem of its module or of a model, or with all mistakes of declared objects, with file and
+ * line. Kinds that a class registers in its `start` are checked in their previous version.
  */
 export async function tryPlugin(source: PluginSource, parts: TryPluginParts): Promise<void> {
   checkRequires(source.manifest, hostVersion());

@@ -28,7 +28,7 @@ export async function judgeDatabase(place: DatabasePlace): Promise<readonly Find
   } catch (error) {
     if (!hasCode(error, 'locked') || servedAt === undefined)
       return [{ check, level: 'error', message: errorText(error), cure: cureOf(error) }];
-    return [{ check, level: 'ok', message: `in use by the server at ${servedAt}, which judges it` }];
+    return [{ check, level: 'ok', message: `in use by the server at ${servedAt}, which checks it` }];
   }
 }
 

@@ -11,7 +11,7 @@ const mebibyte = 1024 * 1024;
  * error.
  */
 const room = { warningMiB: 1024, errorMiB: 100 } as const;
-/** The tolerated difference between clocks: those of machines that share files differ a little. */
+/** The tolerated difference between clocks: the clocks of machines that share files differ a little. */
 const toleratedAheadMs = 60_000;
 
 /** Judges who has access to the files with secrets, and to the database. */
@@ -28,7 +28,8 @@ export function judgePermissions(config: ServeConfig, databaseFile: string | und
   const findings = secrets.flatMap((path = ''): Finding[] => {
     const problem = secretFileProblem(path);
     if (problem === undefined) return [];
-    // The server itself restricts access to its database, but it refuses the other files, so those are errors.
+    // The server itself restricts the permissions of its database file. It refuses to use the other files, so their
+    // problems are errors.
     const level = path === databaseFile ? 'warning' : 'error';
     return [{ check, level, message: `${path}: ${problem.replace(/: chmod.*/, '')}`, cure: `chmod 600 ${path}` }];
   });

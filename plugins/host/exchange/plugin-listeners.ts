@@ -9,7 +9,7 @@ export interface PluginListenersParts {
   readonly fields?: object;
 }
 
-/** The listeners of one plugin to one source. Their errors do not reach the source. */
+/** The listeners of one plugin for the values of one source. Their errors do not reach the source. */
 export class PluginListeners<T> {
   readonly #parts: PluginListenersParts;
   readonly #listeners = new Set<(value: T) => void>();

@@ -139,7 +139,7 @@ describe('the plugin host', () => {
     });
   });
 
-  describe('contains', () => {
+  describe('fails only the plugins concerned, for', () => {
     const Good = widgetModel({ kind: 'Good' });
     const good = definePlugin({ models: [Good] });
 

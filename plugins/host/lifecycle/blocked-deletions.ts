@@ -9,7 +9,7 @@ export interface BlockedKind {
   readonly kind: string;
   readonly finalizer: string;
   readonly count: number;
-  /** The keys of these objects, at most ten. */
+  /** The keys of these objects: at most ten, the first ones by name. */
   readonly names: readonly string[];
 }
 
@@ -27,8 +27,8 @@ export class BlockedDeletions {
   readonly #counted = new Map<Finalizer, BlockedKind>();
 
   /**
-   * Adds the finalizer of a controller that has a cleanup function. A reconciler class handles its own finalizers, so
-   * that they are not counted.
+   * Adds the finalizer of a controller that has a cleanup function. A reconciler class handles its own finalizers,
+   * which are not counted.
    */
   add({ model, finalizer, cleanup }: ControllerDefinition): void {
     if (cleanup !== undefined) this.#finalizers.push({ model, finalizer });
@@ -57,7 +57,7 @@ async function countBlocked(client: Client, { model, finalizer }: Finalizer): Pr
   let count = 0;
   let next: string | undefined;
   do {
-    const options = { fieldSelector: 'metadata.deletionTimestamp', limit: pageSize };
+    const options = { fieldSelector: 'metadata.deletionTimestamp', sort: 'metadata.name,asc', limit: pageSize };
     const page = await client.list<ApiObject>(model, next === undefined ? options : { ...options, continue: next });
     const held = page.items.filter(({ metadata }) => metadata.finalizers?.includes(finalizer) === true);
     count += held.length;

@@ -100,7 +100,7 @@ export class PluginPermissions implements PluginPermits {
 
   /**
    * True for the records of external effects of the plugin's controllers. The name of a record begins with that of its
-   * controller; a list has no name, so it is false for lists.
+   * controller; a list has no name, so the result is false for lists.
    */
   #isOwnEffect({ group, resource, name = '' }: ResourceAttributes): boolean {
     const isRecord = group === 'controllers.homeostat.internal' && resource === 'externaleffects';

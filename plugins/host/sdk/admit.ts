@@ -33,7 +33,7 @@ function strangersOf(hooks: object): readonly string[] {
   const known: readonly string[] = hookNames;
   return Object.keys(hooks)
     .filter((name) => !known.includes(name))
-    .map((name) => `"${name}" is unknown; there are ${known.join(', ')}`);
+    .map((name) => `"${name}" is unknown; the hooks are ${known.join(', ')}`);
 }
 
 function problemOf(name: string, hook: unknown): readonly string[] {

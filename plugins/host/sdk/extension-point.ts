@@ -38,9 +38,9 @@ export interface Contribution<T> {
 /** The contributions of all plugins to an extension point. */
 export interface Contributions<T> {
   /**
-   * Returns the contributions of Started plugins, those of a plugin after those of its dependencies. The contributions
-   * of one plugin are in the order in which it made them. The array is frozen, and the same until the contributions
-   * change.
+   * Returns the contributions of Started plugins. The contributions of a plugin come after those of its dependencies.
+   * The contributions of one plugin are in the order in which it made them. The array is frozen, and the same until the
+   * contributions change.
    */
   list(): readonly Contribution<T>[];
   /**

@@ -13,7 +13,7 @@ describe('definePlugin', () => {
       .to.throw(TypeError)
       .with.property('message')
       .that.includes('"models" must be a list')
-      .and.includes('"begin" is unknown; there are models, controllers, endpoints, admission, start, stop')
+      .and.includes('"begin" is unknown; the fields are models, controllers, endpoints, admission, start, stop')
       .and.includes('"stop" must be a function');
   });
 });

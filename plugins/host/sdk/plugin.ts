@@ -107,8 +107,8 @@ export interface PluginDefinition<S extends object = SettingsValues> {
   stop?(): unknown;
 }
 
-// Plugins may bring a second copy of this package. Then instanceof is false, but a symbol of the global registry works
-// for all copies.
+// A plugin may bring a second copy of this package. Between two copies, instanceof is false, but a symbol from the
+// global symbol registry is the same.
 const pluginSymbol: symbol = Symbol.for('homeostat.plugin');
 
 /** The base class of plugins in class form. The host makes a new instance for each start. */
@@ -152,7 +152,7 @@ export class BasePlugin<S extends object = SettingsValues> implements PluginCont
 
 Object.defineProperty(BasePlugin, pluginSymbol, { value: true });
 
-// The constructor of a plugin in class form. The settings may have any type, because it depends on the plugin's
+// The constructor of a plugin in class form. The settings may have any type, because their type depends on the plugin's
 // manifest.
 export type PluginClass = new (context: PluginContext<never>) => BasePlugin<object>;
 
@@ -191,7 +191,7 @@ const parts: Readonly<Record<string, 'list' | 'function'>> = {
 
 function problemOf(key: string, value: unknown): string | undefined {
   const wanted = Object.hasOwn(parts, key) ? parts[key] : undefined;
-  if (wanted === undefined) return `"${key}" is unknown; there are ${Object.keys(parts).join(', ')}`;
+  if (wanted === undefined) return `"${key}" is unknown; the fields are ${Object.keys(parts).join(', ')}`;
   if (value === undefined) return undefined;
   const isRight = wanted === 'list' ? Array.isArray(value) : typeof value === 'function';
   return isRight ? undefined : `"${key}" must be a ${wanted}`;

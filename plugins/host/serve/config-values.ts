@@ -133,7 +133,8 @@ export class ConfigValues {
   }
 
   /**
-   * Returns the number of workers. `auto` is one for each core, except two cores for the process that has the database.
+   * Returns the number of workers. `auto` is two fewer than the machine has cores, but at least one: the process that
+   * has the database uses two cores.
    */
   workers(): (Given & { readonly count: number }) | undefined {
     const found = this.#find('workers');

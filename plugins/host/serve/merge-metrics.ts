@@ -21,8 +21,8 @@ export function mergeMetrics(texts: readonly (readonly [process: number, text: s
 }
 
 /**
- * Adds the label `process` to a line. The name of the metric ends at the first brace or space. Later ones may be in
- * values of labels.
+ * Adds the label `process` to a line. The name of the metric ends at the first brace or space. Further braces and
+ * spaces may be in values of labels.
  */
 function labelled(line: string, number: number): string {
   const [name = ''] = /^[^{ ]+/.exec(line) ?? [];

@@ -91,7 +91,7 @@ export class ClusterServer {
     }
   }
 
-  /** A standby becomes a primary. */
+  /** Makes this standby a primary. */
   async promote(): Promise<void> {
     await this.#run('pg_ctl', 'promote', '--wait', `--timeout=${testPatienceMs(20)}`, '-D', this.#options.folder);
   }

@@ -26,7 +26,10 @@ export class MysqlTestDatabase {
       admin = await createConnection({ uri: new URL('/mysql', serverUrl).href, connectTimeout: testPatienceMs(5_000) });
     } catch (error) {
       if (process.env['HOMEOSTAT_TEST_MYSQL'] !== undefined) throw error;
-      return context.skipBecause('there is no MySQL or MariaDB: HOMEOSTAT_TEST_MYSQL says where', error);
+      return context.skipBecause(
+        'there is no MySQL or MariaDB server at the default address; HOMEOSTAT_TEST_MYSQL can name another one',
+        error,
+      );
     }
     const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await admin.query(`CREATE DATABASE ${name}`);

@@ -41,7 +41,7 @@ export class PostgresCluster {
     const installation = await findInstallation();
     if (!installation)
       return context.skipBecause(
-        'there is no initdb: pg_config --bindir says where, or /usr/lib/postgresql/<version>/bin',
+        'there is no initdb in the folder that pg_config --bindir prints, or in /usr/lib/postgresql/<version>/bin',
       );
     const folder = await mkdtemp(join(tmpdir(), 'homeostat-cluster-'));
     if (installation.user) await chown(folder, installation.user.uid, installation.user.gid);

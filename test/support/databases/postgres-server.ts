@@ -29,7 +29,10 @@ export class TestDatabase {
       await admin.connect();
     } catch (error) {
       if (process.env['HOMEOSTAT_TEST_POSTGRES'] !== undefined) throw error;
-      return context.skipBecause('there is no PostgreSQL: HOMEOSTAT_TEST_POSTGRES says where', error);
+      return context.skipBecause(
+        'there is no PostgreSQL server at the default address; HOMEOSTAT_TEST_POSTGRES can name another one',
+        error,
+      );
     }
     const name = `homeostat_test_${randomUUID().replaceAll('-', '')}`;
     await admin.query(`CREATE DATABASE ${name}`);

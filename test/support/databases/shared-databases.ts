@@ -12,11 +12,11 @@ export type CreateDatabase = (context: Mocha.Context) => Promise<SharedDatabase>
 
 /**
  * The engines with a database server. MySQL is missing: it differs from PostgreSQL only in the store, whose tests run
- * on it.
+ * on it. etcd is left to the slow tests, because its processes take more CPU time than the tests.
  */
 const databaseServers: Readonly<Record<string, CreateDatabase>> = {
   PostgreSQL: (context) => TestDatabase.create(context),
-  etcd: (context) => EtcdTestDatabase.create(context),
+  'etcd [slow]': (context) => EtcdTestDatabase.create(context),
 };
 
 const engines: Readonly<Record<string, CreateDatabase>> = {

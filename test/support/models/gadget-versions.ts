@@ -72,7 +72,7 @@ export const gadget: ModelDescriptor = defineVersions(gadgetV2, [
       };
     },
     fromStorage({ metadata, spec, status }) {
-      if (spec?.code === 'odd') throw new Error('odd ones have no extent');
+      if (spec?.code === 'odd') throw new Error('an object with the code "odd" has no extent');
       const { [colourKey]: colour, ...annotations } = metadata.annotations ?? {};
       return {
         metadata: { ...metadata, annotations },

@@ -35,7 +35,7 @@ export class PersonStatus {
   @Schema({ type: 'string' }) greeting?: string;
 }
 
-/** The errors of an index function, by the name of the object that causes them. */
+/** An index function with two mistakes: `spec.name` selects whether it throws or returns a number. */
 function trap({ spec }: Person): string | undefined {
   if (spec.name === 'index throws') throw new Error('the index function broke');
   return spec.name === 'index returns a number' ? (7 as unknown as string) : undefined;

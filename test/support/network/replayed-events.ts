@@ -14,7 +14,7 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
   onAdd(object: ApiObject, { initial }: { readonly initial: boolean }): void {
     const key = this.#note('add', object);
     if (this.copy.has(key)) this.#contradict(`${key} is added, but already exists`);
-    if (initial && this.#newest.has(key)) this.#contradict(`${key} is initial, but came before`);
+    if (initial && this.#newest.has(key)) this.#contradict(`${key} is reported as initial, but was reported before`);
     this.#advance(key, object);
     this.copy.set(key, object.metadata.resourceVersion);
   }
@@ -34,7 +34,8 @@ export class ReplayedEvents implements InformerHandler<ApiObject> {
     const key = this.#note('delete', object);
     if (!this.copy.delete(key)) this.#contradict(`${key} is deleted, but does not exist`);
     const revision = Number(object.metadata.resourceVersion);
-    if (revision < (this.#newest.get(key) ?? 0)) this.#contradict(`${key} is deleted in an older state than the last`);
+    if (revision < (this.#newest.get(key) ?? 0))
+      this.#contradict(`${key} is deleted with an older state than its last one`);
     this.#newest.set(key, revision);
   }
 

@@ -41,6 +41,11 @@ export class OwnerScenario {
     this.#events = events;
   }
 
+  /** The label that distinguishes the machines of this scenario. */
+  get #label(): string {
+    return `${this.#prefix}x`;
+  }
+
   /** Creates the machines. `prefix` distinguishes them from those of other scenarios on the server. */
   static async make(server: TestServer, prefix: string, rows: readonly string[]): Promise<OwnerScenario> {
     const revision = await server.revision(machines);
@@ -70,6 +75,11 @@ export class OwnerScenario {
     await this.settle();
   }
 
+  /** Ends the watch, so that later scenarios on the server do not send their changes to it. */
+  close(): void {
+    this.#events.close();
+  }
+
   /** Waits until the garbage collection has no more work. */
   async settle(): Promise<void> {
     await eventually(() => this.#server.api.isIdle());
@@ -77,9 +87,10 @@ export class OwnerScenario {
 
   /** Returns the present machines, sorted by name. */
   async rows(): Promise<string[]> {
-    const { body } = await this.#server.get(`${machines}?sort=metadata.name,asc`);
-    const own = (body.items as MachineJson[]).filter(({ metadata }) => metadata.name.startsWith(this.#prefix));
-    return own.map((each) => this.#format(each));
+    const { body } = await this.#server.get(
+      `${machines}?sort=metadata.name,asc&labelSelector=scenario%3D${this.#label}`,
+    );
+    return (body.items as MachineJson[]).map((each) => this.#format(each));
   }
 
   /** Returns the changes (`~b`) and deletions (`-a`) since the start, in order. */
@@ -106,7 +117,8 @@ export class OwnerScenario {
     finalizers: readonly string[];
   }): Promise<void> {
     const ownerReferences = owners.map((owner) => this.#reference(owner));
-    const metadata = { name: this.#prefix + name, finalizers, ownerReferences };
+    const labels = { scenario: this.#label };
+    const metadata = { name: this.#prefix + name, labels, finalizers, ownerReferences };
     const created = (await this.#server.create(machines, { ...newMachine(''), metadata })) as MachineJson;
     this.#uids.set(name, created.metadata.uid);
   }

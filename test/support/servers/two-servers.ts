@@ -4,7 +4,7 @@ import type { SharedDatabase } from '../databases/shared-databases.ts';
 import { TestServer } from './test-server.ts';
 
 /**
- * Describes a suite with two servers on one database once for each engine. The servers start at the same time, and run
+ * Describes a suite once for each engine, with two servers on one database. The servers start at the same time, and run
  * during the tests.
  */
 export function describeTwoServers(

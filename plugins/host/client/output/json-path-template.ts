@@ -92,7 +92,7 @@ function joined(parts: readonly Part[]): Part {
   return (current) => parts.map((part) => part(current)).join('');
 }
 
-/** Compiles a quoted text, or a path, whose values are written with spaces between them. */
+/** Compiles a quoted text or a path. The values of a path are written with spaces between them. */
 function expression(text: string): Part {
   const [, quoted] = /^(?:"((?:[^"\\]|\\.)*)"|'(?:[^'\\]|\\.)*')$/s.exec(text) ?? [];
   if (quoted !== undefined) {

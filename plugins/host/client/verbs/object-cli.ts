@@ -27,7 +27,7 @@ const files = new Option(
 ).argParser<readonly string[] | undefined>((path, paths) => [...(paths ?? []), path]);
 const dryRun = new Option(
   '--dry-run [mode]',
-  'server: the server checks the write, and does not store it; none',
+  'server: the server checks the write, and does not store it; none: no dry run',
 ).preset('server');
 const manager = new Option('--field-manager <name>', 'manager of the written fields (default: homeostat)');
 const output = new Option(

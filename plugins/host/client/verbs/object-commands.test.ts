@@ -225,7 +225,7 @@ describe('Commands for objects [spec experience-commands]', () => {
       await expectFailure(['get', 'books', '-o', 'jsonpath={.items'], 2, 'unclosed action');
       await expectFailure(['get', 'books', '-o', 'custom-columns=NAME'], 2, 'must be NAME:path');
       await expectFailure(['get', 'book/a/b'], 2, 'write TYPE/NAME');
-      await expectFailure(['get', 'book', 'emma', '-A'], 2, 'leave the name or -A out');
+      await expectFailure(['get', 'book', 'emma', '-A'], 2, 'leave out the name or -A');
       await expectFailure(['get', 'books', '--lables', 'a'], 2, "unknown option '--lables'");
       await expectFailure(['get', 'book', 'emma', '-l', 'shelf=b'], 2, '-l: the objects are named');
       await expectFailure(
@@ -433,7 +433,7 @@ metadata: { name: red }
       await expectFailure(
         ['delete', 'book', 'emma', '--all'],
         2,
-        '--all: the objects are named; leave the names or --all out',
+        '--all: the objects are named; leave out the names or --all',
       );
       const some = await run('delete', 'book', 'nobody', 'noone', '--dry-run');
       expect(some.code).to.equal(1);
@@ -574,7 +574,7 @@ metadata: { name: red }
     expect(await succeed('get', 'book', 'emma', '-o', `custom-columns=ROOM:${path}`)).to.equal('ROOM\na\n');
   });
 
-  it('watch prints each row of custom columns at once, and the first list in the given order', async () => {
+  it('watch prints each row of custom columns at once, and the first list in the given order [slow]', async () => {
     const watching = start('watch', 'books', '--sort', 'spec.pages,desc', '-o', 'custom-columns=PAGES:.spec.pages');
     await eventually(() => expect(watching.text).to.equal('PAGES\n730\n474\n'));
     watching.child.kill('SIGINT');

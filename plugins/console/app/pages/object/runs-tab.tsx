@@ -53,7 +53,7 @@ export function RunsTab({ place, object }: Props) {
           if (type === 'DELETED') found.delete(nameOf(run));
           else found.set(nameOf(run), run);
         }
-        // Only the newest runs are kept, because the page may stay open for long.
+        // Only the newest runs are kept, because the page may stay open for a long time.
         return new Map([...found].slice(-mostRuns));
       }),
     onState: setState,
