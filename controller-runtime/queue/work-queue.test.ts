@@ -57,7 +57,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['a', 'low', 'b']);
   });
 
-  it('returns keys in the right order when more priorities are used than it keeps empty lists for', () => {
+  it('returns keys in the right order even with more priorities than the queue keeps empty lists for', () => {
     const queue = queueWith();
     for (let priority = 0; priority < 100; priority += 1) {
       queue.add(`k${priority}`, { priority });

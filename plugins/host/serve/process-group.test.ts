@@ -57,7 +57,7 @@ describe('a group of processes', () => {
     expect([numbers(), code]).to.deep.equal([[1], 2]);
   });
 
-  it('replaces a process that ends after growing delays, and after a short delay if it lived for a minute', async () => {
+  it('replaces a process that has ended: the delay grows each time, and is short again if the process lived for a minute', async () => {
     begin(2);
     forks[0]?.onListening();
     const times: number[] = [];
