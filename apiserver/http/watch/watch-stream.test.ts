@@ -9,6 +9,7 @@ import type { Resource } from '../../registry/kinds/resource.ts';
 import { FlushCycle } from './flush-cycle.ts';
 import { jsonLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
+import { WatchGroups } from './watch-group.ts';
 import { WatchStream } from './watch-stream.ts';
 import type { WatchStreamParts } from './watch-stream.ts';
 
@@ -43,6 +44,7 @@ describe('WatchStream', () => {
     const resource = { feed, apiVersion: 'v1', keyPrefix: '/', model: { kind: 'Person' } } as unknown as Resource;
     const clock = new FakeClock();
     const flushes = new FlushCycle(clock);
+    const groups = new WatchGroups(flushes);
     const selection = (key: string): WatchStreamParts['selection'] => ({
       key,
       selects: ({ name }) => {
@@ -56,7 +58,10 @@ describe('WatchStream', () => {
       const place = { revision: 10, markInitialEnd: false, bookmarkIntervalMs: undefined, timeoutMs: 3_600_000 };
       const hooks = { currentRevision: () => feed.revision, onError: (error: unknown) => void errors.push(error) };
       const watched = { resource, selection: selection(request.url ?? ''), initial: [], ...place };
-      const stream = new WatchStream({ response, format, clock, flushes, ...watched, ...hooks }, () => undefined);
+      const stream = new WatchStream(
+        { response, format, clock, flushes, groups, ...watched, ...hooks },
+        () => undefined,
+      );
       response.once('close', () => stream.end());
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
