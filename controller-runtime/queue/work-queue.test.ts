@@ -57,7 +57,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['a', 'low', 'b']);
   });
 
-  it('returns keys in the right order when more priorities are used than it keeps empty lists for', () => {
+  it('returns keys in the right order when so many priorities are used that it drops empty lists of priorities', () => {
     const queue = queueWith();
     for (let priority = 0; priority < 100; priority += 1) {
       queue.add(`k${priority}`, { priority });

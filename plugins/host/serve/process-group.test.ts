@@ -57,7 +57,7 @@ describe('a group of processes', () => {
     expect([numbers(), code]).to.deep.equal([[1], 2]);
   });
 
-  it('replaces a process that ends after growing delays, and after a short delay if it lived for a minute', async () => {
+  it('replaces ended processes; the delay grows each time, but is short if one lived for a minute', async () => {
     begin(2);
     forks[0]?.onListening();
     const times: number[] = [];
@@ -103,7 +103,7 @@ describe('a group of processes', () => {
     expect(code).to.equal(1);
   });
 
-  it('kills all of them at once', () => {
+  it('kills all its processes at once', () => {
     begin(2);
     forks[0]?.onListening();
     group.kill();
