@@ -32,10 +32,10 @@ const functionsForOperators: ReadonlySet<string> = new Set([
 /** Errors of wrong calls of a store by the server's own code. Operators cannot cause or repair them. */
 const internal: ReadonlySet<string> = new Set([
   '… of … has no data',
-  'a store opens once',
+  'a store can be opened only once',
   'operation on … has no kind',
   'operation on … is not one of create, update, delete',
-  'the store gave no outcome',
+  'the store returned no outcome',
   'two operations on … in one batch',
 ]);
 

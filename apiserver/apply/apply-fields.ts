@@ -45,10 +45,10 @@ export type Applied =
   | { readonly conflicts?: undefined; readonly content: Fields; readonly managedFields: ManagedFields };
 
 /**
- * Merges an applied object into the live content, and returns the result with its managed fields; or the conflicts,
- * unless `force` is set. The manager owns the fields that it applies. A field that it applied before and now leaves out
- * is removed, unless another manager owns it. The manager's own entry keeps its time: whether anything has changed is
- * known only later, after the defaults are filled in.
+ * Merges an applied object into the live content, and returns the result with its managed fields. If there are
+ * conflicts and `force` is false, returns the conflicts instead. The manager owns the fields that it applies. A field
+ * that it applied before and now leaves out is removed, unless another manager owns it. The manager's own entry keeps
+ * its time: whether anything has changed is known only later, after the defaults are filled in.
  */
 export function* applyFields(
   live: LiveFields,

@@ -33,7 +33,7 @@ export interface AuditMoment {
   readonly attributes: Attributes;
   /** The name of the created object, because the path of a request to create does not contain it. */
   readonly createdName?: string | undefined;
-  /** undefined when the request has no known user, for example because its credential was refused. */
+  /** The user of the request; undefined when the user is not known, for example because the credential was refused. */
   readonly user: UserInfo | undefined;
   readonly impersonatedUser?: UserInfo | undefined;
   readonly decision?: Decision | undefined;

@@ -22,8 +22,8 @@ export const exportFormat = 1;
 export const exportMediaType = 'application/x-ndjson';
 
 /**
- * The maximum number of bytes of a line. The largest object has 1.5 MiB, and each of its characters takes at most two
- * in a JSON string.
+ * The maximum number of bytes of a line. The largest object has 1.5 MiB, and a JSON string has at most two characters
+ * for each character of the object.
  */
 export const maxLineBytes: number = 8 * 1024 * 1024;
 

@@ -81,7 +81,10 @@ export class ExportReader {
     return 'objects' in fields ? this.#readSummary(fields) : this.#readObject(fields);
   }
 
-  /** Reads the manifest. It checks the format first, since another format may have other line checks. */
+  /**
+   * Reads the manifest. It checks the format first, since another format may compute the check of a line in another
+   * way.
+   */
   #readManifest(line: Buffer): undefined {
     const fields = parse(line);
     if (fields?.['homeostat'] !== 'export') return this.#refuse('it is not the first line of an export of homeostat');
@@ -113,7 +116,8 @@ export class ExportReader {
 
   #readSummary({ objects, sha256 }: Fields): undefined {
     const read = { objects: this.#digest.objects, sha256: this.#digest.sum() };
-    if (objects !== read.objects) return this.#refuse(`it says ${String(objects)} objects, but ${read.objects} came`);
+    if (objects !== read.objects)
+      return this.#refuse(`it counts ${String(objects)} objects, but the export has ${read.objects}`);
     if (sha256 !== read.sha256) return this.#refuse('sha256 does not match the objects');
     this.#summary = read;
     return undefined;

@@ -10,8 +10,8 @@ const pattern = new RegExp(`^,"check":"([0-9a-f]{${checkLength}})"}$`);
 const suffixLength = ',"check":""}'.length + checkLength;
 
 /**
- * Computes `check`, the last field of each line: a digest of the line without this field, and of the previous line's
- * check. So a changed, missing, repeated or moved line is detected at that line.
+ * Computes `check`, the last field of each line. It is a digest of two texts: the line without this field, and the
+ * `check` of the previous line. So a changed, missing, repeated or moved line is detected at that line.
  */
 export class LineCheck {
   #last = '';

@@ -12,7 +12,7 @@ const changesPerPage = 1000;
 /**
  * All objects of a store at one revision, while writes continue. Nothing is locked: the objects are read in pages, and
  * the log has the former state of each object that has changed since the revision. Memory contains one page, and the
- * former states of changed objects on later pages.
+ * former states of those changed objects that are on later pages.
  */
 export class Snapshot {
   readonly revision: number;
@@ -22,8 +22,8 @@ export class Snapshot {
   /** The key of the last object that was yielded. */
   #passed = '';
   /**
-   * By key, the states at the snapshot's revision of the objects that have changed since, and have not been yielded
-   * yet. The state is undefined for an object that did not exist at that revision.
+   * For each object that has changed since the snapshot's revision and is not yielded yet: its state at that revision,
+   * by its key. The state is undefined for an object that did not exist at that revision.
    */
   readonly #past = new Map<string, Row | undefined>();
   #pastBytes = 0;
@@ -42,7 +42,7 @@ export class Snapshot {
   /**
    * Yields the rows in pages, in the order of the code points of their keys. It can be called once. Rejects with
    * CompactedError when the log is compacted faster than the pages are read, and with Error when more than 256 MiB of
-   * objects change meanwhile.
+   * objects change before the last page is read.
    */
   async *pages(): AsyncGenerator<readonly Row[], void, undefined> {
     for await (const page of this.#store.scan()) {

@@ -1,6 +1,6 @@
 /**
  * Returns its argument, an item that the caller has read from a list at a checked index. The caller itself reads the
- * list, so that V8 optimises each read for the lists that occur there.
+ * list, so that V8 optimises each read for the lists that occur at that place in the code.
  * @throws RangeError when there is no item, which is a bug
  */
 export function inBounds<T>(item: T | undefined): T {

@@ -13,7 +13,7 @@ import type { AdmissionPolicy, AdmissionPolicyBinding, MatchResources } from './
 
 type Found = Generator<FieldViolation>;
 
-/** The maximum number of validations, variables and annotations of one policy. */
+/** The maximum number of validations and variables of one policy, counted together. */
 const maxExpressions = 1000;
 
 /** The maximum number of audit annotations of one policy, as in Kubernetes. */

@@ -74,8 +74,8 @@ export const leaseKind: ModelDescriptor = defineModel({
 });
 
 /**
- * Returns two functions: one returns the claim that a leader's writes require, the other whether the leader still holds
- * its lease. Both throw ApiError ServiceUnavailable while leases are not served yet.
+ * Returns two functions: one returns the claim that a leader's writes require, the other returns whether the leader
+ * still holds its lease. Both throw ApiError ServiceUnavailable while leases are not served yet.
  */
 export function leaderRules(table: ResourceTable): LeaderRules {
   const served = (): Resource => {

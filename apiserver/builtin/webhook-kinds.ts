@@ -51,8 +51,8 @@ export const clientConfigFields: Readonly<Record<string, JsonSchema>> = {
   },
   caBundle: {
     type: 'string',
-    // The format `byte` refuses an empty text. It is allowed here, because tools that fill in the bundle later first
-    // send an empty text.
+    // The format `byte` refuses an empty text. Here, an empty text is allowed, because some tools first send an empty
+    // bundle, and fill it in later.
     anyOf: [{ format: 'byte' }, { maxLength: 0 }],
     description: 'The authorities of the certificate of the webhook: PEM in base64.',
   },

@@ -15,7 +15,7 @@ export interface ClientGuard {
   onChange(listener: () => void): () => void;
 }
 
-/** A call of a client, without its kind. */
+/** A call of a client, without the kind of its objects. */
 export interface GuardedCall {
   readonly verb: string;
   readonly name?: string | undefined;

@@ -13,8 +13,8 @@ type Kind = Pick<Resource, 'cache' | 'feed'>;
 const selectedPerStep = 1_000;
 
 /**
- * The lists of all objects of kinds that were copied in this turn of the event loop. When many informers of a kind lose
- * their permission at the same time, they share one list.
+ * A cache: for a kind, the list of all its objects at a revision. When many informers of a kind lose their permission
+ * in the same turn of the event loop, they share one list.
  */
 const taken = new WeakMap<Kind, { readonly revision: number; readonly all: EntryPlaces }>();
 

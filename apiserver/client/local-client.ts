@@ -68,7 +68,7 @@ export interface LocalClientParts {
   readonly reader: ObjectReader;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Jitter, in [0, 1). */
+  /** Returns a number from 0 to below 1, which varies the delays of informers. */
   readonly random: () => number;
   /** The kind of writer that the client is. Default `service`. */
   readonly writer?: Writer;

@@ -17,8 +17,8 @@ export interface ServedBackingParts<T extends ApiObject> {
 }
 
 /**
- * Backs an informer in the server's process with the server's cache. While a webhook converts the objects to the
- * informer's version, backs it with a copy instead, since a read of the cache cannot wait for a webhook.
+ * Backs an informer in the server's process with the server's cache. If a webhook converts the objects to the
+ * informer's version, backs the informer with a copy instead, because a read of the cache cannot wait for a webhook.
  */
 export class ServedBacking<T extends ApiObject> implements InformerBacking<T> {
   readonly #parts: ServedBackingParts<T>;

@@ -158,8 +158,8 @@ export class GarbageCollector {
   }
 
   #onLearned(opened: string): void {
-    // Deletions are checked again: an object that blocked one may have been deleted, and the newly served kind may have
-    // dependents that were unknown.
+    // Pending deletions are checked again: an object that blocked a deletion may be gone, and the newly served kind may
+    // have dependents that were unknown before.
     for (const node of this.#graph.leaving()) this.#queue.add(node);
     for (const [id, { node, kind }] of this.#undecided) {
       if (kind !== undefined && kind !== opened) continue;
@@ -181,7 +181,7 @@ export class GarbageCollector {
   }
 
   /**
-   * Removes the objects of a kind that is no longer served from the graph. The kind may be served again before all are
+   * Removes from the graph the objects of a kind that is no longer served. The kind may be served again before all are
    * removed.
    */
   *#release(resource: Resource, entries: readonly Entry[]): Steps<void> {
@@ -300,8 +300,8 @@ export class GarbageCollector {
     try {
       await remove({ uid, resourceVersion });
     } catch (error) {
-      // A refusal by the kind's own rule is final, since the rule does not change. A refusal by a plugin is retried,
-      // since the plugin may allow the deletion later.
+      // A refusal by the kind's own rule is final, since the rule does not change. After a refusal by a plugin, the
+      // deletion is retried, since the plugin may allow it later.
       if (reasonOf(error) === 'Forbidden' && node.resource.rules.strategy !== undefined) {
         logger.warn({ err: error, object: idOf(node) }, 'an object is not collected, although its owners are gone');
         return;
@@ -339,8 +339,8 @@ export class GarbageCollector {
     const isDependent = (owner: OwnerReference): boolean =>
       owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
     const isAwaited = await this.#parts.unserved.some(isDependent);
-    // A kind may have become served during the search. The search then skipped it, but the dependents among its objects
-    // are not in the graph yet.
+    // A kind may have begun to be served during the search. Then the search has skipped it, but the dependents among
+    // its objects are not in the graph yet.
     if (this.#learning.size > 0) return this.#queue.add(node);
     if (isAwaited) {
       this.#undecided.set(idOf(node), { node, kind: undefined });

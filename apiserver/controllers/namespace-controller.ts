@@ -174,7 +174,7 @@ export class NamespaceController {
 
   /**
    * Deletes the objects of a namespace. Objects for which `staysWithOwner` is true are deleted after all others are
-   * removed. If a deletion fails, the other kinds are still deleted. Rejects with the first failure.
+   * removed. If a deletion fails, the objects of the other kinds are still deleted. Rejects with the first failure.
    */
   async #deleteContents(name: string): Promise<void> {
     const failures: unknown[] = [];

@@ -17,8 +17,9 @@ export interface UnservedDependentsParts {
 type IsDependent = (owner: OwnerReference) => boolean;
 
 /**
- * Finds dependents among stored objects of kinds that this process does not serve: not yet, no longer, or because other
- * processes serve them. It reads every key once to find these kinds, and after that only their objects.
+ * Finds dependents among stored objects of kinds that this process does not serve: kinds that it will serve later, that
+ * it has served before, or that only other processes serve. It reads every key once to find these kinds, and after that
+ * only their objects.
  */
 export class UnservedDependents {
   readonly #parts: UnservedDependentsParts;

@@ -32,8 +32,8 @@ export class DefaultCheck {
   }
 
   /**
-   * Checks that a default is valid by its schema, and has no field that would be pruned. The defaults of the fields
-   * inside it are added to a default, and the result must not have more values than a person would write. Yields the
+   * Checks that a default is valid by its schema, and has no field that would be pruned. A default also gets the
+   * defaults of the fields inside it. With them, it must not have more values than a person would write. Yields the
    * work done.
    */
   *check(field: string, schema: DefinitionSchema, violations: DefinitionViolations): MeasuredWork<void> {

@@ -142,8 +142,8 @@ function* checkVersion(
 }
 
 /**
- * The keywords that a root schema may have if there is a status subresource, because Kubernetes checks a status only by
- * the schema of the field `status`.
+ * The keywords that a root schema may have if there is a status subresource. Others are refused, because Kubernetes
+ * checks a status only by the schema of the field `status`.
  */
 const rootKeywords: readonly string[] = [
   'description',

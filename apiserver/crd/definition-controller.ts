@@ -42,7 +42,7 @@ export class DefinitionController {
   readonly #parts: DefinitionControllerParts;
   readonly #served: ServedDefinitions;
   readonly #queue: WorkLoop<string>;
-  /** The names of the definitions that wait until another kind no longer has one of their names. */
+  /** The names of the definitions that wait for a name, such as a plural, that another kind still has. */
   readonly #conflicting = new Set<string>();
   /** The names of the definitions whose kinds must be read again. */
   readonly #rereading = new Set<string>();
@@ -181,8 +181,8 @@ export class DefinitionController {
   /**
    * Deletes the objects of a definition, then the kind, and then removes the definition's finalizer. It runs again when
    * the last object is removed, and when memory receives another new object. From the deletion mark on, no replica can
-   * create objects of the kind, because a creation requires the definition's claim under `liveIndex`, and the mark
-   * releases this claim. So no object is missed.
+   * create objects of the kind: a creation requires the definition's claim under `liveIndex`, and the mark releases
+   * this claim. So no object is missed.
    */
   async #retire(definition: CustomResourceDefinition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;

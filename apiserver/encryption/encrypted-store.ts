@@ -101,10 +101,10 @@ export class EncryptedStore implements Store {
   }
 
   /**
-   * Yields the rows whose encryption is outdated, in pages in the order of keys: a write would encrypt them with
+   * Yields, in pages in the order of keys, the rows whose encryption is outdated: a write would now encrypt them with
    * another key, or would store them in the other form (plain or encrypted). Also deletes the kept data and the
-   * snapshots of the kinds of these rows, which are outdated in the same way. If a kind is not served, nothing else
-   * would replace them.
+   * snapshots of the kinds of these rows, which are outdated in the same way. For a kind that is not served, nothing
+   * else would replace this data.
    */
   async *outdated(): AsyncGenerator<readonly OutdatedRow[], void, undefined> {
     const dropped = new Set<number>();

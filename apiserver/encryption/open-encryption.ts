@@ -12,8 +12,8 @@ import type { Environment } from './encryption-config.ts';
 import { keyBytes } from './sealed-bytes.ts';
 
 /**
- * The prefix under which the database's numbered list of names has the name of each key that has ever encrypted an
- * object of the database.
+ * The prefix of the names of encryption keys in the database's numbered list of names. The list has the name of each
+ * key that has ever encrypted an object of the database.
  */
 const keyNamePrefix = 'encryption-key:';
 
@@ -75,7 +75,10 @@ export function importEncryption(database: string, { keys, plainKinds }: Exporte
   };
 }
 
-/** An encryption of the same resources as the default configuration. Its key never encrypts any bytes. */
+/**
+ * An encryption of the same resources as the default configuration, for imports and reads that encrypt nothing. Its key
+ * is never used. Objects that are already encrypted stay encrypted.
+ */
 const withoutKeys = new Encryption([
   { resources: ['secrets'], providers: [{ key: { name: 'none', secret: createSecretKey(randomBytes(keyBytes)) } }] },
 ]);

@@ -1,7 +1,10 @@
 import { inBounds } from '../base/in-bounds.ts';
 import type { Block } from './slabs.ts';
 
-/** Assigns numbers to the blocks in use. A number takes four bytes, and a garbage collection need not visit it. */
+/**
+ * Assigns numbers to the blocks in use. Other data store the number of a block instead of a reference to it: a number
+ * takes four bytes, and a garbage collection need not visit it.
+ */
 export class BlockNumbers {
   readonly #blocks: (Block | undefined)[] = [];
   readonly #uses: number[] = [];

@@ -58,7 +58,7 @@ interface Items {
   readonly values: readonly string[];
 }
 
-/** Builds an index of these entries. Rows that have changed meanwhile are left out. */
+/** Builds an index of these entries. Rows that change during the build are left out. */
 export function* buildIndex(
   table: EntryTable,
   entries: NamedEntries,
@@ -68,8 +68,8 @@ export function* buildIndex(
   const ranks = yield* ranksOf(values);
   const sorted = yield* sortedByRank(numbers, ranks);
   const index = new SortedIndex(table, shape.itemValues);
-  // The rest is a single step, since from here on every change has to update the index. It takes 10 ms for a million
-  // rows.
+  // The rest is a single step, which takes 10 ms for a million rows, because from here on every change has to update
+  // the index.
   const kept = changed.size === 0 ? sorted : sorted.filter((item) => !changed.has(inBounds(rows[item])));
   const isStored = shape.itemValues === 'stored';
   index.load(

@@ -7,8 +7,8 @@ import { inBounds } from '../base/in-bounds.ts';
 
 export interface ChangeFeedParts {
   /**
-   * The revision up to which the feed does not have the changes. It is the revision at which the kind was loaded, or an
-   * earlier one if the changes after it are appended next.
+   * The feed has no changes up to this revision. Usually it is the revision at which the kind was loaded. It may be an
+   * earlier one, if the caller then appends the changes between the two revisions.
    */
   readonly floor: number;
   /** Called with an error that a listener throws. */
@@ -17,7 +17,10 @@ export interface ChangeFeedParts {
 
 interface Subscriber {
   readonly listener: (change: FeedChange) => void;
-  /** The revision up to which the listener has received all changes from {@link ChangeFeed.since}. */
+  /**
+   * The revision of the feed at the time of the subscription. The listener is called only for later changes, because
+   * its owner reads the earlier ones with {@link ChangeFeed.since}.
+   */
   readonly after: number;
 }
 
@@ -106,9 +109,9 @@ export class ChangeFeed {
   }
 
   /**
-   * Iterates over the changes after a revision, in order, in one turn of the event loop. A change that was packed becomes
-   * an object when the caller takes it, so a caller that stops early pays only for the changes that it has taken. Throws
-   * ApiError Expired when some of the changes were trimmed.
+   * Iterates over the changes after a revision, in order. The caller must end the iteration in the same turn of the
+   * event loop. A packed change becomes an object when the caller takes it. So a caller that stops early pays only for
+   * the changes that it has taken. Throws ApiError Expired when some of the changes were trimmed.
    */
   since(revision: number): IterableIterator<FeedChange> {
     if (revision < this.#floor) {

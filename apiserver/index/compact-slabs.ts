@@ -12,8 +12,8 @@ const seenPerStep = 500;
 const movedPerStep = 256 * 1024;
 
 /**
- * The share of the bytes that is moved at a time. It is limited, because the old blocks remain in memory until V8
- * collects garbage.
+ * The maximum share of all bytes that one compaction moves. It is limited, because the old blocks remain in memory
+ * until V8 collects garbage.
  */
 const movedShare = 1 / 4;
 
@@ -118,8 +118,8 @@ function copyOf(slabs: Slabs, { block, at, start, footprint }: StoredEntry): Sto
 const noBlock = new Block(0);
 
 /**
- * Returns the blocks with the smallest share of live bytes, as many as may be moved at a time. Also returns how many
- * live bytes, and how much garbage, all other blocks have.
+ * Returns the blocks with the smallest share of live bytes, at most as many as one compaction may move
+ * ({@link movedShare}). Also returns the number of live bytes and of garbage bytes in all other blocks.
  */
 function sparsest(live: ReadonlyMap<Block, number>): {
   readonly sparse: ReadonlySet<Block>;

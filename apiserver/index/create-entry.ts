@@ -93,8 +93,8 @@ function linkOf({ uid, blockOwnerDeletion = false }: Pick<OwnerReference, 'uid' 
 }
 
 /**
- * The size of the buffer in which records are written before they are copied, because their length is known only at the
- * end. A larger record gets its own buffer.
+ * The size of the buffer `draft`. A record is first written into it, and then copied, because the length of a record is
+ * known only at its end. A larger record gets its own buffer.
  */
 const usualSize = 64 * 1024;
 let draft = new Block(usualSize);
@@ -210,7 +210,9 @@ function addItem(word: number, text: string): void {
   draft.words[word + 1] = text.length * 2 + Number(isWide);
 }
 
-/** Reserves space for words in the draft, and returns the position of the first one. */
+/**
+ * Reserves space for this many words (of four bytes) in the buffer `draft`, and returns the position of the first one.
+ */
 function reserve(words: number): number {
   const start = (filled + 3) & ~3;
   if (start + 4 * words > draft.bytes.length) enlarge(start - filled + 4 * words);

@@ -12,8 +12,8 @@ const random = randomBytes(8);
 const ofProcess: HashSecret = [random.readInt32LE(0), random.readInt32LE(4)];
 
 /**
- * The number of bits by which a hash is shifted to get the number of its shard: its first six bits, for 64 shards. With
- * a million keys, a shard has 16,000 keys, and grows in a millisecond.
+ * The number of bits by which a hash is shifted. The six bits that remain are the number of its shard, so there are 64
+ * shards. With a million keys, a shard has 16,000 keys, and grows in a millisecond.
  */
 const shardShift = 26;
 const smallestShard = 8;
@@ -101,7 +101,7 @@ const smallestTable = 16;
 /** The number of rows whose hashes are added in one step, which takes a millisecond. */
 const placedPerStep = 16_384;
 
-/** The content of a table. Its rows have no gaps, and are in the order of their blocks. */
+/** The content of a table. The rows are numbered without gaps, in the order of their blocks. */
 export interface TableContent {
   readonly secret: HashSecret;
   /** The position of the record of each row in its block. */
@@ -116,8 +116,8 @@ export interface TableContent {
 const free = -1;
 
 /**
- * The number of entry objects that are kept, so that a later read returns the same object. Callers cache data by the
- * identity of an entry; for small kinds, this cache is effective.
+ * The size of the cache of entry objects. A later read returns the same object if it is still in the cache. Callers
+ * cache data by the identity of an entry, which works well for kinds that fit into this cache.
  */
 const keptEntries = 8192;
 
@@ -144,7 +144,7 @@ export class EntryTable {
   /** The secret for the hashes of keys. */
   readonly secret: HashSecret;
   /**
-   * The key that was searched last. It is kept with its hash, because a key that was not found is usually added next.
+   * The key that was searched last. It is cached with its hash, because a key that was not found is usually added next.
    */
   #wanted = '';
   #wantedHash: number;
@@ -197,7 +197,7 @@ export class EntryTable {
     return (this.#kept[row & (keptEntries - 1)] = new StoredEntry(block, at));
   }
 
-  /** Moves a reader to the record of a row, and returns it. */
+  /** Makes `record` read the record of a row, and returns `record`. This creates no object. */
   read(row: number, record: StoredEntry): StoredEntry {
     return record.moveTo(this.blockOf(row), inBounds(this.#at[row]));
   }
@@ -253,7 +253,7 @@ export class EntryTable {
     this.#kept[row & (keptEntries - 1)] = undefined;
   }
 
-  /** Changes the position of the record of a row. The entry object of the row changes, too, if it is kept. */
+  /** Changes the position of the record of a row. If the entry object of the row is cached, it changes as well. */
   move(row: number, block: Block, at: number): void {
     const kept = this.#kept[row & (keptEntries - 1)];
     const isKept = kept?.block === this.blockOf(row) && kept.at === this.#at[row];

@@ -29,7 +29,7 @@ export interface CacheContents {
   readonly broken: Map<string, BrokenEntry>;
   /** The memory of all objects, in bytes. */
   readonly size: number;
-  /** The indexes by position. */
+  /** The built parts of each index, by the position of the index. */
   readonly indexes: readonly MadeParts[];
 }
 
@@ -102,7 +102,10 @@ export class KindCache {
     return values;
   }
 
-  /** Returns another object that has one of these values in a unique index; `holder` is its key. */
+  /**
+   * Returns the first of these values that another object has in a unique index; undefined when there is none. `key` is
+   * the key of the object with these values, `holder` that of the other object.
+   */
   uniqueHolder(values: IndexValues, key: string): (UniqueValue & { readonly holder: string }) | undefined {
     for (const index of this.#unique) {
       for (const value of valueList(values[index.position])) {

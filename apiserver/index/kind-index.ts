@@ -127,7 +127,7 @@ export class KindIndex {
   }
 
   /**
-   * Builds the parts of this index for the objects of another table: those that are built now, and the values if
+   * Builds parts of this index for the objects of another table: the parts that are built now, and {@link values} if
    * `isWanted` is true.
    */
   *remake(table: EntryTable, entries: NamedEntries, isWanted: boolean): Steps<MadeParts> {
@@ -146,8 +146,8 @@ export class KindIndex {
   }
 
   /**
-   * Builds the parts from stored orders of the rows of a table. If `values` is wanted and has no order, it is built
-   * from the entries in `named`.
+   * Builds the parts from stored orders of the rows of a table. If `isWanted` is true and {@link values} has no stored
+   * order, it is built from the entries that `named` returns.
    */
   *restore(
     table: EntryTable,
@@ -171,7 +171,8 @@ export class KindIndex {
   }
 
   /**
-   * Removes the items that a row is about to lose. {@link enter} must be called once the entry of the row is replaced.
+   * Removes the items that a change takes from a row. {@link enter} must be called once the entry of the row is
+   * replaced.
    */
   leave(row: number, change: ValueChange): void {
     for (const part of this.#parts) part.leave(row, change);

@@ -17,7 +17,8 @@ interface Build {
   /** The rows whose items have changed since the build began, and still have to be added to the index. */
   readonly changed: Set<number>;
   /**
-   * The index, once it has the items of all other rows. From then on, it gets the changes of those rows immediately.
+   * The index; undefined until it has the items of all rows that are not in `changed`. From then on, changes of those
+   * rows are applied to it immediately.
    */
   index: SortedIndex | undefined;
   readonly isOver: Promise<void>;
@@ -103,7 +104,7 @@ export class LazyIndex {
     return index;
   }
 
-  /** Removes the items that a row is about to lose. {@link enter} must be called once the row has changed. */
+  /** Removes the items that a change takes from a row. {@link enter} must be called once the row has changed. */
   leave(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
@@ -111,7 +112,7 @@ export class LazyIndex {
     for (const value of valuesWithout(before, after)) index.remove(value, row);
   }
 
-  /** Adds the items that a row has gained. */
+  /** Adds the items that a change has added to a row. */
   enter(row: number, change: ValueChange): void {
     const index = this.#following(row, change);
     if (index === undefined) return;
@@ -161,8 +162,8 @@ export class LazyIndex {
     const index = yield* buildIndex(table, yield* entries, { shape: this.#shape, changed });
     build.index = index;
     let seen = 0;
-    // The items of a row that changes meanwhile get into the index immediately, or the row is added at the end of this
-    // set.
+    // A row may change during this loop. Then its items get into the index immediately, or the row is added at the end
+    // of this set, and the loop comes to it later.
     for (const row of changed) {
       if (seen > 0 && seen % changesPerStep === 0) yield;
       seen += 1;

@@ -9,7 +9,10 @@ export const packedTogether = 512;
 
 const types = ['ADDED', 'MODIFIED', 'DELETED'] as const;
 
-/** The block and the position of the entry of a change, and of the state before it. */
+/**
+ * The number of words for a change: the block and the position of its entry, and the block and the position of the
+ * state before it.
+ */
 const placeWords = 4;
 
 /** The number that stands in place of a block's number when a change has no former state. */

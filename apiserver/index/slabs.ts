@@ -56,7 +56,7 @@ export class Slabs {
   #shared: Filling | undefined;
   /** The memory of the large object that was allocated last. */
   #large: Filling | undefined;
-  /** The number of bytes of all objects that are in use, or were in use at some time since the last compaction. */
+  /** The number of bytes in use. During a compaction, it counts only the blocks that were begun since {@link seal}. */
   #used = 0;
   #garbage = 0;
   /** The blocks that were begun since {@link seal}; undefined after {@link settle}. */

@@ -373,10 +373,7 @@ export class SortedIndex {
 
 const noBlock = new Block(0);
 
-/**
- * Compares by code points. Almost all texts differ before the first character for which code points and code units have
- * different orders.
- */
+/** Compares by code points. Equal texts are found first, because this takes less time. */
 function compareTexts(a: string, b: string): number {
   return a === b ? 0 : compareCodePoints(a, b);
 }

@@ -12,7 +12,7 @@ import type { Block } from './slabs.ts';
  *
  * - the head: the distance to the bytes and their number, the revision in two words, the length of the record, references to key
  *   and uid, the length of the namespace + 1, the position of the owners, the number of values and a code;
- * - for each index, a reference to its value; 0 when it has none;
+ * - for each index, a reference to the object's value; 0 when the object has none;
  * - texts, in Latin-1 if possible, otherwise in UTF-16, and lists of values and of owners, each of which begins with
  *   its number of items.
  *
@@ -68,7 +68,7 @@ interface ReadList {
 
 /**
  * A cache of the list that was read last, since a selector reads the labels of an object once for each of its
- * requirements. Without it, 100 requirements for 10,000 labels took 500 ms of one turn.
+ * requirements. Without it, 100 requirements for 10,000 labels took 500 ms of one turn of the event loop.
  */
 let lastList: ReadList = { block: undefined, at: 0, position: 0, values: noValues };
 

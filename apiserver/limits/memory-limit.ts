@@ -21,8 +21,8 @@ const freeShare = 0.82;
 const startShare = 0.9;
 
 /**
- * The time between two measurements, when at least half of a limit is used. Otherwise it is {@link farMs}. A
- * measurement takes 25 µs.
+ * The time between two measurements when at least half of a limit is used. When less is used, the time is
+ * {@link farMs}. A measurement takes 25 µs.
  */
 const nearMs = 100;
 const farMs = 1000;

@@ -33,8 +33,8 @@ export class SharedMemory<Holder extends object> {
   }
 
   /**
-   * Sets the number of bytes that are counted for a holder. The limit for all holders never refuses a holder when there
-   * is no other, and the limit for a client never refuses the only holder of the client.
+   * Sets the number of bytes that are counted for a holder. The limit for all holders never refuses the only holder,
+   * and the limit for a client never refuses the only holder of the client.
    * @throws ApiError ServiceUnavailable, with Retry-After, when the bytes of all holders exceed the limit, or the bytes
    * of one client exceed half of it
    */

@@ -155,7 +155,7 @@ export class Registry {
 
   /**
    * Returns true only when the object certainly does not exist: false while memory may be behind, or a write of the
-   * object is running. If the object may exist, the client must not need the permission to create it.
+   * object is running. Otherwise a client that only changes an existing object would need the permission to create it.
    */
   #isSurelyAbsent({ cache, keyPrefix }: Resource, key: ObjectKey): boolean {
     if (this.#parts.revisions.mayLag) return false;
@@ -343,7 +343,7 @@ export class Registry {
   }
 }
 
-/** Calls `release` of a reservation in quotas when the commit has ended. */
+/** Calls `release` of a quota reservation when the commit has ended. */
 async function releasing(
   committed: Promise<Written | Refusal>,
   release: Reservation['release'],

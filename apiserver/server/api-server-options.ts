@@ -61,8 +61,8 @@ export interface ApiServerOptions {
    */
   readonly administratorFile?: AdministratorFile;
   /**
-   * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1), which has the kinds whose
-   * objects are encrypted in the database, and the keys. Only its owner may be able to read it. Default: Secrets are
+   * The path of a file of kind `EncryptionConfiguration` (apiserver.config.k8s.io/v1). It names the kinds whose objects
+   * are encrypted in the database, and has the keys. Only its owner may be able to read it. Default: Secrets are
    * encrypted, with the key in the file `encryption.key`. This file is beside a SQLite database, or else in `./data`;
    * the first start creates it.
    */

@@ -52,11 +52,11 @@ const foundAtOnce = 64;
 
 /**
  * The connections of a server. Beyond the limit, a new connection replaces the oldest connection that has sent no
- * request. If there is none, it replaces the connection that has been idle for longest since its last request (a part
- * of the next request may have arrived); otherwise, the connection whose current request has been arriving for longest.
- * So silent or slow clients do not keep others out. A connection whose request is being handled is never replaced. A
- * request costs one lookup and two assignments in this class. All other work is done only when a new connection arrives
- * while the table is full.
+ * request. If there is none, it replaces the connection that has been idle for longest since its last request; a part
+ * of the next request may have arrived. If there is no idle connection either, it replaces the one whose current
+ * request has been arriving for longest. So silent or slow clients do not keep others out. A connection whose request
+ * is being handled is never replaced. A request costs one lookup and two assignments in this class. All other work is
+ * done only when a new connection arrives while the table is full.
  */
 export class ConnectionTable {
   /** True once the server stops. Then each request is refused, and its connection is closed. */

@@ -31,8 +31,8 @@ import { WebhookPlaces } from '../webhooks/webhook-places.ts';
 import { WebhookReview } from '../webhooks/webhook-review.ts';
 
 /**
- * Returns the function that counts new objects in quotas. `registry` is not called before writes begin, because the
- * registry needs this function when it is created.
+ * Returns the function that counts new objects in quotas. The registry needs this function when it is created, so
+ * `registry` is called only once writes begin.
  */
 export function quotaAdmission(
   settings: Pick<Settings, 'clock' | 'random' | 'uuid'>,

@@ -8,8 +8,8 @@ const maxPlainValueLength = 200;
 
 /**
  * Returns the text that is stored in the column `uniq` for a claimed value, in every SQL database. The text is a hash
- * for a long value, for a value with a NUL, which a database may cut or refuse, and for a value with lone surrogates,
- * which would all become equal in UTF-8. The first character distinguishes plain values from hashes.
+ * for three sorts of values: long ones; those with a NUL, which a database may cut or refuse; and those with lone
+ * surrogates, which would all become equal in UTF-8. The first character distinguishes plain values from hashes.
  */
 export function storedClaimValue(value: string): string {
   if (value.length <= maxPlainValueLength && !/[\0\p{Surrogate}]/u.test(value)) return `=${value}`;

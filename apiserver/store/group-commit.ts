@@ -107,9 +107,9 @@ export class GroupCommit {
   /**
    * Commits an operation. Resolves when the operation is durable, or with its conflict. Before any promise of the batch
    * resolves, calls `apply` for each durable operation, in the order of revisions over all operations. Rejects with
-   * ApiError TooManyRequests when the queue is full, and with StoreError when the store fails. With the code `refused`,
-   * this operation itself is the cause. With `unknown`, the operation may have been written, or may be written later,
-   * and `apply` is not called.
+   * ApiError TooManyRequests when the queue is full, and with StoreError when the store fails. If the code of the
+   * StoreError is `refused`, this operation itself is the cause. If it is `unknown`, the operation may have been
+   * written, or may be written later, and `apply` is not called.
    */
   submit(operation: Operation, apply: (revision: number) => void = () => undefined): Promise<Outcome> {
     return new Promise((settle, fail) => this.begin({ operation, apply, settle, fail }));
@@ -186,11 +186,11 @@ export class GroupCommit {
 
   /**
    * Sends a batch to the store, if operations are ready and the limits allow it: one batch may be in flight, and the
-   * results of at most two batches may be undelivered, so that a replica whose memory lags behind is not flooded by its
-   * own writes. Unless `isNow` is true, the batch is sent at the end of the turn of the event loop. So all requests
-   * that were read in the turn share one commit and one message to the store; messages with one or two operations took
-   * a tenth of the time of a creation over HTTP. `answered` is the number of operations whose results are being
-   * delivered: their callers will probably submit as many again.
+   * results of at most two batches may be undelivered. The second limit keeps a replica whose memory lags behind from
+   * being flooded by its own writes. Unless `isNow` is true, the batch is sent at the end of the turn of the event
+   * loop. So all requests that were read in the turn share one commit and one message to the store. When each message
+   * had only one or two operations, the messages took a tenth of the time of a creation over HTTP. `answered` is the
+   * number of operations whose results are being delivered: their callers will probably submit as many again.
    */
   #sendReady(isNow: boolean, answered = 0): void {
     if (this.#ready.length === 0 || this.#inFlight > 0 || this.#unanswered >= maxUnanswered) return;
@@ -230,8 +230,8 @@ export class GroupCommit {
   }
 
   /**
-   * Takes operations for a batch. With many writers, a batch has at most half of their operations, so that results of
-   * the other half are delivered during its commit.
+   * Takes the operations of the next batch, at most `share`. With many writers, `share` is half of their operations, so
+   * that the results of one half are delivered during the commit of the other half.
    */
   #takeBatch(share: number): Entry[] {
     const { maxOperations, maxBytes } = this.#options;
@@ -257,8 +257,8 @@ export class GroupCommit {
     let left = maxSettled;
     for (const [position, entry] of batch.entries()) {
       if (left === 0) left = await nextTurn().then(() => maxSettled);
-      // Refused operations are not counted: most of their callers try again, and read the state only once for all
-      // attempts in a turn.
+      // Refused operations do not count towards the limit of a turn: most of their callers try again, and read the
+      // state only once for all attempts in a turn.
       if (settleEntry(entry, outcomes[position])) left -= 1;
     }
     this.#unanswered -= 1;
@@ -356,7 +356,7 @@ const noOutcomes: readonly Outcome[] = [];
 /** Delivers the result of an operation. Returns true when it was written. */
 function settleEntry({ submission }: Entry, outcome: Outcome | undefined): boolean {
   if (outcome) submission.settle(outcome);
-  else submission.fail(new StoreError('crashed', 'the store gave no outcome'));
+  else submission.fail(new StoreError('crashed', 'the store returned no outcome'));
   return outcome !== undefined && 'revision' in outcome;
 }
 

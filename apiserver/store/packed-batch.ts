@@ -10,7 +10,10 @@ import type { Claim, Committed, Operation, Outcome, RequiredClaim } from './stor
 export interface PackedBatch {
   readonly keys: readonly string[];
   readonly numbers: Float64Array;
-  /** The data of all operations. This is a view, because node:v8 copies an ArrayBuffer in a message, but not a view. */
+  /**
+   * The data of all operations. The bytes are passed as a view: in a message, node:v8 copies an ArrayBuffer, but not a
+   * view.
+   */
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** The changes of unique values, with the positions of their operations; absent when no operation has any. */
   readonly unique?: readonly (readonly [position: number, unique: NonNullable<Operation['unique']>])[];

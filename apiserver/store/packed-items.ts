@@ -1,8 +1,8 @@
 import type { Steps } from '../turns/steps.ts';
 
 /**
- * Items as JSON, some thousands in each part. A structured clone of all items would block the thread for as long as the
- * work on all parts takes together.
+ * Items as JSON, some thousands in each part. A structured clone of all items at once would block the thread for as
+ * long as all parts together take.
  */
 export type PackedItems = readonly Uint8Array<ArrayBuffer>[];
 

@@ -227,8 +227,8 @@ export interface Store {
   readonly batchLimits?: BatchLimits | undefined;
   open(): Promise<OpenedStore>;
   /**
-   * Writes a batch in one transaction. A batch must have at most one operation for each key, no two operations that
-   * change the same claim, and no operation that requires a claim that another one changes.
+   * Writes a batch in one transaction. A batch must have at most one operation for each key. No two operations may
+   * change the same claim, and no operation may require a claim that another one changes.
    */
   commit(batch: readonly Operation[]): Promise<Committed>;
   /** Yields the present rows in pages: rows of all kinds in the order of their keys, rows of one kind in any order. */

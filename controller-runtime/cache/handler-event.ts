@@ -59,9 +59,10 @@ export function deletionOf<T extends ApiObject>(last: KeyedObject<T>): ObjectEve
 }
 
 /**
- * Combines events: returns at most two events for each object, at the position of its first event. It is for a handler
- * that is so far behind that its waiting events would not fit into memory. After the combined events, the handler has
- * the same state as after all events. For an object that cannot be read, the first and the last event remain.
+ * Combines events: returns at most two events for each object, at the position of the object's first event. It is for a
+ * handler that is so far behind that its waiting events would not fit into memory. After the combined events, the
+ * handler has the same state as after all events. For an object that cannot be read, the first and the last event
+ * remain.
  */
 export function coalesce<T extends ApiObject>(events: readonly HandlerEvent<T>[]): HandlerEvent<T>[] {
   const spans = new Map<string, Span<T>>();

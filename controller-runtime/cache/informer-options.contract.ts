@@ -46,7 +46,7 @@ export function describeOptions(followed: FollowedCase): void {
       ['a value that is not a namespace', Badge, { namespaces: ['a', '../b'] }, /namespaces\[1\]: /],
     ];
     for (const [what, model, options, message] of refused) {
-      it(`the making of an informer fails with ${what}`, () => {
+      it(`an informer cannot be made with ${what}`, () => {
         const thrown = catchError(() => followed.client.informer(model, options));
         expect(reasonOf(thrown)).to.equal('BadRequest');
         expect(String(thrown)).to.match(message);

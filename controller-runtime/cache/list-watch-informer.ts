@@ -6,7 +6,7 @@ import type { InformerBacking } from './backed-informer.ts';
 import { ListWatchBacking } from './list-watch-backing.ts';
 import type { ObjectShape } from './object-shape.ts';
 
-/** An informer that follows a kind by list and watch. */
+/** The parts of an informer that follows a kind by list and watch. */
 export interface ListWatchOptions<T extends ApiObject> {
   readonly client: Pick<Client, 'list' | 'watch'>;
   readonly model: Model<T>;

@@ -11,7 +11,8 @@ export function linkAbort(controller: AbortController, signal: AbortSignal | und
 }
 
 /**
- * Resolves when the signal aborts, or at once if it has aborted. Its listener is removed only when the signal aborts.
+ * Resolves when the signal aborts, or at once if it has aborted. The listener on the signal is removed only when the
+ * signal aborts.
  */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

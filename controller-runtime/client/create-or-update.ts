@@ -19,7 +19,7 @@ export interface CreateOrUpdateRequest<T extends ApiObject> {
    * Returns the desired object. It is called with the present object, or with undefined when the object does not exist.
    * The present object is frozen, so return a new one: `{ ...present, spec: { ...present.spec, replicas: 3 } }`. The
    * name, namespace and resourceVersion of the result are ignored; its uid and version are preconditions. The function
-   * is called again when another client has written the object in between.
+   * is called again when another client has written the object between the read and the write.
    */
   change(this: void, present: T | undefined): NewObject<T>;
 }

@@ -13,8 +13,8 @@ export interface EnsureRequest<T extends ApiObject> {
 
 /**
  * Implements {@link Client.ensure} for every client with the client's other verbs. When another client writes the
- * object in between, it tries again; after eight such attempts, it rejects with the last error. A `version` or
- * `resourceVersion` in `desired` is ignored.
+ * object between the read and the write, it tries again; after eight such attempts, it rejects with the last error. A
+ * `version` or `resourceVersion` in `desired` is ignored.
  */
 export async function ensureObject<T extends ApiObject>(
   client: Pick<Client, 'get' | 'create' | 'update'>,

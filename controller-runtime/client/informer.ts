@@ -84,7 +84,7 @@ export interface Informer<T extends ApiObject> {
   byIndex(name: string, value: string): readonly T[];
   /**
    * Adds a handler, which receives the existing objects first, and then every change. When the informer stops and runs
-   * again, the handler receives the differences since then.
+   * again, the handler receives the differences since the stop.
    */
   addHandler(handler: InformerHandler<T>, options?: HandlerOptions): HandlerRegistration;
   /** True while the cache has all objects. */

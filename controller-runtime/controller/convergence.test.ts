@@ -88,7 +88,7 @@ class World {
   }
 }
 
-describe('a controller whose requests meet faults', () => {
+describe('a controller with faults in its requests', () => {
   for (const [numRuns, tier] of [
     [60, ''],
     [300, ' [slow]'],

@@ -97,7 +97,7 @@ describe('the finalizer of a controller with a cleanup', () => {
     expect(at.client.peek(Person, 'ada')?.metadata.finalizers).to.deep.equal(['example.com/other', finalizer]);
   });
 
-  it('does not start a second cleanup when the cache still shows the removed finalizer', async () => {
+  it('no second cleanup starts when the cache still shows the removed finalizer', async () => {
     let cleanups = 0;
     const at = harnessFor({
       reconcile() {},

@@ -5,10 +5,10 @@ import { planShards, type SeenShard } from './shard-balance.ts';
 import { ShardSeat, type SeatParts } from './shard-seat.ts';
 
 /**
- * Shares the shards of a controller among the running processes: each shard is a Lease, whose holder reconciles its
- * keys. A process that has too few shards requests one in the field `preferredHolder` of its Lease; the holder waits
- * until its runs have ended, and releases the lease. No process decides for the others, and only the holder of a shard
- * reconciles its keys.
+ * Shares the shards of a controller among the running processes: each shard is a Lease, whose holder reconciles the
+ * keys of the shard. A process that has too few shards requests one in the field `preferredHolder` of its Lease; the
+ * holder waits until its runs have ended, and releases the lease. No process decides for the others, and only the
+ * holder of a shard reconciles its keys.
  */
 export class ShardElection {
   readonly #settings: ElectionSettings & { readonly strategy: string };

@@ -59,7 +59,7 @@ describe('an event recorder', () => {
     },
   });
 
-  it('cuts off long text so that the server accepts it, at any position', async () => {
+  it('cuts off a long text so that the server accepts it, wherever the cut is', async () => {
     recorder.event(person(), 'Normal', `${'R'.repeat(127)}\u{1f600}`, `${'x'.repeat(1023)}\u{1f600}`);
     await eventually(() => recorder.isIdle());
     const [[, { reason, message }]] = sent as [Sent];

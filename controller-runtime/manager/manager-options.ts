@@ -41,7 +41,7 @@ export interface ManagerOptions {
   /**
    * If given, the runs and the states of the controllers are reported as objects, which commands and the console read.
    * The objects contain `name`, which no other manager of the server may use. `by` is a reporter that several managers
-   * share. Without it, the manager has a reporter of its own, which writes with the client of the manager.
+   * share. Without `by`, the manager has a reporter of its own, which writes with the client of the manager.
    */
   readonly report?: { readonly name: string; readonly by?: Reporter };
 }

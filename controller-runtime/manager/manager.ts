@@ -181,7 +181,8 @@ export class Manager {
   }
 
   /**
-   * Changes the definition of a controller. A later start of the controller, for example after an election, uses it.
+   * Changes the definition of a controller. A later start of the controller, for example after an election, uses the
+   * new definition.
    */
   #replace(name: string, change: (definition: ControllerDefinition) => Partial<ControllerDefinition>): void {
     const definition = this.#definitions.get(name);
@@ -336,8 +337,8 @@ export class Manager {
       ...(isSharded ? { shards: definition.shards } : {}),
       client,
       cacheSyncTimeoutMs: this.#cacheSyncTimeoutMs,
-      // This is read when the controller stops. After the lease is lost, no run should be finished, because another
-      // process does the work.
+      // This getter is read when the controller stops. After the lease is lost, no run should be finished, because
+      // another process does the work.
       get graceMs() {
         return candidacy?.hasLost === true && !isSharded ? 0 : graceMs;
       },

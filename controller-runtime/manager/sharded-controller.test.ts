@@ -217,7 +217,7 @@ describe('a sharded controller', () => {
     await clock.runUntil(() => ran.includes('b person-0'));
   });
 
-  it('a running process takes a shard if the process that requested it does not', async () => {
+  it('a running process takes a shard if the process that requested the shard does not take it', async () => {
     start('a');
     await clock.runUntil(() => areSpread(16));
     await change(5, { preferredHolder: 'dead' });

@@ -1,8 +1,8 @@
 import type { QueueEntry } from './queue-entry.ts';
 
 /**
- * The delayed keys, ordered by due time: a binary heap. The entries have their index in it, so that each can be moved
- * or removed.
+ * The delayed keys, ordered by due time: a binary heap. Each entry stores its index in the heap, so that the entry can
+ * be moved or removed without a search.
  */
 export class DelayHeap {
   readonly #entries: QueueEntry[] = [];

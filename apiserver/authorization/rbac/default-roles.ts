@@ -93,8 +93,8 @@ export const defaultRoles: readonly DefaultRole[] = [
     rules: [paths('/.well-known/openid-configuration', '/.well-known/openid-configuration/', '/openid/v1/jwks')],
   },
   { name: 'system:monitoring', rules: [paths(...health, ...health.map((path) => `${path}/*`), '/metrics')] },
-  // This role is not a part of `view`, because records of runs show values of objects that a reader of the records may
-  // not be allowed to read.
+  // This role is not a part of `view`: records of runs show values of objects, and a reader of the records may not be
+  // allowed to read these objects.
   {
     name: 'system:controllers-viewer',
     rules: [rule(read, controllers, ['controllers', 'controllers/status', 'runs'])],

@@ -106,7 +106,10 @@ function compareNumbers(left: bigint | number, right: bigint | number): number {
   return Number.isNaN(left) || Number.isNaN(right) ? Number.NaN : 0;
 }
 
-/** Returns the operators of CEL. The compiler evaluates those that may skip an argument, such as `&&`. */
+/**
+ * Returns the operators of CEL. Operators that may skip an argument, such as `&&`, are evaluated by the compiler
+ * instead.
+ */
 export function operatorOverloads(): readonly Overload[] {
   return [
     ...arithmetic(),

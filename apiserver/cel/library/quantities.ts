@@ -64,7 +64,7 @@ export function quantityOverloads(): readonly Overload[] {
       meter.add(parseCost);
       return parseQuantity(textAt(args, 0)) !== undefined;
     }),
-    // Kubernetes' documentation has a method, and its code has a function. Both work here.
+    // Kubernetes documents `sign` as a method, but implements it as a function. Both forms work here.
     ...[`${type}::sign() int`, `sign(${type}) int`].map((signature) =>
       overload(signature, (args) => (at(args, 0) > 0n ? 1n : at(args, 0) < 0n ? -1n : 0n)),
     ),

@@ -40,8 +40,9 @@ interface Place {
   readonly value: unknown;
   readonly old: unknown;
   /**
-   * Returns true when the write does not change the innermost value around this one that has a counterpart in the
-   * object before the write. undefined when no value around this one has a counterpart.
+   * Returns true when the write does not change this value. If `old` is undefined, returns whether the write leaves
+   * unchanged the innermost value around this one that also existed before the write. undefined when no such value
+   * existed.
    */
   readonly isUnchanged: (() => boolean) | undefined;
 }
@@ -238,8 +239,8 @@ function withField(field: string, cause: FieldCause): FieldCause {
 }
 
 /**
- * Returns the old items of a list of type map, by their keys; undefined for other lists, for whose items no old item
- * can be found.
+ * Returns the old items of a list of type map, by their keys; undefined for other lists, because their items cannot be
+ * matched with old items.
  */
 function itemsByKey(node: RuleNode, old: unknown): ReadonlyMap<string, unknown> | undefined {
   if (typeof node.identity === 'string' || !Array.isArray(old)) return undefined;

@@ -1,9 +1,9 @@
 import { CostLimitError } from './cel-error.ts';
 
 /**
- * Counts the cost of one evaluation in the units of Kubernetes. A unit takes this interpreter about 30 ns. It never
- * takes much longer, because work that Kubernetes does not count, such as reading a long text to its end, is counted,
- * too.
+ * Counts the cost of one evaluation in the units of Kubernetes. A unit takes this interpreter about 30 ns. A unit never
+ * takes much longer, because this meter also counts work that Kubernetes does not count, such as reading a long text to
+ * its end.
  */
 export class CostMeter {
   readonly limit: number;

@@ -19,8 +19,9 @@ export interface Texts {
 }
 
 /**
- * Returns the positions of the texts in sorted order. Texts are compared by the first characters after their common
- * prefix, and completely only if these characters are equal. So to sort a million names took 0.6 s instead of 2 s.
+ * Returns the positions of the texts in sorted order. Texts are compared by the first six characters after the prefix
+ * that all of them have in common, and completely only if these characters are equal. With this, the sort of a million
+ * names took 0.6 s instead of 2 s.
  */
 export function* sortedTexts(texts: Texts): Steps<number[]> {
   const positions: number[] = [];

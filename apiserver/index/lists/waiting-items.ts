@@ -8,8 +8,8 @@ export interface Item {
 const sortedTogether = 256;
 
 /**
- * The number of sorted items that are returned together. To place them among 200,000 others takes each index of a kind
- * half a millisecond.
+ * The number of sorted items that are returned together. In an index with 200,000 other items, it takes half a
+ * millisecond to place them.
  */
 const takenTogether = 32;
 

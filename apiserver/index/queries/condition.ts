@@ -22,7 +22,10 @@ export interface Condition {
   readonly test: ValueTest;
   /** True when an object meets the condition if none of its values passes the test. */
   readonly negated: boolean;
-  /** True when no object has two values that pass the test, so that the number of values is the number of objects. */
+  /**
+   * True when an object has at most one value that passes the test. Then the number of values that pass is the number
+   * of objects.
+   */
   readonly onePerObject: boolean;
 }
 
@@ -146,7 +149,7 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
       return (
         [...test.values]
           .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
-          // An absent value has an empty slice, which comes before the slice that starts at its position.
+          // A value that no object has gets an empty slice. It comes before the slice that starts at the same rank.
           .sort((a, b) => a.from - b.from || a.to - b.to)
       );
     case 'range':

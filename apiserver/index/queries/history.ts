@@ -21,8 +21,8 @@ export interface HistoryOptions {
    */
   readonly maxSnapshots?: number;
   /**
-   * The maximum number of entries of all snapshots together. A larger snapshot is not kept. Default 2,000,000, which
-   * take 16 MB.
+   * The maximum number of entries of all snapshots together. A snapshot with more entries is not kept. Default
+   * 2,000,000, which take 16 MB.
    */
   readonly maxEntries?: number;
 }
@@ -33,7 +33,7 @@ interface Snapshot {
   readonly entries: EntryPlaces;
 }
 
-/** Runs queries at earlier revisions, as long as the feed has all changes since then. */
+/** Runs queries at earlier revisions, if the feed has all changes since the revision of the query. */
 export class History {
   readonly #cache: KindCache;
   readonly #feed: ChangeFeed;
@@ -109,8 +109,8 @@ export class History {
   }
 
   /**
-   * Returns the former states of the objects that have changed between a revision and the time of this call: their
-   * states at this revision.
+   * Returns the former states of the objects that have changed after a revision, up to this call: their states at that
+   * revision.
    */
   #statesAt(revision: number): Steps<FormerStates> {
     return formerStates(this.#feed, revision, this.#feed.revision);

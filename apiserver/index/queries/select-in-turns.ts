@@ -19,7 +19,8 @@ import { inBounds } from '../../base/in-bounds.ts';
 const checksPerStep = 16_384;
 
 /**
- * The maximum number of checks of a selection that runs in one turn of the event loop. It takes 5 ms, or up to 40 ms.
+ * The maximum number of checks of a selection that runs in one turn of the event loop. The turn takes 5 ms, or up to 40
+ * ms when the objects are not in the processor's caches.
  */
 const checksAtOnce = 4 * checksPerStep;
 
@@ -68,7 +69,9 @@ export function firstOrder(cache: KindCache, { order }: Query): Steps<EntryPlace
   return placesInOrder(cache, inBounds(order[0]));
 }
 
-/** Returns the query of all objects in the order of a query's first key. Many queries share its result. */
+/**
+ * Returns a query that selects all objects, in the order of the given query's first key. Many queries share its result.
+ */
 export function inFirstOrder({ order }: Query): Query {
   const first = order.slice(0, 1);
   const name = first.map(({ index, descending }) => `${index.spec.name} ${descending ? 'desc' : 'asc'}`).join();
@@ -82,8 +85,8 @@ interface Wanted {
 }
 
 /**
- * Returns the page of a query, from all objects in the order of its first key. Ends at the end of the page when the
- * total is known.
+ * Returns the page of a query, from all objects in the order of its first key. If the total is known, the objects after
+ * the page are not visited.
  */
 export async function filterInTurns(all: EntryPlaces, query: Query, { page, total }: Wanted): Promise<SelectedEntries> {
   const isSorted = query.order.length < 2;

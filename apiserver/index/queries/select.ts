@@ -114,10 +114,10 @@ interface Choice {
 }
 
 /**
- * Returns whether to collect and sort a set, which takes c·log2(c) comparisons, or to walk through the kind in order. A
- * walk visits the whole kind when the total is unknown or all matches are wanted. Otherwise, it visits a share of the
- * kind that depends on the page. A small set is always collected, because a walk visits every object if the matches
- * happen to be last in the order.
+ * Returns true when it is faster to collect and sort a set of `count` candidates, which takes count·log2(count)
+ * comparisons, than to walk through the kind in order. A walk visits the whole kind when the total is unknown or all
+ * matches are wanted. Otherwise, it visits a share of the kind that depends on the page. A small set is always
+ * collected, because a walk visits every object if the matches happen to be last in the order.
  */
 function isWorthCollecting(count: number, size: number, { plan, bounds }: Choice): boolean {
   if (count <= Math.max(smallCollection, size * smallShare)) return true;

@@ -20,7 +20,10 @@ export interface FollowedKind {
   readonly kindNumber: number;
   /** Applies the next change. */
   readonly apply: (change: Change) => void;
-  /** Replaces all rows in memory by these, by key. It is called when the changes in between are lost. */
+  /**
+   * Replaces all rows in memory by these, by key. It is called when the log no longer has the changes that led to these
+   * rows.
+   */
   readonly replace: (rows: ReadonlyMap<string, Row>) => void;
 }
 

@@ -16,7 +16,7 @@ export interface Translated {
 export function translate(change: FeedChange, selects: (entry: Entry) => boolean): Translated | undefined {
   const { entry, previous } = change;
   const after = change.type !== 'DELETED' && selects(entry);
-  // A watch that started while the object was still readable may have reported it.
+  // A watch that started while the object was still readable may have reported the object to its client.
   const before = previous !== undefined && (selects(previous) || isBroken(previous));
   if (after) return { type: before ? 'MODIFIED' : 'ADDED', entry };
   return before ? { type: 'DELETED', entry } : undefined;

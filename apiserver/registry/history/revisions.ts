@@ -120,7 +120,10 @@ function tooLarge(revision: number, current: number): ApiError {
 /** The number of writes for which the user is remembered. */
 const keptWriters = 16_384;
 
-/** The users of a write. A write of the server itself has none. */
+/**
+ * The user of a write: `user` if the write was checked with the user's permissions, otherwise `author`. A write of the
+ * server itself has neither.
+ */
 interface Writer {
   readonly user?: { readonly username: string } | undefined;
   readonly author?: { readonly username: string } | undefined;

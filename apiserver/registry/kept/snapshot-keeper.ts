@@ -59,7 +59,10 @@ export interface RestoredKind {
   readonly facts: SnapshotFacts;
 }
 
-/** A kind that is served. `mark` is the mark of the snapshot from which the kind was read, if there was one. */
+/**
+ * A kind that is served. `mark` is the mark of the snapshot from which the kind was read; undefined when it was read
+ * from the database.
+ */
 interface Followed {
   readonly cache: KindCache;
   readonly kind: NumberedKind;
@@ -118,8 +121,8 @@ export class SnapshotKeeper {
   }
 
   /**
-   * From now on, {@link save} writes the kind. `mark` is the mark of the file from which the kind was read, if there
-   * was one.
+   * From now on, {@link save} writes the kind. `mark` is the mark of the file from which the kind was read; undefined
+   * when it was read from the database.
    */
   follow(cache: KindCache, kind: NumberedKind, mark?: SnapshotMark): void {
     this.#known.add(this.#parts.files.nameOf(kind));

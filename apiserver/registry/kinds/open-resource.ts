@@ -67,7 +67,7 @@ export interface OpenParts {
 }
 
 /**
- * Reads a kind's objects, builds its indexes, makes the store's unique claims equal to them, and fills the history from
+ * Reads a kind's objects, builds its indexes, and makes the store's unique claims equal to them. Fills the history from
  * the log, so that watches can resume after a restart. Calls `serve` in the turn of the event loop in which memory has
  * the kind's state at the current revision. From then on, the resource receives all changes. Rejects with
  * IndexBuildError, which names the index, the value and the objects.

@@ -24,8 +24,8 @@ export interface ReadParts {
 }
 
 /**
- * The maximum number of objects that are read and indexed in one turn of the event loop, and of their bytes: a page of
- * definitions can have many megabytes.
+ * The maximum number of objects that are read and indexed in one turn of the event loop, and the maximum number of
+ * their bytes. The bytes are limited because a page of definitions can have many megabytes.
  */
 const objectsPerTurn = 200;
 const bytesPerTurn = 128 * 1024;
@@ -41,7 +41,7 @@ const measuredObjects = 2_000;
  * Reads a kind's objects with their index values; returns a BrokenEntry for each object that cannot be read. Other
  * processes may write meanwhile: an object has the state at some moment of the read, and an object that is created or
  * deleted during the read may be included or not. Rejects with IndexBuildError when the objects do not fit into memory,
- * an index cannot read an object, or an object cannot be converted from the version in which it is stored.
+ * when an index cannot read an object, or when an object cannot be converted from its stored version.
  */
 export async function readKind(
   kind: KindReader,
@@ -124,8 +124,8 @@ async function largeEntry(kind: KindReader, row: Row, place: PlaceInPage): Promi
 }
 
 /**
- * Returns the entry of a row if the error says that its conversion is missing: fetches the conversion first. Throws for
- * any other error.
+ * Handles the error of a row that could not be read. If the row's conversion is missing, fetches it, and returns the
+ * row's entry. Throws for any other error.
  */
 function unreadEntry(
   error: unknown,
@@ -133,8 +133,7 @@ function unreadEntry(
   { kind, place }: { readonly kind: KindReader; readonly place: PlaceInPage },
 ): Promise<Entry> {
   if (error instanceof PendingConversion) return fetchedEntry(kind, row, place);
-  // An object that cannot be converted has no index values, so a unique value of this object could be taken a second
-  // time.
+  // An object that cannot be converted has no index values, so another object could take a unique value of this object.
   if (isApiError(error)) throw new IndexBuildError(error.message, { cause: error });
   if (!(error instanceof IndexValueError)) throw error;
   const name = row.key.split('/').at(-1);

@@ -106,8 +106,8 @@ export class ResourceTable extends EventEmitter<TableEvents> {
   }
 
   /**
-   * Returns a function for hot paths that returns one kind. It looks the kind up again only when the known resource is
-   * closed.
+   * Returns a function, for hot paths, which returns one kind. It caches the resource, and looks it up again only when
+   * the resource is closed.
    */
   getterOf(gvk: GroupVersionKind): () => Resource | undefined {
     let known: Resource | undefined;
@@ -117,7 +117,7 @@ export class ResourceTable extends EventEmitter<TableEvents> {
     };
   }
 
-  /** Returns a function for hot paths that returns true while an object of one of these kinds is stored. */
+  /** Returns a function, for hot paths, which returns true while an object of one of these kinds is stored. */
   hasObjects(kinds: readonly GroupVersionKind[]): () => boolean {
     const getters = kinds.map((kind) => this.getterOf(kind));
     return () => {

@@ -292,8 +292,8 @@ export class Resource {
   }
 
   /**
-   * Returns the claims that a write adds and removes in the store; undefined when no unique value changes, because then
-   * the commit need not check any.
+   * Returns the claims that a write adds and removes in the store; undefined when no unique value changes, so that the
+   * commit checks no claims.
    */
   claimChanges(before: Pick<Entry, 'values'> | undefined, after: IndexValues | undefined): Operation['unique'] {
     if (this.#indexNumbers.size === 0) return undefined;
@@ -340,7 +340,7 @@ export class Resource {
 
   /**
    * Returns the rules of a version. For a kind with several versions, adds a function that returns which fields a write
-   * changes in another version, so that managers that own these fields by their names in that version lose them.
+   * changes in another version. With it, managers that own these fields by their names in that version lose them.
    */
   #amongVersions(rules: Rules): Rules {
     if (this.view === undefined && this.#versions.size === 0) return rules;
@@ -378,7 +378,7 @@ export function feedChange(
 
 /** Returns the 503 for a kind that was closed during the request. */
 function closedMeanwhile(model: Pick<ModelDescriptor, 'group' | 'plural'>): ApiError {
-  const message = `${resourceName(model)} were closed meanwhile; try again`;
+  const message = `${resourceName(model)} stopped being served during the request; try again`;
   return new ApiError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
 }
 

@@ -21,8 +21,8 @@ export interface KindReader {
 
 /**
  * Returns the entry of a stored object; a BrokenEntry when the bytes are not an object of the row's name. Throws
- * IndexValueError with the object's name when an index cannot read the object, and ApiError when the object is stored
- * in another version and cannot be converted.
+ * IndexValueError with the object's name when an index cannot read the object. Throws ApiError when the object is
+ * stored in another version and cannot be converted.
  */
 export function storedEntry(kind: KindReader, row: Row): Entry {
   if (row.problem !== undefined) return lockedEntry(kind.cache, row, row.problem);

@@ -15,8 +15,8 @@ export interface SyncParts {
   /** Returns true when changes were lost, so that the resource has to be read again. */
   readonly isLost: () => boolean;
   /**
-   * The generation of the unique indexes for which the claims were right, if no object has changed since then;
-   * otherwise undefined.
+   * The generation of the store's unique indexes for which the store's claims are known to be right; undefined when
+   * this is not known. If the store still has this generation, the claims are not compared.
    */
   readonly generation: number | undefined;
 }
@@ -34,7 +34,7 @@ export async function syncUniqueClaims(resource: Resource, parts: SyncParts): Pr
     if (stored.generation === generation && resource.hasIndexes(stored.indexes)) return true;
   }
   for (;;) {
-    // The claims of the store and of the resource must be equal only at the same revision, so the resource first gets
+    // The claims of the store and of the resource can be compared only at the same revision. So the resource first gets
     // the changes up to the store's revision.
     const stored = store.isShared ? await store.claims(resource.kindNumber) : undefined;
     if (stored !== undefined) await arrive(stored.revision, { store, revisions });

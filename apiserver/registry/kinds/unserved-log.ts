@@ -21,9 +21,9 @@ export interface OpeningPlace {
 }
 
 /**
- * The changes of kinds that are not served yet. A kind takes its changes out when it begins to be served. The changes
- * come from the change log at the start, so that watches can resume after a restart, and later from other processes
- * that already serve the kind.
+ * The changes of kinds that are not served yet. A kind takes its changes out when it begins to be served. At the start,
+ * the changes come from the change log, so that watches can resume after a restart. Later, they come from other
+ * processes that already serve the kind.
  */
 export class UnservedLog {
   readonly #changes = new Map<number, Change[]>();

@@ -14,8 +14,8 @@ export const severalStepsBytes: number = 2 * stepBytes;
 const searchedBytes = 64 * 1024;
 
 /**
- * Steps that yield only `undefined`. They need not report that their work is long, because callers know this from the
- * size of the object.
+ * Steps that yield only `undefined`. Unlike `Steps`, they never yield `long`, because callers know from the size of the
+ * object that the work is long.
  */
 type DecodeSteps<R> = Generator<undefined, R, undefined>;
 
@@ -58,13 +58,13 @@ function* readSteps(text: Text, range: Range): DecodeSteps<unknown> {
   yield;
   const opened = text.bytes[range.from];
   const closed = text.bytes[range.to - 1];
-  // Text that begins with white space is parsed as a whole, because brackets with only white space have no member. The
-  // server's own JSON has no white space.
+  // If white space follows the opening bracket, the text is parsed as a whole: there may be only white space up to the
+  // closing bracket, and then there is no member. The server's own JSON has no white space.
   const isLong = range.to - range.from > text.most && !isSpace(text.bytes[range.from + 1]);
   let whole: object | undefined;
   if (isLong && opened === openList && closed === closeList) whole = yield* listSteps(text, range);
   if (isLong && opened === openObject && closed === closeObject) whole = yield* objectSteps(text, range);
-  // JSON.parse parses a short text. It also gets an invalid text, for which it throws its error.
+  // JSON.parse parses a short text. An invalid text is also passed to it, so that it throws its error.
   if (whole === undefined) return parsePart(text, textOf(text, range));
   return text.freeze === undefined ? whole : Object.freeze(whole);
 }

@@ -16,8 +16,8 @@ export interface FieldManagement {
   /** Returns true when the new entries are computed from the stored ones. */
   keepsEntries(stored: ApiObject): boolean;
   /**
-   * When {@link keepsEntries} returns false: returns the entries from which the new ones are computed, which are the
-   * entries in the request; undefined if the request has none.
+   * Called when {@link keepsEntries} returns false. Returns the entries in the request, from which the new ones are
+   * computed; undefined if the request has none.
    */
   entries(stored: ApiObject): Steps<ManagedFields | undefined>;
   /** Returns the new entries of a write that changes the object. Hooks may have modified the proposed object. */

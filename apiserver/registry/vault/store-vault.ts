@@ -185,7 +185,10 @@ export class StoreVault implements Vault {
     this.#tell(this.#names.get(change.key) ?? before);
   }
 
-  /** Replaces all values by the values of a later revision. This is necessary when the changes in between are lost. */
+  /**
+   * Replaces all values by the values of a later revision. This is necessary when the log no longer has the changes
+   * that led to these values.
+   */
   replace(rows: ReadonlyMap<string, Row>): void {
     const changed = new Set<string | undefined>();
     for (const [key, name] of this.#names) {

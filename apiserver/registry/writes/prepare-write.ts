@@ -46,8 +46,8 @@ export interface PreparedWrite {
 
 /**
  * Prepares a write; synchronously, unless the write is long or the request has another version than the storage
- * version. In the latter case, the write is prepared again after each fetch of a missing conversion, but not decided
- * again.
+ * version. If the versions differ, the write is prepared again after each fetch of a missing conversion, but it is not
+ * decided again.
  * @throws ApiError for an object that is too large, cannot be converted to the storage version, or has a unique value
  * that another object holds.
  */
@@ -109,7 +109,10 @@ function withoutManagers({ metadata, ...fields }: ApiObject): object {
   return { ...fields, metadata: { ...metadata, managedFields: undefined } };
 }
 
-/** Returns true when a change has no effect in the storage version, because this version has fewer fields. */
+/**
+ * Returns true when a change has no effect on the stored object, because the storage version does not have the changed
+ * fields.
+ */
 export function isLost({ object, stored }: PreparedWrite): boolean {
   return stored !== undefined && deepEqual(contentOf(decodeObject(stored.bytes)), contentOf(object));
 }

@@ -60,8 +60,8 @@ export class EtcdHistory {
   }
 
   /**
-   * Reads the history of a member. `applied` is the index of the last entry that the member had executed before this
-   * call.
+   * Reads the history of a member. `applied` is the index of the last raft entry that the member had executed before
+   * this call.
    */
   async #look(connection: EtcdConnection, applied: Integer): Promise<Head | 'changed'> {
     const { layout, name } = this.#parts;
@@ -93,7 +93,8 @@ export class EtcdHistory {
    */
   async #isRestored(connection: EtcdConnection, head: Head, revision: Integer): Promise<boolean> {
     const { raftAppliedIndex } = await connection.call('Maintenance/Status', {});
-    // A member increases its index after the effect of the entry is visible, so the index may be one too small here.
+    // A member increases its index only after the effect of a raft entry is visible, so the index may be one too small
+    // here.
     return difference(raftAppliedIndex, revision) + 1 < head.ahead;
   }
 

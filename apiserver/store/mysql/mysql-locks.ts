@@ -16,8 +16,8 @@ const maxStores = 64;
 const timeoutS = 2;
 
 /**
- * The maximum time to wait, in seconds, until an earlier session of this store has ended. It is longer because a
- * running transaction of that session must be rolled back.
+ * The maximum time to wait, in seconds, until an earlier session of this store has ended. It is longer than
+ * {@link timeoutS}, because a running transaction of that session must be rolled back.
  */
 const evictedTimeoutS = 5;
 

@@ -83,8 +83,8 @@ export const getSchema: string = `SELECT MAX(CAST(value AS UNSIGNED)) FROM meta 
 
 /**
  * Returns five values from the same point in time: the counter, the epoch, compactRevision, the batch that wrote a
- * revision (in hexadecimal), and the schema version. This is not a part of {@link lockCounter}, which could read the
- * other values before it has the lock.
+ * revision (in hexadecimal), and the schema version. This is a separate statement: as a part of {@link lockCounter}, it
+ * could read the other values before it has the lock.
  */
 export const lookAt = (revision: number): string =>
   `SELECT revision, (${getMeta('epoch')}), (${getMeta('compactRevision')}), (${getBatch(revision)}), (${getSchema}) FROM counter WHERE id = 1`;
@@ -171,7 +171,7 @@ export const claimsOfKind = (kind: number): string =>
 
 /**
  * Returns the columns `revision, generation, indexes, idx, value, object_key`, all from one snapshot. There is always a
- * row; if the kind has no claims, it has nulls.
+ * row; if the kind has no claims, this row has nulls in the columns of the claim.
  */
 export const listKindClaims = (
   kind: number,

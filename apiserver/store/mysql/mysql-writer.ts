@@ -157,8 +157,8 @@ export class MysqlWriter {
 
   /**
    * Commits a batch whose log is already written; resolves when it is committed. If the response to COMMIT is lost,
-   * looks up the batch with the lock of the counter, which the lost session had until its transaction was committed or
-   * rolled back. Rejects with StoreError `unknown` when the server does not respond in time, or when the log of the
+   * looks up the batch with the lock of the counter. The lost session had this lock until its transaction was committed
+   * or rolled back. Rejects with StoreError `unknown` when the server does not respond in time, or when the log of the
    * batch is compacted by then.
    */
   async finish(connection: MysqlConnection, end: BatchEnd): Promise<void> {

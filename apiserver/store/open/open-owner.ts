@@ -5,8 +5,8 @@ import { parseDatabaseUrl } from './database-url.ts';
 export interface DatabaseOwner {
   /**
    * Serves the process at the other end of the stream until the stream closes. To connect, that process starts a server
-   * with the URL of the database and `?owner=`, followed by the path of a socket, or by `fd:<number>` for an inherited
-   * stream.
+   * with the URL of the database and `?owner=<stream>`. The stream is the path of a socket, or `fd:<number>` for an
+   * inherited stream.
    */
   connect(stream: Duplex): void;
   /**

@@ -56,7 +56,7 @@ class OwnedStore implements Store {
   }
 
   async open(): Promise<OpenedStore> {
-    if (this.#link || this.#closing) throw new StoreError('closed', 'a store opens once');
+    if (this.#link || this.#closing) throw new StoreError('closed', 'a store can be opened only once');
     this.#link = new OwnerLink(this.#connect(), (committed) => this.#onCommitted(committed));
     try {
       const { canBackUp, ...opened } = await this.#call('open', undefined);

@@ -7,7 +7,9 @@ import type { CommittedChanges } from './owner-messages.ts';
  */
 const maxBytes = 8 * 1024 * 1024;
 
-/** The latest changes that the owner of the database has sent. They are parts of the history, in its order. */
+/**
+ * The latest changes that the owner of the database has sent. They are in the order of the history, and may have gaps.
+ */
 export class RecentChanges {
   #parts: CommittedChanges[] = [];
   #bytes = 0;

@@ -14,7 +14,7 @@ interface CommitParts {
 
 /**
  * A condition that is true when the generation in an operation is the current generation of its kind. PostgreSQL builds
- * the array once, from the few different generations in a batch.
+ * the array `holds` once, from the few different generations in a batch.
  */
 const isOfGeneration = '(SELECT holds FROM generations)[i.requirement]';
 
@@ -34,8 +34,8 @@ const generations = {
 };
 
 /**
- * A condition that is true when the operation of a claim is written. PostgreSQL builds the array once, and accesses it
- * by position.
+ * A condition that is true when the operation of a claim is written. PostgreSQL builds the array `written` once, and
+ * accesses it by position.
  */
 const isWritten = '(SELECT written FROM outcome)[c.position]';
 
@@ -92,7 +92,7 @@ function requiredFrom(first: number) {
 
 /**
  * A condition that is true when a newer program has upgraded the tables. It is evaluated once, in a statement that
- * starts when the counter is locked.
+ * starts only after the counter is locked.
  */
 const isNewer = `(SELECT value::integer FROM homeostat_meta WHERE name = 'schema') > ${migrations.length}`;
 

@@ -58,8 +58,8 @@ async function endOf(connection: PostgresConnection, commit: Promise<string>): P
     return (await commit) === 'COMMIT' ? 'done' : 'undone';
   } catch (error) {
     if (!isServerError(error)) return 'lost';
-    // An error of COMMIT itself means a rollback, unless the server crashes. The next query shows whether it still
-    // runs.
+    // An error of COMMIT itself means a rollback, unless the server crashes. The next query shows whether the server
+    // still runs.
     return connection.query(sql.getCounter).then(
       () => 'undone',
       () => 'lost',

@@ -11,8 +11,8 @@ import { StoreError } from '../store-error.ts';
 const connectTimeoutMs = 5_000;
 
 /**
- * The timeout for each of several hosts. Callers wait for 5 s, so a host that does not respond must leave time for the
- * next one.
+ * The timeout for the connection to one host, when there are several hosts. Callers wait for 5 s, so a host that does
+ * not respond must leave time for the next one.
  */
 const hostTimeoutMs = 2_000;
 

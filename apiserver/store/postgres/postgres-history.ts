@@ -79,7 +79,7 @@ export async function findCommit(connection: PostgresConnection, { id, after }: 
  */
 export async function startHistory(connection: PostgresConnection, revision: number): Promise<OpenedStore> {
   await connection.query(sql.lockCounter);
-  // This comes before the deletion of the changes, because a compaction takes the locks in this order, too.
+  // This row is locked before the changes are deleted, because a compaction takes the locks in the same order.
   await connection.query(sql.getCompactRevision);
   const [objects] = await connection.query<{ empty: boolean }>(sql.hasNoObjects);
   if (objects?.empty !== true) throw new StoreError('refused', `${connection.name} has objects already`);

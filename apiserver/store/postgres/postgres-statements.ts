@@ -93,7 +93,7 @@ export const setIndexes = `INSERT INTO homeostat_indexes (kind, generation, inde
   ON CONFLICT (kind) DO UPDATE SET generation = excluded.generation, indexes = excluded.indexes`;
 /**
  * Returns the revision, the unique indexes and the claims of kind $1, from one snapshot. There is always a row; if the
- * kind has no claims, it has nulls.
+ * kind has no claims, this row has nulls in the columns of the claim.
  */
 export const listKindClaims = `SELECT c.revision, i.generation, i.indexes, u.idx AS index, u.value, u.key
   FROM homeostat_counter c LEFT JOIN homeostat_indexes i ON i.kind = $1 LEFT JOIN homeostat_uniq u ON u.kind = $1
@@ -133,7 +133,10 @@ export const scanKind: Statement = {
     ) sized WHERE total - length < $4 ORDER BY key`,
 };
 
-/** Returns changes and compactRevision, from one snapshot. There is always a row; without changes, it has nulls. */
+/**
+ * Returns changes and compactRevision, from one snapshot. There is always a row; if there are no changes, this row has
+ * nulls in the columns of the change.
+ */
 export const listChanges: Statement = {
   name: 'list_changes',
   text: `SELECT m.value::bigint AS compacted, l.revision, l.op, l.kind, l.key, coalesce(l.data, l.previous) AS data,

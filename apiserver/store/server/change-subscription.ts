@@ -102,8 +102,8 @@ export class ChangeSubscription {
   }
 
   #lookLater(): void {
-    // Several polls may run at the same time: one may have begun before a stop, or a source may have requested one. All
-    // polls end here and share one timer.
+    // Several polls may run at the same time: one may have begun before the last listener was removed, or a source may
+    // have requested one. All polls end here and share one timer.
     this.#parts.clock.clearTimeout(this.#timer);
     this.#timer = this.#parts.clock.setTimeout(() => this.look(), this.#intervalMs);
   }

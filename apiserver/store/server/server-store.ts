@@ -23,7 +23,7 @@ export abstract class ServerStore {
   #closing: Promise<void> | undefined;
 
   async open(): Promise<OpenedStore> {
-    if (this.#isOpened || this.#closing) throw new StoreError('closed', 'a store opens once');
+    if (this.#isOpened || this.#closing) throw new StoreError('closed', 'a store can be opened only once');
     this.#isOpened = true;
     try {
       const { opened, subscription } = await this.connect();

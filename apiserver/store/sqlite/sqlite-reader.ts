@@ -27,7 +27,7 @@ export class SqliteReader {
   readonly #dropReplaced: SqlStatement;
   readonly #dropDeletes: SqlStatement;
   readonly #setMeta: SqlStatement;
-  /** The revisions of the running scans, by the numbers of the scans. */
+  /** The revision of each running scan, by the number of the scan. */
   readonly #held = new Map<number, number>();
   #reads = 0;
   #compactRevision: number;
@@ -113,8 +113,8 @@ export class SqliteReader {
   }
 
   /**
-   * Reads all rows between the first and the last revision, and skips the others. This takes half as long as a look-up
-   * of each row.
+   * Reads all rows from the first revision to the last, and skips those that are not in the list. This takes half as
+   * long as a look-up of each row.
    */
   *#rowsAmong(revisions: Float64Array): Generator<StoredRow, void, undefined> {
     let next = 0;
@@ -133,8 +133,8 @@ export class SqliteReader {
 }
 
 /**
- * Returns true when the revisions are in ascending order, and there are at most as many other rows between the first
- * and the last of them.
+ * Returns true when the revisions are in ascending order, and at least half of all revisions from the first to the last
+ * are in the list.
  */
 function isDense(revisions: Float64Array): boolean {
   const [first = 0, last = 0] = [revisions[0], revisions.at(-1)];

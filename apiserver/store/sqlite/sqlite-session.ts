@@ -161,7 +161,7 @@ interface NumberRow {
   readonly id: number;
 }
 
-/** The numbers of the names of kinds and indexes. When a server starts, it requests the numbers of all its kinds. */
+/** The numbers of the names of kinds and indexes, in the database. */
 class SqliteNumbers {
   readonly #find: SqlStatement<NumberRow>;
   readonly #add: SqlStatement;

@@ -87,7 +87,7 @@ class SqliteStore implements PagedStore {
   }
 
   async open(): Promise<OpenedStore> {
-    if (this.#channel || this.#closing) throw new StoreError('closed', 'a store opens once');
+    if (this.#channel || this.#closing) throw new StoreError('closed', 'a store can be opened only once');
     const channel =
       this.#path === undefined ? channelInPlace() : new WorkerChannel(new URL('./sqlite-worker.js', import.meta.url));
     this.#channel = channel;

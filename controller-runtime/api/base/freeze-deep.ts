@@ -2,8 +2,8 @@ import { isJsonObject } from './json-object.ts';
 
 /**
  * Freezes a JSON value and everything in it, and returns the value. When a part is already frozen, the function assumes
- * that everything in it is frozen, too. So it visits a part that several values share only once. It uses no recursion,
- * so only memory limits the depth.
+ * that everything in it is frozen, too. So when several values share a part, it visits this part only once. It uses no
+ * recursion, so only memory limits the depth.
  */
 export function freezeDeep<T>(value: T): T {
   const open: object[] = [];

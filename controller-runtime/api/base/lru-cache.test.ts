@@ -5,7 +5,7 @@ import { LruCache } from './lru-cache.ts';
 const keysOf = <V>(cache: LruCache<string, V>): string[] => [...cache.entries()].map(([key]) => key).sort();
 
 describe('LruCache', () => {
-  it('drops the entry whose last use is the longest ago; a get counts as a use, a peek does not', () => {
+  it('drops the least recently used entry; a get counts as a use, a peek does not', () => {
     const cache = new LruCache<string, number>({ maxEntries: 2 });
     cache.set('a', 1);
     cache.set('b', 2);

@@ -168,7 +168,7 @@ describe('descriptorOf', () => {
     expect(describeField(attributes).components['Thing']?.properties?.['field']).to.deep.equal(attributes);
   });
 
-  it('refuses a class that does not extend Extension, and names it [spec 1-step-extends, 2.1-extends]', () => {
+  it('refuses a class that does not extend AbstractExtension, and names it [spec 1-step-extends, 2.1-extends]', () => {
     class Loose {}
     // @ts-expect-error the compiler refuses it, too
     expect(() => descriptorOf(Loose)).to.throw(ModelError, 'the class Loose must extend AbstractExtension');

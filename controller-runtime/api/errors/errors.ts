@@ -124,7 +124,7 @@ export function isInvalid(error: unknown): boolean {
   return reasonOf(error) === 'Invalid';
 }
 
-/** True when the server no longer has the requested history (410): list again. */
+/** True when the server no longer has the requested history (410). The caller has to list again. */
 export function isExpired(error: unknown): boolean {
   const reason = reasonOf(error);
   return reason === 'Expired' || reason === 'Gone';

@@ -72,7 +72,7 @@ describe('defaultIndexes', () => {
     ]);
   });
 
-  it('returns indexes with labels as values key=value, and with no value for an absent field', () => {
+  it('returns indexes in which a label has the value key=value, and an absent field has no value', () => {
     const metadata = { name: 'a', creationTimestamp: '2024-01-01T00:00:00Z' } as ApiObject['metadata'];
     const values = (object: ApiObject): unknown => defaultIndexes().map(({ indexFunc }) => indexFunc.valuesOf(object));
     const object: ApiObject = { apiVersion: 'v1', kind: 'A', metadata };

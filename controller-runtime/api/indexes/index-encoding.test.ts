@@ -95,7 +95,7 @@ describe('encodings of indexes by path', () => {
 });
 
 describe('compareCodePoints', () => {
-  it('compares like an order by code points [slow]', () => {
+  it('orders strings by their code points [slow]', () => {
     const points = (text: string): number[] => Array.from(text, (character) => character.codePointAt(0) ?? 0);
     const compare = (a: readonly number[], b: readonly number[]): number => {
       const index = a.findIndex((point, at) => point !== b[at]);

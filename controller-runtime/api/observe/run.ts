@@ -39,7 +39,7 @@ export interface RunWrite {
   readonly changes?: readonly RecordedChange[];
   /** The number of changed fields that `changes` leaves out, because there are too many. */
   readonly omittedChanges?: number;
-  /** The error of a failed run. */
+  /** The error of the write, if the write failed. */
   readonly error?: string;
 }
 

@@ -249,7 +249,10 @@ export class PatchedDocument {
   }
 }
 
-/** True for objects and arrays: a value is set at an index of an array in the way it is set at a key of an object. */
+/**
+ * True for objects and arrays. Both count as records, because JavaScript sets an index of an array in the same way as a
+ * key of an object.
+ */
 const isContainer = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 function unescapeToken(token: string): string {

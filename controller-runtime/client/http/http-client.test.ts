@@ -350,7 +350,7 @@ describe('createClient', () => {
     });
   }
 
-  it('rejects other failures of a write after one attempt', async () => {
+  it('makes only one attempt when a write fails for another reason', async () => {
     server.answer({ status: 500 });
     const creation = client.create(Person, { metadata: { name: 'a' }, spec: { name: 'a' } });
     expect((await failureOf(creation)).reason).to.equal('InternalError');

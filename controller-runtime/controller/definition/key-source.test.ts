@@ -86,7 +86,7 @@ describe('a source of keys', () => {
     expect(begun).to.equal(3);
   });
 
-  it('a source is restarted after the first delay again when its last failure was more than two minutes ago', async () => {
+  it('a source waits only the first delay before its restart when its last failure was more than two minutes ago', async () => {
     let begun = 0;
     let fail = (): void => {};
     const at = await startWith(

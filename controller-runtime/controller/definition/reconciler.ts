@@ -96,9 +96,9 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
   readonly condition: StateCondition;
   readonly once: Once;
   /**
-   * Returns the objects of an owned kind whose controller owner is this object, by uid, sorted by key. The objects come
-   * from the cache, without a request, and are never older than the last writes of this controller. Throws TypeError
-   * when `owns` does not list the kind.
+   * Returns the objects of an owned kind whose controller owner has the uid of this object, sorted by key. The objects
+   * come from the cache, without a request, and are never older than the last writes of this controller. Throws
+   * TypeError when `owns` does not list the kind.
    */
   children<O extends ApiObject>(this: void, model: Model<O>): readonly O[];
   /**

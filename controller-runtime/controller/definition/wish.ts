@@ -27,7 +27,8 @@ export interface WishOptions<O extends ApiObject = ApiObject> {
    */
   readonly ready?: string | ((this: void, object: O) => boolean);
   /**
-   * True to take over an object of this name that has no controller owner. Default false: such an object is an error.
+   * True to take over an object of this name that has no controller owner. Default false: such an object causes an
+   * error.
    */
   readonly adopt?: boolean;
 }
@@ -73,7 +74,7 @@ export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
   readonly pruned: readonly ApiObject[];
   /**
    * Objects that are no longer wished but still exist, because they have finalizers, or because objects that were
-   * created after them must be deleted first. The deletion of these objects causes another run.
+   * created after them must be deleted first. When one of the objects in this list is deleted, another run follows.
    */
   readonly leaving: readonly ApiObject[];
 }

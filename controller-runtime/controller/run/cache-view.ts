@@ -4,7 +4,10 @@ import type { Informer } from '../../client/informer.ts';
 import { compareRevisions } from '../../cache/compare-revisions.ts';
 import { cacheIdOf, cacheIdOfObject, kindIdOf, kindIdOfObject } from '../definition/kind-id.ts';
 
-/** The identity of an object: its kind in any version, the cache of its version, and its key. */
+/**
+ * The identity of an object: the id of its kind, which is the same for all versions; the id of the cache of its
+ * version; and its key.
+ */
 export interface Target {
   readonly kindId: string;
   readonly cacheId: string;
@@ -106,11 +109,11 @@ export class CacheView {
     this.#remember({ target, object, uid, revision });
   }
 
-  /** Remembers that the controller deleted the object until the cache has received the deletion. */
+  /** Remembers, until the cache has received the deletion, that the controller deleted the object. */
   recordGone(target: Target): void {
     const written = this.#written.get(recordIdOf(target));
-    // The written state is compared first: if the object was created and deleted before the cache received it, the
-    // event of its creation will still arrive.
+    // The written state takes precedence over the cached one: if the object was created and deleted before the cache
+    // received it, the event of its creation will still arrive.
     const last = written?.object ?? this.#cached(target);
     if (last === undefined) return;
     const { uid, resourceVersion: revision } = last.metadata;

@@ -53,8 +53,8 @@ interface Quiet {
 /** The run that a client belongs to. */
 export interface ClientOwner {
   /**
-   * Returns the error for requests after the end of the run. The error is created only when it is needed, because that
-   * is expensive.
+   * Returns the error for requests after the end of the run. The error is created only when it is needed, because its
+   * creation is expensive.
    */
   lateError(): Error;
 }

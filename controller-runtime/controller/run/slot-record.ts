@@ -22,8 +22,8 @@ const prefixes = ['schedule', 'slot-ended', 'slot-begun'] as const;
 /**
  * Reads the record of an object. The record consists of three annotations of the object, whose prefixes contain the
  * group of the kind. So the record is deleted with the object, needs no object or watch of its own, and is visible to
- * people. A run finds it in the cache that the run reads anyway. When the annotations have any other form, the object
- * counts as one without a record.
+ * people. A run finds it in the cache that the run reads anyway. If the annotations do not have the expected form, the
+ * object counts as an object without a record.
  */
 export function readSlotRecord({ metadata }: ApiObject, manager: string): SlotRecord | undefined {
   const [schedule, ended, begun] = namesOf(manager).map((name) => metadata.annotations?.[name]);

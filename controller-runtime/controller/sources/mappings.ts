@@ -221,7 +221,7 @@ export class Mappings {
   }
 }
 
-/** Returns the entry for a key that a mapping returned. A key without a priority gets the priority of the event. */
+/** A key that a mapping returned. Without a priority, the key gets the priority of the event. */
 interface MappedKey {
   readonly key: string;
   readonly priority?: number;

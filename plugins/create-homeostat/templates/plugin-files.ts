@@ -189,7 +189,7 @@ spec: { name: Ada }'
 curl $api/ada
 \`\`\`
 
-- \`kinds/${file}.ts\` has the fields of ${kind}, and \`controllers/${file}.ts\` what is done about it.
+- \`kinds/${file}.ts\` has the fields of ${kind}, and \`controllers/${file}.ts\` has the code that reconciles them.
 - \`resources/extensions\` holds objects that are there from the start.
 - \`npx homeostat new kind|controller|endpoint <name>\` adds a part with its test, and registers it in \`index.ts\`.
 `;

@@ -71,7 +71,7 @@ describe('schemaDifference', () => {
   it('reports a field that becomes required, and one that is no longer required', () => {
     const [required] = schemaDifference(model({ a: text }), model({ a: text }, ['a']));
     expect(required?.what).to.equal('now required');
-    expect(required?.meaning).to.equal('a write of a stored object is refused until it has one');
+    expect(required?.meaning).to.equal('a write of a stored object is refused until the object has a value here');
     const [optional] = schemaDifference(model({ a: text }, ['a']), model({ a: text }));
     expect(optional?.what).to.equal('no longer required');
     expect(optional?.meaning).to.equal('nothing changes for stored objects');

@@ -56,7 +56,7 @@ const meanings = {
   removed: 'stored values are still read, and are removed at the next write of their object',
   optional: 'stored objects do not have it',
   default: 'stored objects get the default at their next write',
-  required: 'a write of a stored object is refused until it has one',
+  required: 'a write of a stored object is refused until the object has a value here',
   stricter: 'a stored value that does not fit is still read, and a write of its object is refused until it fits',
 } as const;
 

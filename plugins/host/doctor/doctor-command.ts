@@ -22,8 +22,8 @@ import { judgeTls } from './judge-tls.ts';
 
 /**
  * Judges what `serve` would run with the same options, and the server if it runs; with `--server`, that server alone.
- * Repairs nothing, except that it opens the database as a server does, which may restrict the permissions of its
- * file. Prints the findings, and returns the exit code: 0 without errors, 1 with one, 2 for bad options.
+ * Repairs nothing, except that it opens the database as a server does, which may restrict the permissions of its file.
+ * Prints the findings, and returns the exit code: 0 without errors, 1 with at least one error, 2 for bad options.
  */
 export async function runDoctor(sources: ConfigSources): Promise<number> {
   const { output } = sources.flags;

@@ -161,13 +161,13 @@ describe('homeostat doctor [spec experience-doctor]', () => {
     ]);
   });
 
-  it('reports that the clock is behind the database [slow]', async () => {
+  it('reports that the clock is earlier than the last write of the database [slow]', async () => {
     await makeDatabase();
     await utimes(path('a.db'), 4e9, 4e9);
     expect(of((await judged()).findings, 'clock')[0]).to.include({ level: 'warning' });
   });
 
-  it('reports that another program has the port', async () => {
+  it('reports that another program uses the port', async () => {
     const listening = createServer((_, response) => response.end('hello'));
     other = listening;
     await new Promise<void>((resolve) => void listening.listen(0, '127.0.0.1', resolve));

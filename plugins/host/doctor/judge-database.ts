@@ -20,7 +20,8 @@ export interface DatabasePlace {
 /** Judges the database, and every object of it. */
 export async function judgeDatabase(place: DatabasePlace): Promise<readonly Finding[]> {
   const { database, file, encryptionConfig, servedAt } = place;
-  if (database === 'memory:') return [{ check, level: 'warning', message: 'in memory: objects end with the process' }];
+  if (database === 'memory:')
+    return [{ check, level: 'warning', message: 'in memory: all objects are lost when the process ends' }];
   if (file !== undefined && !existsSync(file))
     return [{ check, level: 'ok', message: `${file} does not exist yet: the server makes it` }];
   try {
@@ -46,7 +47,7 @@ function told(inspection: DatabaseInspection): readonly Finding[] {
   }
   if (schema < knownSchema) {
     const message = `its tables have version ${schema}: the server upgrades them to ${knownSchema} at its start`;
-    const cure = 'make a backup before: homeostat export';
+    const cure = 'make a backup first: homeostat export';
     return [{ check, level: 'warning', message, cure }];
   }
   const health: Finding = { check, level: 'ok', message: `${counted(objects, 'object')}, tables of version ${schema}` };

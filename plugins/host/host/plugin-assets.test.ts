@@ -68,7 +68,7 @@ describe('the static files of a plugin', () => {
 
   const inStatic = (path: string): string => join(folder, 'resources/static', path);
 
-  describe('are read', () => {
+  describe('when a client requests them, the server', () => {
     const types: readonly (readonly [path: string, type: string, text: string])[] = [
       ['shop.js', 'text/javascript; charset=utf-8', 'export const price = 7;'],
       ['shop.css', 'text/css; charset=utf-8', 'body { color: teal }'],
@@ -203,7 +203,7 @@ describe('the static files of a plugin', () => {
     });
   });
 
-  describe('serves no other files of the plugin', () => {
+  describe('when a client requests other files of the plugin, the server', () => {
     before(async () => {
       const outside = await makeFolder({ 'secret.txt': secret, 'deep/secret.txt': secret });
       await symlink(join(outside, 'secret.txt'), inStatic('link.txt'));
@@ -338,7 +338,7 @@ describe('the static files of a plugin', () => {
     });
   });
 
-  it('refuses requests with another Host header, or without the token', async () => {
+  it('are not served to requests with another Host header, or without the token', async () => {
     const path = '/plugins/shop/assets/shop.js';
     expect((await ask(path, { headers: { host: 'evil.example' } })).status).to.equal(403);
     const token = 'a-token-of-enough-length';

@@ -152,7 +152,7 @@ describe('the extension points of plugins', () => {
     expect([labels(), told, phaseOf('shop')]).to.deep.equal(['', [], 'Failed']);
   });
 
-  it('end when their plugin stops and exist again when it starts, with the plugins that depend on it', async () => {
+  it('end when their plugin stops, and exist again when the plugin and its dependents start again', async () => {
     addMenu();
     add('shop', offering('a'));
     await host.start();

@@ -262,7 +262,7 @@ describe('the plugin host', () => {
       expect(kinds()).to.deep.equal(['Good']);
     });
 
-    it('a failure after start: calls its stop, and aborts its signal', async () => {
+    it('a failure after start; the host calls the plugin’s stop, and aborts its signal', async () => {
       const calls: string[] = [];
       add('good', good);
       add('bad', {

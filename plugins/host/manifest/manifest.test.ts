@@ -83,12 +83,12 @@ description: Of persons.
   });
 
   for (const main of ['/etc/passwd', '../other/index.js', 'dist/../../x.js', "'a\\b.js'", '']) {
-    it(`refuses main: ${main}`, () => {
+    it(`is refused with main: ${main}`, () => {
       expect(() => parseManifest(`name: a\nversion: 1.0.0\nmain: ${main}\n`)).to.throw('main: must be');
     });
   }
 
-  it('refuses the name under which the service registers its own kinds', () => {
+  it('is refused with the name under which the service registers its own kinds', () => {
     expect(() => parseManifest('name: service\nversion: 1.0.0\n')).to.throw('name: is reserved');
   });
 
@@ -99,7 +99,7 @@ description: Of persons.
     ['name: a\nname: b\n', 'plugin.yaml:2: not valid YAML: '],
     ['', 'plugin.yaml: name: is missing'],
   ] as const) {
-    it(`refuses ${JSON.stringify(yaml)}`, () => {
+    it(`is refused when its text is ${JSON.stringify(yaml)}`, () => {
       expect(() => parseManifest(yaml)).to.throw(message);
     });
   }

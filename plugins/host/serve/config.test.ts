@@ -49,7 +49,7 @@ describe('the configuration of serve', () => {
         '--processes: SQLite is open in one process at a time, because no other one would see its changes: use --workers instead',
       );
     expect(() => read({ database, processes: '2', 'audit-log': 'audit.log' })).to.throw(
-      'one process writes an audit log',
+      'only one process can write an audit log',
     );
   });
 
@@ -70,7 +70,7 @@ describe('the configuration of serve', () => {
       ),
       [{ database: 'memory:' }, '--workers: workers need a database in a file: choose --database sqlite:<file>'],
       [{ processes: '2' }, '--workers: is for SQLite, and --processes is for other databases: leave one of them out'],
-      [{ 'audit-log': 'audit.log' }, '--workers: one process writes an audit log: leave out --audit-log'],
+      [{ 'audit-log': 'audit.log' }, '--workers: only one process can write an audit log: leave out --audit-log'],
     ];
     for (const [flags, message] of refusals) expect(() => read({ workers: '2', ...flags })).to.throw(message);
   });

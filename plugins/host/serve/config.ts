@@ -150,7 +150,7 @@ function readProcesses(values: ConfigValues, database: string): ProcessNumbers {
   if (values.text('audit-log') !== undefined)
     values.refuse(
       processes,
-      'one process writes an audit log: leave out --audit-log, or start servers behind a proxy instead, each with its own --audit-log',
+      'only one process can write an audit log: leave out --audit-log, or start servers behind a proxy instead, each with its own --audit-log',
     );
   return { processes: processes.count, hasWorkers: false };
 }
@@ -164,7 +164,7 @@ function readWorkers(
   else if (!/^sqlite:/i.test(database))
     values.refuse(workers, 'is for SQLite: with this --database, use --processes instead');
   if (values.text('audit-log') !== undefined)
-    values.refuse(workers, 'one process writes an audit log: leave out --audit-log, or use one worker');
+    values.refuse(workers, 'only one process can write an audit log: leave out --audit-log, or use one worker');
   return { processes: workers.count, hasWorkers: true };
 }
 

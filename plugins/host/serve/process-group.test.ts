@@ -57,7 +57,7 @@ describe('a group of processes', () => {
     expect([numbers(), code]).to.deep.equal([[1], 2]);
   });
 
-  it('replaces ended processes; the delay grows each time, but is short if one lived for a minute', async () => {
+  it('replaces a process that has ended: the delay grows each time, and is short again if the process lived for a minute', async () => {
     begin(2);
     forks[0]?.onListening();
     const times: number[] = [];

@@ -31,7 +31,7 @@ describe('LineOutput', () => {
     return `${String(index).padStart(10_000, '-')}\n`;
   }
 
-  it('waits only for the first line when the reader does not read', () => {
+  it('makes only the first line wait when the reader does not read', () => {
     const begun = performance.now();
     for (let index = 0; index < 100; index += 1) output.write(line(index));
     // Each wait is 50 ms, so 100 waits would be 5 s.

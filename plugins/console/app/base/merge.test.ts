@@ -14,7 +14,7 @@ describe('merging two changes of an object', () => {
     });
   });
 
-  it('keeps my change where both changed one field, and reports the conflict with all three values', () => {
+  it('keeps my change where both sides changed the same field, and reports the conflict with all three values', () => {
     const mine = { ...base, spec: { ...base.spec, name: 'mine' } };
     const theirs = { ...base, spec: { ...base.spec, name: 'theirs' } };
     const { value, conflicts } = mergeChanges({ base, mine, theirs });
@@ -22,7 +22,7 @@ describe('merging two changes of an object', () => {
     expect(conflicts).to.deep.equal([{ path: ['spec', 'name'], base: 'a', mine: 'mine', theirs: 'theirs' }]);
   });
 
-  it('reports no conflict where both made the same change', () => {
+  it('reports no conflict where both sides made the same change', () => {
     const same = { ...base, spec: { ...base.spec, name: 'same' } };
     expect(mergeChanges({ base, mine: same, theirs: same }).conflicts).to.deep.equal([]);
   });

@@ -6,8 +6,8 @@ import { Description, Problems } from './field-parts.tsx';
 import type { FieldProps } from './field-parts.tsx';
 
 /**
- * `field` is the component that renders the items. It is a property and not an import, because it renders lists with
- * this file.
+ * `field` is the component that renders the items. It is a property and not an import, because that component imports
+ * this file to render lists.
  */
 interface Props extends FieldProps {
   readonly field: ComponentType<FieldProps>;

@@ -51,7 +51,7 @@ export const reconcileNow = (request: string): BulkAction =>
     {
       verb: 'Reconcile',
       done: 'reconciled now',
-      note: 'The controllers of this kind run for each object at once, without its back-off.',
+      note: 'The controllers of this kind reconcile each object immediately, without waiting for its back-off.',
     },
     { annotations: { [`${controllerGroup}/reconcile-requested-at`]: request } },
   );

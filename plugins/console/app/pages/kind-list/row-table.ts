@@ -108,7 +108,7 @@ export class RowTable {
   readonly #rows = new Map<string, Row>();
   /**
    * The changes of rows that are not loaded yet, by key; undefined for a deleted row. They are kept because every chunk
-   * shows the state at the time of the first one.
+   * shows the state at the time of the first chunk.
    */
   readonly #unloaded = new Map<string, Row | undefined>();
   #order: Row[] = [];
