@@ -328,11 +328,7 @@ describe('a controller', () => {
     expect(at.lines('warn')[0]?.message).to.include('"ada" ran more than 10 times in a minute');
   });
 
-<<<<<<< HEAD
-  it('warns of a key that runs too often only after more runs when each run changes the spec', async () => {
-=======
   it('logs the warning about frequent runs only after more runs when each run of the key changes the spec of its object', async () => {
->>>>>>> main
     const at = harnessFor({
       hotLoopRunsPerMinute: 3,
       async reconcile({ object, client }) {

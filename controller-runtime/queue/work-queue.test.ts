@@ -57,11 +57,7 @@ describe('WorkQueue', () => {
     expect(takeAll(queue)).to.deep.equal(['a', 'low', 'b']);
   });
 
-<<<<<<< HEAD
-  it('returns keys in the right order when so many priorities are used that it drops empty lists of priorities', () => {
-=======
   it('returns keys in the right order even with more priorities than the queue keeps empty lists for', () => {
->>>>>>> main
     const queue = queueWith();
     for (let priority = 0; priority < 100; priority += 1) {
       queue.add(`k${priority}`, { priority });
