@@ -43,13 +43,13 @@ describe('OpenAPI documents', () => {
 
   for (const [name, document] of all) {
     describe(name, () => {
-      it('are valid OpenAPI 3.0 [spec 1-openapi-v3]', async () => {
+      it('is valid OpenAPI 3.0 [spec 1-openapi-v3]', async () => {
         const result = await new Validator().validate({ ...structuredClone(document) });
         expect(result.errors).to.equal(undefined);
         expect(result.valid).to.equal(true);
       });
 
-      it('contain all components to which they refer', () => {
+      it('contains all components to which it refers', () => {
         const held = [
           ...Object.keys(document.components.schemas).map((each) => `#/components/schemas/${each}`),
           ...Object.keys(document.components.responses).map((each) => `#/components/responses/${each}`),
@@ -58,7 +58,7 @@ describe('OpenAPI documents', () => {
         expect(referencesIn(document).filter((reference) => !held.includes(reference))).to.deep.equal([]);
       });
 
-      it('have unique operation ids, and a parameter for each variable of a path', () => {
+      it('has unique operation ids, and a parameter for each variable of a path', () => {
         const ids = operationsOf(document).map(([, { operationId }]) => operationId);
         expect(ids.filter((id, index) => ids.indexOf(id) !== index || !/^[A-Za-z0-9_]+$/.test(id))).to.deep.equal([]);
         for (const [path, { parameters = [] }] of Object.entries(document.paths)) {
