@@ -1,4 +1,5 @@
-// The import defines Symbol.metadata, which Node 20 needs before a decorated class runs.
+// This import defines Symbol.metadata, which Node 20 lacks. The symbol must exist before a decorated class is
+// evaluated.
 import { metadataSymbol } from '@homeostat/controller-runtime/api';
 import type { RouteMethod, RouteOptions } from './router.ts';
 

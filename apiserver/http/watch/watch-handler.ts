@@ -94,7 +94,8 @@ export class WatchHandler {
       throw new ApiError('ServiceUnavailable', 'the server is shutting down', { retryAfterSeconds: 1 });
     }
     if (start.resource.isClosed) throw noLongerServed(start.resource);
-    // The client has disconnected during the wait, so no event would end a stream that starts now.
+    // The client has disconnected during the wait. The response has already emitted `close`, so a stream that starts
+    // now would never end.
     if (context.res.closed) return onEnd();
     // This check comes before the stream begins, because the permission may have been withdrawn while the watch waited.
     let fail: (error: ApiError) => void = () => undefined;
