@@ -1,5 +1,5 @@
 // Puts a program `node` first on the PATH of a whole run. It runs the tests' own node with the tests' V8 options
-// (`node-option` in .mocharc.cjs), which an environment variable cannot set. With these options npm, and other
+// (`node-option` in .mocharc.js), which an environment variable cannot set. With these options npm, and other
 // JavaScript programs on the PATH, take a fifth less CPU time. Tests that start process.execPath pass it
 // process.execArgv instead.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

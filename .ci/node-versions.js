@@ -65,7 +65,7 @@ const partOfSuites = [
 const partTimeoutMs = 300_000;
 
 /**
- * The arguments of mocha that run all suites, with the options of `.mocharc.cjs`. No test may be skipped, as in the
+ * The arguments of mocha that run all suites, with the options of `.mocharc.js`. No test may be skipped, as in the
  * `npm test` of `.ci/run`.
  */
 const allSuites = ['--forbid-pending'];

@@ -9,10 +9,10 @@ const expressionLimit = 10_000_000;
 /** The maximum cost of all expressions of a schema together. */
 const totalLimit = 100_000_000;
 
-/** The cost from which a rule is named when the total is too high. */
+/** When the total is too high, the error names only rules of at least this cost. */
 const namedFrom = totalLimit / 100;
 
-/** The maximum number of rules that the error names when the total is too high. */
+/** When the total is too high, the error names at most this many rules. */
 const maxNamed = 4;
 
 /** Adds up the estimated costs of the rules of one schema. */

@@ -108,8 +108,8 @@ export class ServedDefinitions {
     const known = this.#served.get(name);
     if (known !== undefined && identityOfModel(known.model) === identityOfModel(model)) {
       const next = Object.freeze({ ...model, indexes: known.model.indexes });
-      // The patterns are compiled first, because objects may be written in the same turn in which the new model
-      // replaces the old one.
+      // The patterns are compiled first, because objects may be written in the same turn of the event loop in which the
+      // new model replaces the old one.
       await writable(next);
       return schemes.replace(next, owner).descriptor;
     }

@@ -36,8 +36,8 @@ export const largeBody: number = 64 * 1024;
 const maxJsonHere = 256 * 1024;
 
 /**
- * The largest YAML or protobuf that is parsed on the event loop. YAML of 16 KB takes 30 ms in the first requests, while
- * its parser is not compiled yet.
+ * The largest YAML or protobuf that is parsed on the event loop. YAML of 16 KB takes 30 ms in the first requests,
+ * before V8 has compiled the YAML parser.
  */
 const maxOtherHere = 16 * 1024;
 
@@ -90,9 +90,10 @@ export class BodyCodec {
   }
 
   /**
-   * Decodes a body within the limits of objects. `reader` is the response that waits for the body.
-   * @throws ApiError BadRequest or RequestEntityTooLarge. For a small body, they are thrown when the source is called.
-   * BadRequest also when the reader disconnects before the worker begins.
+   * Decodes a body within the limits of objects. `reader` is the response that waits for the body. For a body that the
+   * worker decodes, returns a promise, which also rejects when the reader disconnects before the worker begins. For any
+   * other body, returns a source, which throws when it is called.
+   * @throws ApiError BadRequest or RequestEntityTooLarge
    */
   decode(bytes: Buffer, format: BodyFormat, reader?: ResponseState): BodySource | Promise<BodySource> {
     if (bytes.length > (format === 'json' ? maxJsonHere : maxOtherHere))

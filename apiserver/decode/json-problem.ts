@@ -9,7 +9,7 @@ const escape = /\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
 
-/** An error that ends the reader. Its message is the result. */
+/** Thrown at the first mistake, to end the reading. Its message describes the mistake. */
 class Problem extends Error {}
 
 /**

@@ -92,8 +92,8 @@ export function parseYamlEvents(text: string, limits: BodyLimits): Event[] {
 }
 
 /**
- * The second step of parsing: returns a value for each document, in which aliases are not copied yet. @throws as {@link
- * parseYamlEvents}.
+ * The second step of parsing: returns a value for each document. In this value, an alias is still the same object as
+ * the value to which it refers. @throws as {@link parseYamlEvents}.
  */
 export function constructYaml(text: string, events: Event[]): readonly unknown[] {
   return refuseOnError(() => constructFromEvents(events, { source: text, schema, maxAliases }));

@@ -1,5 +1,5 @@
-// The API for authors of endpoints. It does not load the server, because it has only the types of requests; the server
-// creates the requests.
+// The API for authors of endpoints. The server creates the requests, so this file needs only their types, and does not
+// load the server.
 export { accept, contentType, predicate } from './routes/predicates.ts';
 export type { Mismatch, RequestPredicate } from './routes/predicates.ts';
 export {

@@ -11,8 +11,8 @@ const unlimited = Number.POSITIVE_INFINITY;
 /**
  * The seats of each level. A seat is the right to have one request in progress. While several identities send requests,
  * a level has few seats: more seats would not make the server faster, and each request would wait for more others. 32
- * requests take a few milliseconds. In this state, one identity may have 4 seats. So if one user sends requests without
- * end, another user with 4 requests in progress waits for at most three times the work of these 4 requests. An
+ * requests take a few milliseconds. Of these few seats, one identity may have 4. So if one user sends requests
+ * without end, another user with 4 requests in progress waits for at most three times the work of these 4 requests. An
  * identity that is alone gets more seats, since commits of many writes are cheaper, and writes that wait for webhooks
  * take long.
  */

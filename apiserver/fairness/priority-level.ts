@@ -1,7 +1,9 @@
 import { ApiError } from '@homeostat/controller-runtime/api';
 import type { Clock, Timer } from '@homeostat/controller-runtime/api';
 
-/** The time after the last request of another identity for which the limits of a shared server still apply. */
+/**
+ * How long the limits for several identities still apply after two successive requests came from different identities.
+ */
 const sharedMs = 10_000;
 
 /**

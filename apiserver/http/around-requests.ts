@@ -104,8 +104,8 @@ class TurnEnd {
 
 /**
  * Handles a request whose body may be large. The memory of the body counts for the client's address until the handler
- * has settled and the response is closed. Both are needed: a write continues after its client has disconnected, and an
- * endpoint may stream a response that it makes from the body.
+ * has settled and the response is closed. One of the two is not enough: a write continues after its client has
+ * disconnected, and an endpoint may stream a response that it makes from the body.
  */
 function handleCounted(context: Context, handle: Handle, { bodies, proxies }: AroundParts): Promise<void> {
   const { req, state } = context;

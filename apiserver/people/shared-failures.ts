@@ -9,12 +9,12 @@ import type { Vault } from '../vault/vault.ts';
  */
 const prefix = 'login-failures/';
 
-/** The maximum number of keys in one value, and so 10,240 in all values. */
+/** The maximum number of keys in one value. So the 256 values have at most 10,240 keys. */
 const maxPerValue = 40;
 
 /**
- * The time from the first failure that is not stored yet until all such failures are stored, at most
- * {@link storedAtOnce} values at a time.
+ * The time from the first failure that is not stored yet to the next write. If more than {@link storedAtOnce} values
+ * have to be written, the rest wait for this time again.
  */
 const storeMs = 1000;
 const storedAtOnce = 8;
@@ -71,7 +71,9 @@ export class SharedFailures {
     this.#change(digestOf(key), 1);
   }
 
-  /** Removes one failure: the attempt of a login that has succeeded since. */
+  /**
+   * Removes one failure. An attempt counts as failed when it begins; this is for an attempt that has then succeeded.
+   */
   takeBack(key: string): void {
     this.#change(digestOf(key), -1);
   }
@@ -95,8 +97,8 @@ export class SharedFailures {
   }
 
   /**
-   * Sets the failures of a key that wait to be stored. If a login succeeds before its attempt was stored, none are
-   * left.
+   * Sets the failures of a key that wait to be stored. Removes the key when nothing is left to store, for example when
+   * a login succeeds before its attempt was stored.
    */
   #set(digest: string, pending: Pending): void {
     const { count, resets } = pending;

@@ -27,7 +27,7 @@ export interface CompiledPolicy {
   readonly annotations: readonly Compiled<NonNullable<AdmissionPolicy['spec']['auditAnnotations']>[number]>[];
   /** The mistakes. A policy with a mistake is not in effect. */
   readonly problems: readonly FieldViolation[];
-  /** The same mistakes, only with the messages of the compiler. */
+  /** The same mistakes: for each, the field, and only the message of the compiler. */
   readonly mistakes: readonly ExpressionMistake[];
 }
 

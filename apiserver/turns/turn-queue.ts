@@ -9,8 +9,8 @@ export const msPerTurn = 5;
 
 /**
  * The time for which steps of upkeep are resumed in one turn. A write takes about five turns of the event loop, and
- * each turn waits for steps of upkeep. When nothing else runs, the next turn begins at once, so this limit does not
- * delay upkeep.
+ * the steps of upkeep in each of these turns delay the write. When nothing else runs, the next turn begins at once, so
+ * this limit does not delay upkeep.
  */
 const upkeepMsPerTurn = 1;
 

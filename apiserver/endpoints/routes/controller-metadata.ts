@@ -1,4 +1,5 @@
-// The import defines Symbol.metadata, which Node 20 needs before a decorated class runs.
+// This import defines Symbol.metadata, which Node 20 lacks. The symbol must exist before a decorated class is
+// evaluated.
 import { metadataSymbol } from '@homeostat/controller-runtime/api';
 import type { RouteMethod, RouteOptions } from './router.ts';
 
@@ -38,7 +39,9 @@ const controllerSymbol = Symbol.for('homeostat.restController');
 /** Returns the declaration of the class to which a decorator's context belongs. */
 export function declarationOf({ metadata }: { readonly metadata?: object }): ControllerDeclaration {
   if (metadata === undefined) {
-    throw new TypeError('decorators of controllers need standard decorators, and this package imported first');
+    throw new TypeError(
+      'decorators of controllers need standard decorators; import this package before the decorated class',
+    );
   }
   const own = declarationIn(metadata);
   if (own !== undefined) return own;

@@ -13,8 +13,8 @@ export interface Controller {
   /** The value of `@ApiVersion`; undefined when it is missing, and the controller is then ignored. */
   readonly apiVersion: string | undefined;
   /**
-   * Returns the routes. Creates the instance if a class was given. @throws the error of the constructor; TypeError that
-   * names class and method.
+   * Returns the routes. Creates the instance if a class was given. @throws the error of the constructor; for an invalid
+   * mapping, TypeError that names class and method.
    */
   routes(): readonly RouteDefinition[];
 }

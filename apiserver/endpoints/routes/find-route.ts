@@ -11,7 +11,9 @@ export interface RouteQuery {
   readonly method: string;
   /** The segments of the whole path, from `splitPath`. */
   readonly segments: readonly string[];
-  /** The number of segments before those that routes match. */
+  /**
+   * The number of segments at the start of the path that are not a part of the paths of routes: apis, group, version.
+   */
   readonly offset: number;
 }
 

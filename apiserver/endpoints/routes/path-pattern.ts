@@ -77,8 +77,8 @@ function decodeSegment(segment: string): string {
 }
 
 /**
- * True when the segments of a path, from `offset` on, match the segments of the pattern. The caller has checked that
- * both have the same number of segments.
+ * True when the segments of a path match the pattern, from `offset` on. The path may have further segments after those
+ * of the pattern.
  */
 export function matchesPattern(
   pattern: readonly PatternSegment[],

@@ -112,7 +112,7 @@ export class AnswerStream implements Running {
   };
 }
 
-/** Cancels a producer, so that it releases what the unsent pieces hold. */
+/** Cancels a producer whose pieces will not be sent, so that it releases its resources. */
 export function cancelPieces(pieces: Pieces<unknown>): void {
   readerOf(pieces)
     .cancel()

@@ -14,8 +14,8 @@ export interface BodyLine {
 }
 
 /**
- * Yields the lines of a body that are not blank, while the body arrives. It keeps one line at a time in memory, and
- * reports its bytes to `hold`.
+ * Yields the lines of a body that are not blank, while the body arrives. It keeps one line at a time in memory. Before
+ * it allocates a buffer for the line, it calls `hold` with the size of the buffer.
  * @throws ApiError 413 for a line over 3 MiB, 400 for one that is not UTF-8; both name the line.
  */
 export async function* readLines(

@@ -48,8 +48,8 @@ export interface OwnedEndpoints {
 /** The endpoints of plugins. */
 export interface Endpoints {
   /**
-   * Returns the interface with which a plugin adds endpoints. @throws Error while a plugin of the same name has added
-   * endpoints.
+   * Returns the interface with which a plugin adds endpoints. @throws Error if an earlier call returned an
+   * interface for the same name, and its `close` has not been called.
    */
   forOwner(name: string, options?: EndpointOwnerOptions): OwnedEndpoints;
   /**
@@ -105,7 +105,10 @@ export class EndpointTable implements Endpoints {
     if (taken !== undefined) throw collision(taken, kind);
   }
 
-  /** Finds the route of a request; returns undefined when no plugin owns its path. @throws ApiError BadRequest for a path that is not well encoded. */
+  /**
+   * Finds the route of a request; returns undefined when no plugin owns its path. @throws ApiError BadRequest for a
+   * path that is not well encoded.
+   */
   find(method: string, source: RequestSource): RouteResult<MountedEntry> | undefined {
     const candidates = this.#candidates(source.path);
     if (candidates === undefined) return undefined;

@@ -100,10 +100,10 @@ export class RequestPermissions {
   }
 
   /**
-   * Keeps a request open, and calls `end` once, with the reason, when it may no longer continue: a permission was
-   * withdrawn, its credential is no longer valid, or {@link endOf} selects its user. Stops checking the request when
-   * its response is closed.
-   * @throws ApiError when the request may not continue even now
+   * Keeps a request open, and calls `end` once, with the reason, when the request may no longer continue: a permission
+   * was withdrawn, its credential is no longer valid, or {@link endOf} selects its user. Stops checking the request
+   * when its response is closed.
+   * @throws ApiError when a permission is already withdrawn, or the credential is already invalid
    */
   keepOpen(context: Context, end: (error: ApiError) => void): void {
     // The request depends on all permissions in this list.
@@ -133,8 +133,8 @@ export class RequestPermissions {
   }
 
   /**
-   * Decides about all open requests again, a few in each turn of the event loop. Starts over when permissions change
-   * meanwhile.
+   * Decides about all open requests again, a few in each turn of the event loop. If permissions change before it has
+   * finished, it decides about all of them once more.
    */
   async #checkAll(): Promise<void> {
     this.#changes += 1;

@@ -8,8 +8,8 @@ import type { Context } from 'koa';
 import { inOrder, LeanKoa } from './lean-koa.ts';
 
 /**
- * Sends the bytes of one request. Resolves with all bytes of the response until the server ends the connection, without
- * the date.
+ * Sends the bytes of one request. When the server ends the connection, resolves with all bytes of the response, without
+ * the header Date.
  */
 function exchange(server: Server, head: string): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -129,7 +129,8 @@ export function sendYamlPieces(context: Context, pieces: EncodedPieces): void {
     const { done, value } = pieces.next();
     if (done === true) return setYaml(context, Buffer.concat(made));
     if (value instanceof Promise) {
-      // The stream is never read for a HEAD request or a refusal.
+      // For a HEAD request or a refusal, nothing reads the stream, so nothing else would handle a rejection of this
+      // promise.
       value.catch(() => undefined);
       return setYaml(context, new PieceStream(together([...made, value], pieces)));
     }

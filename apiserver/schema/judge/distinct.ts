@@ -117,8 +117,8 @@ function isScalar(value: unknown): boolean {
 }
 
 /**
- * Returns the identity of an item. In a list of type map, it is an object with the key fields that the item has. An
- * absent item counts as an empty item.
+ * Returns the identity of an item. In a list of type map, it is an object with the key fields that the item has. A
+ * value that is not an object counts as an item without fields.
  */
 export function identityOf(item: unknown, identity: Identity): unknown {
   if (identity.kind === 'set') return item;

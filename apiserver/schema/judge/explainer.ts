@@ -25,8 +25,9 @@ export const tooComplex: readonly FieldCause[] = Object.freeze([
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Finds the violations of a schema, with the wording of Kubernetes. It is called only for values that a gate has
- * refused. It stops at 100 violations, so that a list of a million wrong items costs as much as a list of a hundred.
+ * Finds the violations of a schema, with the wording of Kubernetes. It is called only for values that the faster check,
+ * a gate, has refused. It stops at 100 violations, so that a list of a million wrong items costs as much as a list of a
+ * hundred.
  */
 export class Explainer {
   readonly #root: SchemaNode;

@@ -21,7 +21,7 @@ const maxSteps = 20_000_000;
 /** The maximum number of steps for a value that is validated without a pause. They take 30 ms. */
 export const maxStepsAtOnce = 1_500_000;
 
-/** The cost of a further validation of a value, in steps of matches. A validation takes up to 10 ms. */
+/** The cost of each repeated validation of a value, counted in steps of matches. A validation takes up to 10 ms. */
 const stepsPerPass = 500_000;
 
 interface Unmatched {

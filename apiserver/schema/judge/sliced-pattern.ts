@@ -13,7 +13,8 @@ interface Instruction {
 }
 
 /**
- * The numbers of instructions in re2js. Instructions from `character` on consume a character; the others consume none.
+ * The opcodes of re2js. Instructions with the opcode `character`, or a higher one, consume a character. All others
+ * consume none.
  */
 const alternative = 1;
 const alternativeMatch = 2;

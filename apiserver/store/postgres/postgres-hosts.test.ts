@@ -31,8 +31,10 @@ describe('PostgresStore with several servers', () => {
   const sockets = new Set<Socket>();
 
   after(async () => {
+    // The servers close first, so that no connection arrives after the others were destroyed.
+    const closed = fakes.map((fake) => new Promise((resolve) => fake.close(resolve)));
     for (const socket of sockets) socket.destroy();
-    for (const fake of fakes) await new Promise((resolve) => fake.close(resolve));
+    await Promise.all(closed);
   });
 
   /** Starts a server that calls `serve` for each connection. Returns its `host:port`. */
