@@ -107,7 +107,7 @@ describe('replicas on one database', () => {
     }
   });
 
-  it('serve a read of resourceVersion 0 from memory, and let a read of a given resourceVersion wait for it', async () => {
+  it('serve resourceVersion 0 from memory, and any other resourceVersion once memory has reached it', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     const { metadata } = await a.server.client.create(Person, person('ann'));

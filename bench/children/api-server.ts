@@ -34,8 +34,8 @@ export interface Filling {
 }
 
 /**
- * Creates objects in the server. Their JavaScript objects are made before the time is measured, because the limit also
- * has its bytes before that.
+ * Creates objects in the server. Their JavaScript objects are made before the time is measured, because the process
+ * that measures the limit also makes its bytes before that time.
  */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {

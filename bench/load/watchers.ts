@@ -13,7 +13,7 @@ const openedAtOnce = 500;
 const newline = 10;
 const brace = 125;
 
-/** All sockets read into the same memory, because the frames in it are counted before the next socket reads. */
+/** All sockets read into the same memory: the frames of one read are counted before the next socket reads. */
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**

@@ -98,7 +98,7 @@ describe('WatchStream', () => {
     expect(errors).to.have.lengthOf(1).and.to.have.nested.property('[0].message', 'cannot be shown');
   });
 
-  it('compares each change once for all watchers with the same selection and position', async () => {
+  it('evaluates each change once for all watchers with the same selection and the same position', async () => {
     const paths = ['/a', '/b', '/a', '/a', '/b'];
     const watches = await Promise.all(paths.map(watch));
     add('ada', 11);
