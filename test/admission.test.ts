@@ -403,7 +403,7 @@ describe('admission by plugins', () => {
       });
     });
 
-    it('leaves applied fields that a hook changes with the applier, who can apply them again', async () => {
+    it('keeps the applier as the owner of applied fields that a hook changes; a second apply succeeds', async () => {
       const normalize = ({ object }: CreateAdmission<Order>): void => {
         object.spec = { ...object.spec, title: object.spec?.title?.toLowerCase() ?? '' };
       };

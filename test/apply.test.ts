@@ -134,7 +134,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     });
   });
 
-  it('writes nothing the second time: no new version, and no event of a watch', async () => {
+  it('writes nothing when the same request is sent again: no new version, and no event of a watch', async () => {
     const fields = { spec: { name: 'Ann', tags: ['x'], ports: [{ port: 1 }], limits: { cpu: { max: 1 } } } };
     const first = await apply('a', fields);
     await clock.advance(60_000);
@@ -142,7 +142,7 @@ describe('server-side apply over HTTP [compat server-side-apply]', () => {
     expect(second.body).to.deep.equal(first.body);
   });
 
-  it('writes nothing the second time when it has no fields to own', async () => {
+  it('writes nothing when the same request is sent again, if it has no fields to own', async () => {
     const send = (): Promise<Answer> => server.patch(`${machines}/bare?fieldManager=a`, newMachine('bare'), { type });
     const first = await send();
     expect([first.status, entriesOf(first)]).to.deep.equal([201, []]);

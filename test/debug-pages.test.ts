@@ -76,7 +76,7 @@ describe('/debug/controllers', () => {
     expect((await get('/debug/controllers', 'HEAD')).status).to.equal(200);
   });
 
-  it('names a controller without a free worker, because its runs have not ended after their timeout', async () => {
+  it('names a controller that has no free worker because its runs continue after their timeout', async () => {
     const hangs = controller(Person, {
       concurrency: 1,
       timeoutMs: 10,

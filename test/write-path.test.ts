@@ -13,7 +13,10 @@ const place = /<!-- one create -->[^]*?<!-- end of one create -->/;
 const stops: readonly (readonly [stop: string, folders: RegExp])[] = [
   ['The server accepts the request', /^apiserver\/server\//],
   ['Middlewares check and route the request', /^apiserver\/(http(\/(access|guards|pages))?|endpoints\/serving)\//],
-  ['Its user is found, gets a seat, and is authorized', /^apiserver\/(identity|authorization|fairness|people)\//],
+  [
+    'The user of the request is found, gets a seat, and is authorized',
+    /^apiserver\/(identity|authorization|fairness|people)\//,
+  ],
   ['Path, query, headers and view are read', /^apiserver\/http\/request\//],
   ['The body is read and parsed, within its limits', /^apiserver\/(decode|limits|protobuf)\//],
   ['The verb becomes one call of the registry', /^apiserver\/(http\/objects|registry)\//],

@@ -96,7 +96,7 @@ function tableOf(features, files) {
 }
 
 /**
- * Returns the table of the recorded cases whose responses here differ from the recorded ones, by response and reason.
+ * Returns the table of the recorded cases to which this server does not respond as recorded, by response and reason.
  */
 function differencesOf(tests) {
   const reasons = new Map();

@@ -12,7 +12,7 @@ const idForm = /^([1-9](\.[1-9])?|operators|experience)-[a-z0-9.-]+$/;
 const ruleFields = new Set(['id', 'rule', 'revision', 'decision', 'untested']);
 const revisions = [undefined, '2.15', '2.9'];
 
-/** Returns the proofs of each rule. If a describe has the tag, all its tests are one proof, with their number. */
+/** Returns the proofs of each rule. All tests of a describe with the tag are one proof, which shows their number. */
 function byRule(proofs) {
   const rules = new Map();
   for (const { id, file, title } of proofs) {

@@ -44,7 +44,7 @@ describe('an import', () => {
   const many = (count: number): Operation[] =>
     Array.from({ length: count }, (_, at) => create(`n${at}`, `{"n":${at}}`));
 
-  it('creates the same objects, gives each kind its number, and starts a new history', async () => {
+  it('creates the same objects, assigns a number to each kind, and starts a new history', async () => {
     const source = await exportOf(...exampleObjects());
     await importOf(store, source);
     const rows = await scanned(store);

@@ -52,7 +52,7 @@ describe('FrozenEntries', () => {
     expect(frozen.entries().map(({ revision }) => revision)).to.deep.equal(Array.from({ length: count }, () => 1));
   }
 
-  it('copies the objects in several turns of the event loop, without changes that follow its creation', async () => {
+  it('copies the objects in several turns of the event loop, without the changes made after its creation', async () => {
     let frozen: FrozenEntries | undefined;
     const turns = await turnsOf(() => {
       frozen = freeze();

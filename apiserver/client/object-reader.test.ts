@@ -15,7 +15,7 @@ describe('an object that is read once', () => {
     // This object has 400 KB, and each step reads 16 KB.
     { length: 200_000, least: 20, most: 40 },
   ])
-    it(`takes ${least} to ${most} pauses for ${2 * length} bytes, and does not cache the object`, () => {
+    it(`is read with ${least} to ${most} pauses for ${2 * length} bytes, and is not cached`, () => {
       const reader = new ObjectReader();
       const entry = entryOf(length);
       const steps = reader.readOnce(entry);
@@ -28,7 +28,7 @@ describe('an object that is read once', () => {
       expect(reader.parsed(entry)).to.equal(undefined);
     });
 
-  it('returns the object that is already in the cache', () => {
+  it('comes from the cache if it is there already', () => {
     const reader = new ObjectReader();
     const entry = entryOf(200_000);
     const kept = reader.read(entry);

@@ -49,7 +49,7 @@ describe('OwnerGraph', () => {
     expect(graph.holds('a')).to.equal(true);
   });
 
-  it('blocks the deletion of an owner when one of two references to this owner does', () => {
+  it('blocks the deletion of an owner when only one of two references to it has blockOwnerDeletion', () => {
     const twice: Entry = {
       ...going('b'),
       owners: [

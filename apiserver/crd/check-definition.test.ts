@@ -102,7 +102,7 @@ describe('the rules of definitions', () => {
     expect(wrongIn({ ...text, anyOf: [{ ...text, minLength: 1 }] })).to.deep.equal([`anyOf[0].${rule}`]);
   });
 
-  it('refuse non-empty keywords in branches that only the outer schema may have', () => {
+  it('refuse non-empty keywords in branches if only the outer schema may have these keywords', () => {
     const branch = {
       description: '',
       title: '',
@@ -127,7 +127,7 @@ describe('the rules of definitions', () => {
     ]);
   });
 
-  it('refuse further keywords for an integer or a string', () => {
+  it('refuse to preserve the unknown fields of an int-or-string value', () => {
     const keyword = 'x-kubernetes-preserve-unknown-fields';
     expect(wrongIn({ 'x-kubernetes-int-or-string': true, [keyword]: true })).to.deep.equal([
       `${keyword}: Invalid value: true: must be false if x-kubernetes-int-or-string is true`,

@@ -226,7 +226,10 @@ class SchemaCheck {
       );
   }
 
-  /** Checks that a resource does not redefine apiVersion, kind and metadata; it may only narrow the names in metadata. */
+  /**
+   * Checks that a resource does not redefine `apiVersion`, `kind` and `metadata`. It may restrict `metadata.name` and
+   * `metadata.generateName`.
+   */
   #checkResource({ properties = {}, additionalProperties }: DefinitionSchema, field: string): void {
     const violations = this.#violations;
     if (additionalProperties !== undefined)

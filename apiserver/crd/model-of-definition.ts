@@ -113,7 +113,10 @@ function columnOf({ name, type, jsonPath, description, format, priority }: Print
   };
 }
 
-/** Returns the schema of the whole object. The server defines metadata; a definition may only narrow the names. */
+/**
+ * Returns the schema of the whole object. The server defines `metadata`. A definition may restrict only two of its
+ * fields, `name` and `generateName`.
+ */
 function rootSchema(schema: DefinitionSchema): JsonSchema {
   const metadata: JsonSchema = {
     ...schema.properties?.['metadata'],

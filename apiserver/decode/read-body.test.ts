@@ -77,7 +77,7 @@ describe('ServedRequest', () => {
     return text;
   }
 
-  it('receives its body in chunks, and is then completely read in the view of Node', async () => {
+  it('receives its body in chunks, and Node then reports that it is completely read', async () => {
     const taken: ServedRequest[] = [];
     const sent = await post((served, response) => {
       taken.push(served);

@@ -26,14 +26,14 @@ describe('an error of a request', () => {
   }
 
   for (const code of ['EMFILE', 'ENFILE'])
-    it(`causes a 503 with Retry-After for ${code}, because file descriptors become free again`, async () => {
+    it(`causes a 503 with Retry-After if its code is ${code}, because file descriptors become free again`, async () => {
       thrown = Object.assign(new Error('too many open files'), { code });
       const answer = await ask();
       expect([answer.status, answer.headers.get('retry-after')]).to.deep.equal([503, '1']);
       expect(await answer.json()).to.include({ kind: 'Status', reason: 'ServiceUnavailable' });
     });
 
-  it('causes a 500 for any other error that is not an ApiError', async () => {
+  it('causes a 500 if it has another code and is not an ApiError', async () => {
     thrown = Object.assign(new Error('secret'), { code: 'EACCES' });
     const answer = await ask();
     expect(answer.status).to.equal(500);

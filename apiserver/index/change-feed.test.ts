@@ -33,7 +33,7 @@ describe('ChangeFeed', () => {
     expect(feed.revision).to.equal(20);
   });
 
-  it('reads a change only when the caller takes it, so a change that is appended meanwhile follows', () => {
+  it('reads a change only when the caller requests it, so the caller also gets later changes', () => {
     const feed = createFeed();
     for (const revision of [12, 15]) feed.append(added(revision));
     const later = feed.since(10);
@@ -42,7 +42,7 @@ describe('ChangeFeed', () => {
     expect(revisions(later)).to.deep.equal([15, 20]);
   });
 
-  it('throws Expired for a revision whose next changes were dropped', () => {
+  it('throws Expired for a revision when the changes right after it were dropped', () => {
     const feed = createFeed();
     for (const revision of [12, 15, 20]) feed.append(added(revision));
     feed.trim(15);

@@ -146,7 +146,7 @@ describe('compactSlabs', () => {
       }
     });
 
-  it('frees the blocks of deleted objects, until at most a sixth is garbage [slow]', () => {
+  it('frees the blocks of deleted objects, until at most a sixth of the memory is garbage [slow]', () => {
     const pair = new Pair(4);
     for (let at = 0; at < 20_000; at += 1) pair.put(`n-${at}`, 1000);
     for (let at = 0; at < 20_000; at += 1) if (at % 10 !== 0) pair.delete(`n-${at}`);

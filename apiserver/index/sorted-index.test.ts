@@ -153,6 +153,7 @@ for (const [name, itemValues] of forms)
           const value = String(Math.floor(random() * 700)).padStart(3, '0');
           expect(index.rankOf(value)).to.equal(sorted.filter((item) => item < `${value}:`).length);
           expect(index.rankAfter(value)).to.equal(sorted.filter((item) => item < `${value};`).length);
+          expect(index.rangeOf(value)).to.deep.equal({ from: index.rankOf(value), to: index.rankAfter(value) });
           const rank = Math.floor(random() * sorted.length);
           if (sorted.length > 0) expect(`${index.valueAt(rank)}:${index.entryAt(rank).key}`).to.equal(sorted[rank]);
         }

@@ -104,6 +104,15 @@ export class SortedIndex {
     return this.#rank(this.#search({ value, tie: 'after' }));
   }
 
+  /** Returns {@link rankOf} and {@link rankAfter} of a value. A value without items takes only one search. */
+  rangeOf(value: string): { readonly from: number; readonly to: number } {
+    this.#place();
+    const first = this.#search({ value, tie: 'before' });
+    const from = this.#rank(first);
+    const isPresent = first.bucket < this.#buckets.length && this.#compareValue(first.bucket, first.at, value) === 0;
+    return { from, to: isPresent ? this.#rank(this.#search({ value, tie: 'after' })) : from };
+  }
+
   /** Returns the value at a rank below size. */
   valueAt(rank: number): string {
     this.#place();

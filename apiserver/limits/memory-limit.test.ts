@@ -90,7 +90,7 @@ describe('MemoryLimit', () => {
     expect(at.counts.relieved).to.equal(11);
   });
 
-  it('reports when the objects of a start do not fit into memory, and how much memory they need', () => {
+  it('reports when the objects that a start loads do not fit into memory, and how much memory they need', () => {
     const { memory, use } = setup();
     use.heapLimit = 125 * 1024 * 1024;
     use.heap += 30 * 1024 * 1024;

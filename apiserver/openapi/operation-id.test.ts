@@ -8,7 +8,7 @@ describe('operationId', () => {
 });
 
 describe('OperationIds', () => {
-  it('adds a number to repeated ids, also when another operation has this id', () => {
+  it('adds a number to repeated ids, even if another operation already has an id with such a number', () => {
     const get = (id: string) => ({ get: { operationId: id, tags: [], responses: {} } });
     const paths = new OperationIds().unique({ '/a': get('x'), '/b': get('x_2'), '/c': get('x'), '/d': get('x') });
     const ids = Object.values(paths).map((item) => item.get?.operationId);

@@ -139,7 +139,7 @@ export interface ApiServerOptions {
    */
   readonly maxWatchesPerUser?: number;
   /**
-   * The maximum number of connections from one address on which no request with a valid credential has arrived yet. A
+   * The maximum number of connections from one address that have not carried a request with a valid credential yet. A
    * request on a further connection gets 429. Connections of trusted proxies are not counted. Default 256; with
    * {@link auth} `open` no limit.
    */

@@ -23,7 +23,7 @@ interface Connection {
 
 export interface ConnectionLimits {
   readonly maxConnections: number;
-  /** The maximum number of connections of one address on which no request with a valid credential has arrived. */
+  /** The maximum number of connections of one address that have not carried a request with a valid credential. */
   readonly maxUnknownPerAddress: number;
   /** Returns true for the address of a proxy, whose connections have requests of many clients. */
   readonly isProxy: (address: string) => boolean;
@@ -75,7 +75,7 @@ export class ConnectionTable {
    */
   #found: { readonly connection: Connection; readonly order: number }[] = [];
   #requests = 0;
-  /** For each address, the number of connections on which no request with a valid credential has arrived. */
+  /** For each address, the number of connections that have not carried a request with a valid credential. */
   readonly #unknown = new Map<string, number>();
 
   /** `limits` are the limits of the table. Default: no limits. */

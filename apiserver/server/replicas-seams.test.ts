@@ -263,7 +263,7 @@ describe('the parts of a replica at critical moments', () => {
     });
   });
 
-  it('refuses a read whose kind is unregistered during the wait, instead of returning old objects', async () => {
+  it('refuses a read whose kind is unregistered while the read waits, instead of returning old objects', async () => {
     const [a, b] = [await start(), await start()];
     await a.server.client.create(Note, note('ann'));
     await namesAt(b);
@@ -370,7 +370,7 @@ describe('the parts of a replica at critical moments', () => {
     expect(looks).to.equal(1);
   });
 
-  it('opens a kind however long memory takes to reach the revision', async () => {
+  it('opens a kind, however long the replica takes to read the changes of other replicas', async () => {
     const clock = new FakeClock();
     const a = await start();
     const b = await begin({ clock });

@@ -97,7 +97,7 @@ describe('replicas on one database', () => {
     return { seen, ended: read().catch(reasonOf) };
   }
 
-  it('return the acknowledged writes of another replica in gets and lists, without hints of these writes', async () => {
+  it('return the acknowledged writes of another replica in gets and lists, even if they receive no hints of these writes', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     for (let at = 0; at < 20; at += 1) {
@@ -107,7 +107,7 @@ describe('replicas on one database', () => {
     }
   });
 
-  it('serve a read of resourceVersion 0 from memory, and let a read of a given resourceVersion wait for it', async () => {
+  it('serve resourceVersion 0 from memory, and any other resourceVersion once memory has reached it', async () => {
     const [a, b] = [await start(), await start()];
     b.store.isDeaf = true;
     const { metadata } = await a.server.client.create(Person, person('ann'));

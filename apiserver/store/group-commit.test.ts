@@ -402,7 +402,7 @@ describe('GroupCommit outcomes', () => {
     await store.close();
   });
 
-  it('applies a batch before it commits the halves of the refused batch after it', async () => {
+  it('applies a batch before it halves the next batch, which was refused, and commits the halves', async () => {
     const applied: string[] = [];
     let commits = 0;
     const commit = async (batch: readonly Operation[]): Promise<Committed> => {

@@ -96,7 +96,7 @@ export class AuthorityFolder implements CertificateSource {
     const [published] = parseCertificates({ path, text });
     if (published.toString() === ca) return undefined;
     throw new Error(
-      `${path}: is not the certificate in ${this.#path(authorityFile)}, so clients may trust another authority: restore both from one backup, or remove ${path} to publish the other`,
+      `${path}: is not the certificate in ${this.#path(authorityFile)}, so clients may trust another authority: restore both from one backup, or remove ${path}, and the server writes it again`,
     );
   }
 

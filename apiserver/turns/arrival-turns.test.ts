@@ -44,7 +44,7 @@ describe('ArrivalTurns', () => {
     for (const each of new Set(later)) expect(later.filter((at) => at === each)).to.have.length.at.most(5);
   });
 
-  it('handles an arrival immediately in a later turn', async () => {
+  it('handles an arrival immediately when the time of an earlier turn was used up', async () => {
     const arrivals = new ArrivalTurns({ monotonicMs: () => nowMs });
     arrive(arrivals, 5, () => undefined);
     await new Promise((resolve) => void setImmediate(resolve));

@@ -92,7 +92,7 @@ describe('views of large objects', () => {
     });
   }
 
-  it('contain only the metadata, like the views of small objects', () => {
+  it('contain only the metadata when only the metadata is requested, like the views of small objects', () => {
     const object = objectOf('x'.repeat(100_000));
     const { metadata } = JSON.parse(object.toString()) as { readonly metadata: unknown };
     const shown = JSON.parse(new MetadataView('v1').ofObject(object).toString()) as unknown;

@@ -34,8 +34,8 @@ export interface Filling {
 }
 
 /**
- * Creates objects in the server. Their JavaScript objects are made before the time is measured, because the limit also
- * has its bytes before that.
+ * Creates objects in the server. Their JavaScript objects are made before the time is measured, because the process
+ * that measures the limit also makes its bytes before that time.
  */
 function create(count: number): Promise<InFlightFigures> {
   const persons = Array.from({ length: count }, () => {
@@ -72,6 +72,13 @@ function update(count: number): Promise<InFlightFigures> {
   });
   const operation = (position: number): Promise<Person> => server.client.update(persons[position] as Person);
   return runInFlight({ count, width, operation });
+}
+
+/** Changes each of the first `count` persons of {@link fill} once. */
+async function updateEach(count: number): Promise<void> {
+  const operation = (number: number): Promise<Person> =>
+    server.client.update(newPerson({ name: nameOf(number), number: number + count }));
+  await runInFlight({ count, width, operation });
 }
 
 function get(count: number): Promise<InFlightFigures> {
@@ -132,6 +139,7 @@ answerCalls({
   fill,
   create,
   update,
+  updateEach,
   get,
   list,
   serveEndpoints,
@@ -142,7 +150,10 @@ answerCalls({
     globalThis.gc?.();
     return { heap: process.memoryUsage().heapUsed, resident: process.memoryUsage.rss() };
   },
-  resident: () => process.memoryUsage.rss(),
+  memoryParts: () => {
+    const { rss, arrayBuffers, heapTotal } = process.memoryUsage();
+    return { resident: rss, buffers: arrayBuffers, heap: heapTotal };
+  },
   url: () => server.url,
   /**
    * Returns the longest turn of the event loop since the last call, in milliseconds. The first call starts the

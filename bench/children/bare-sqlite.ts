@@ -154,6 +154,17 @@ async function readFiles(folder: string): Promise<number> {
   return elapsedMs;
 }
 
+/** The memory of {@link hold}. */
+let held: readonly Buffer[] = [];
+
+const heldTogether = 1024 * 1024;
+
+/** Fills this many bytes of memory. Returns the resident memory of the process. */
+function hold(bytes: number): number {
+  held = Array.from({ length: Math.ceil(bytes / heldTogether) }, () => Buffer.alloc(heldTogether, 1));
+  return process.memoryUsage.rss() - held.length * heldTogether + bytes;
+}
+
 function parse(row: unknown): unknown {
   return JSON.parse((row as { data: Buffer }).data.toString());
 }
@@ -176,4 +187,4 @@ function forget(file: string): void {
   kept.close();
 }
 
-answerCalls({ open, create, update, updatePaced, get, list, scan, readRows, readFiles, forget });
+answerCalls({ open, create, update, updatePaced, get, list, scan, readRows, readFiles, hold, forget });

@@ -20,7 +20,17 @@ app.use(async (context) => {
   context.body = last;
 });
 
+/** The memory of `hold`, which no request uses. */
+let held: readonly Buffer[] = [];
+
+const heldTogether = 1024 * 1024;
+
 answerCalls({
+  /** Fills this many bytes of memory. Returns the number of its parts. */
+  hold: (bytes: number) => {
+    held = Array.from({ length: Math.ceil(bytes / heldTogether) }, () => Buffer.alloc(heldTogether, 1));
+    return held.length;
+  },
   start: async () => {
     const server = app.listen(0, '127.0.0.1');
     await once(server, 'listening');

@@ -117,7 +117,7 @@ async function runRecorded({ seconds, isReported, isPaced }: Recording): Promise
   return { opsPerSecond: (count / elapsedMs) * 1000, p50Ms: (user + system) / 1000 / count };
 }
 
-/** Measures calls of the same function without a controller, for the same objects from the same cache. */
+/** Measures calls of a reconcile function that does nothing, without a controller, for the objects in the cache. */
 async function callOnly(count: number): Promise<Figures> {
   const informer = client.informer(model);
   const aborting = new AbortController();

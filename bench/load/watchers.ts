@@ -4,10 +4,16 @@ import type { Socket } from 'node:net';
 /** The query of a watch that does not start with the existing objects. */
 export const watchFromNow = '?watch=true&sendInitialEvents=false&resourceVersionMatch=NotOlderThan';
 
+/**
+ * The number of connections that are opened at the same time. With thousands of them, a request may come later than the
+ * server waits for it.
+ */
+const openedAtOnce = 500;
+
 const newline = 10;
 const brace = 125;
 
-/** All sockets read into the same memory, because the frames in it are counted before the next socket reads. */
+/** All sockets read into the same memory: the frames of one read are counted before the next socket reads. */
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 /**
@@ -30,7 +36,10 @@ export class Watchers implements Disposable {
   /** Opens the connections. Resolves when the heads of all responses have arrived. */
   static async connect(url: string, count: number): Promise<Watchers> {
     const watchers = new Watchers(count);
-    await Promise.all(Array.from({ length: count }, (_, position) => watchers.#open(new URL(url), position)));
+    for (let first = 0; first < count; first += openedAtOnce) {
+      const positions = Array.from({ length: Math.min(openedAtOnce, count - first) }, (_, at) => first + at);
+      await Promise.all(positions.map((position) => watchers.#open(new URL(url), position)));
+    }
     return watchers;
   }
 

@@ -1,4 +1,3 @@
-import type { HostileProcess } from '@homeostat/test';
 import { median } from './figures.ts';
 import type { Row } from './result-table.ts';
 
@@ -13,6 +12,11 @@ const idleMs = 2_000;
  */
 const attempts = 3;
 
+/** A server in a separate process, which measures its longest turn, and collects its garbage. */
+export interface MeasuredServer {
+  call(name: 'takeLongestMs' | 'heldBytes'): Promise<number>;
+}
+
 type Work = (attempt: number) => Promise<unknown>;
 
 /**
@@ -20,7 +24,7 @@ type Work = (attempt: number) => Promise<unknown>;
  */
 export class StallMeter {
   readonly rows: Row[] = [];
-  readonly #server: HostileProcess;
+  readonly #server: MeasuredServer;
   readonly #only: string;
   #idleMs = 0;
 
@@ -28,7 +32,7 @@ export class StallMeter {
    * Measures only the rows with `only` in their names. The work of the other rows is done once without a measurement,
    * because later rows need its results.
    */
-  constructor(server: HostileProcess, only = '') {
+  constructor(server: MeasuredServer, only = '') {
     this.#server = server;
     this.#only = only;
   }

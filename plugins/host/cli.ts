@@ -320,7 +320,9 @@ function addUserFlags(command: Command, description: string): void {
 function addCertificate(program: Command, actions: Actions): void {
   const command = program
     .command('certificate')
-    .description("Issue a certificate for a user, by the server's own authority, on the machine that has its folder.")
+    .description(
+      "Issue a certificate for a user, signed by the server's own authority, whose folder (--tls-dir) must be on this machine.",
+    )
     .option('--cert-output <file>', 'file of the certificate (default: <user>.crt)')
     .option('--key-output <file>', "file of the certificate's private key (default: <user>.key)")
     .option('--force', 'replace existing files', false)

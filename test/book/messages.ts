@@ -12,7 +12,7 @@ export interface SourceText {
    * `StoreError locked`.
    */
   readonly thrownAs?: string;
-  /** The names of the functions, methods and types that contain it, the innermost first. */
+  /** The names of the functions, methods and types that contain the text, the innermost first. */
   readonly within: readonly string[];
 }
 

@@ -213,7 +213,7 @@ describe('an administrator in the console [slow]', function () {
     await card.waitFor({ state: 'detached' });
   });
 
-  it('sees the file and line where a plugin failed on its card, to which the overview has a link', async () => {
+  it('follows a link on the overview to the card of a failed plugin, which has the file and line', async () => {
     const code = 'export default {\n  start() {\n    throw new Error("no <b>ink</b>");\n  },\n};\n';
     await page.getByRole('button', { name: 'Install…', exact: true }).click();
     const dialog = page.getByRole('dialog');

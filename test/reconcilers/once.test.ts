@@ -248,7 +248,7 @@ for (const transport of transports) {
             if (thing !== undefined) provider.remove(thing.id);
           },
         });
-        // Restores the state after a crash between the effect and the record of its result.
+        // Makes the state that a crash between the effect and the record of its result leaves: no result is recorded.
         const [record] = await recordsOf(at.client);
         await at.client.patch(
           externalEffectModel,

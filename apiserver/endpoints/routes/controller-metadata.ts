@@ -39,7 +39,9 @@ const controllerSymbol = Symbol.for('homeostat.restController');
 /** Returns the declaration of the class to which a decorator's context belongs. */
 export function declarationOf({ metadata }: { readonly metadata?: object }): ControllerDeclaration {
   if (metadata === undefined) {
-    throw new TypeError('decorators of controllers need standard decorators, and this package imported first');
+    throw new TypeError(
+      'decorators of controllers need standard decorators; import this package before the decorated class',
+    );
   }
   const own = declarationIn(metadata);
   if (own !== undefined) return own;

@@ -61,17 +61,26 @@ interface Known {
   readonly frame: Buffer;
 }
 
-/** The frames that a watcher receives in one pass. */
+/** The frames that a watcher receives at once. */
 export interface Batch {
   readonly bytes: Buffer;
   /** The revision up to which the batch has all changes. */
   readonly revision: number;
 }
 
+/** The revision that a watcher has received, and the latest revision of its kind. */
+interface Range {
+  readonly revision: number;
+  readonly latest: number;
+}
+
+/** The size from which a batch is not made again for a further change during a pass, which takes time and memory. */
+const longBatchBytes = 32 * 1024;
+
 /** Serializes events once for all watchers that receive them, for the duration of one pass. */
 export class PassCache {
   readonly #frames = new Map<FrameFormat, Map<Entry, Known>>();
-  readonly #batches = new Map<FrameFormat, Map<string, Batch>>();
+  readonly #batches = new Map<object, Map<number, Batch>>();
   readonly #chunks = new Map<Buffer, Buffer>();
 
   /** One event. */
@@ -86,12 +95,17 @@ export class PassCache {
     return frame;
   }
 
-  /** Returns the next frames for watchers that have the same selection and position. */
-  batchOf(format: FrameFormat, key: string, make: () => Batch): Batch {
-    const batches = mapIn(this.#batches, format);
-    const known = batches.get(key) ?? make();
-    batches.set(key, known);
-    return known;
+  /**
+   * Returns the next frames for the watchers of a group that have received all changes up to a revision. A batch is made
+   * again when it lacks a later change, unless it is long: then its watchers are so far behind that the change can wait.
+   */
+  batchOf(group: object, { revision, latest }: Range, make: () => Batch): Batch {
+    const batches = mapIn(this.#batches, group);
+    const known = batches.get(revision);
+    if (known !== undefined && (known.revision >= latest || known.bytes.length >= longBatchBytes)) return known;
+    const made = make();
+    batches.set(revision, made);
+    return made;
   }
 
   /**
@@ -119,8 +133,8 @@ function makeChunk(frames: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from(`${length.toString(16)}\r\n`), ...frames, Buffer.from('\r\n')]);
 }
 
-function mapIn<K, V>(maps: Map<FrameFormat, Map<K, V>>, format: FrameFormat): Map<K, V> {
-  const found = maps.get(format) ?? new Map<K, V>();
-  maps.set(format, found);
+function mapIn<O, K, V>(maps: Map<O, Map<K, V>>, owner: O): Map<K, V> {
+  const found = maps.get(owner) ?? new Map<K, V>();
+  maps.set(owner, found);
   return found;
 }

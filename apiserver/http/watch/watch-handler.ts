@@ -20,6 +20,7 @@ import type { ResourcePath } from '../request/resource-path.ts';
 import type { TrustedProxies } from '../request/trusted-proxies.ts';
 import { jsonLines, protobufEvents, serverSentEvents, viewedLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
+import { WatchGroups } from './watch-group.ts';
 import { WatchStream } from './watch-stream.ts';
 import type { WatchStreamParts } from './watch-stream.ts';
 
@@ -47,6 +48,7 @@ const options = 'ListOptions';
 export class WatchHandler {
   readonly #parts: WatchHandlerParts;
   readonly #flushes: FlushCycle;
+  readonly #groups: WatchGroups;
   readonly #streams = new Map<WatchStream, Resource>();
   /** The number of watches that are open or starting, for each {@link addressBlock} and for each user. */
   readonly #watchesOf = new Map<string, number>();
@@ -56,6 +58,7 @@ export class WatchHandler {
   constructor(parts: WatchHandlerParts) {
     this.#parts = parts;
     this.#flushes = new FlushCycle(parts.clock);
+    this.#groups = new WatchGroups(this.#flushes);
   }
 
   /** Starts a watch. Throws, or rejects, with a 4xx before the stream starts; later errors are sent as events. */
@@ -168,6 +171,7 @@ export class WatchHandler {
       resource,
       format,
       flushes: this.#flushes,
+      groups: this.#groups,
       clock,
       selection,
       revision: from.initial || from.revision === 0 ? revisions.current : from.revision,

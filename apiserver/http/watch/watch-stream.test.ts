@@ -9,6 +9,7 @@ import type { Resource } from '../../registry/kinds/resource.ts';
 import { FlushCycle } from './flush-cycle.ts';
 import { jsonLines } from './watch-frames.ts';
 import type { FrameFormat } from './watch-frames.ts';
+import { WatchGroups } from './watch-group.ts';
 import { WatchStream } from './watch-stream.ts';
 import type { WatchStreamParts } from './watch-stream.ts';
 
@@ -30,20 +31,26 @@ describe('WatchStream', () => {
   let aborting: AbortController;
   /** How often each entry was compared with a selection, by its key. */
   let compared: Map<string, number>;
+  /** The number of comparisons in the present turn of the event loop, and in the turn with the most of them. */
+  let inTurn: number;
+  let mostInTurn: number;
 
   beforeEach(async () => {
     feed = new ChangeFeed({ floor: 10, onError: () => undefined });
     errors = [];
     compared = new Map();
+    [inTurn, mostInTurn] = [0, 0];
     aborting = new AbortController();
     const resource = { feed, apiVersion: 'v1', keyPrefix: '/', model: { kind: 'Person' } } as unknown as Resource;
     const clock = new FakeClock();
     const flushes = new FlushCycle(clock);
+    const groups = new WatchGroups(flushes);
     const selection = (key: string): WatchStreamParts['selection'] => ({
       key,
-      selects: () => {
+      selects: ({ name }) => {
         compared.set(key, (compared.get(key) ?? 0) + 1);
-        return true;
+        countInTurn();
+        return key !== '/last' || name === 'last';
       },
     });
     server = createServer((request, response) => {
@@ -51,7 +58,10 @@ describe('WatchStream', () => {
       const place = { revision: 10, markInitialEnd: false, bookmarkIntervalMs: undefined, timeoutMs: 3_600_000 };
       const hooks = { currentRevision: () => feed.revision, onError: (error: unknown) => void errors.push(error) };
       const watched = { resource, selection: selection(request.url ?? ''), initial: [], ...place };
-      const stream = new WatchStream({ response, format, clock, flushes, ...watched, ...hooks }, () => undefined);
+      const stream = new WatchStream(
+        { response, format, clock, flushes, groups, ...watched, ...hooks },
+        () => undefined,
+      );
       response.once('close', () => stream.end());
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -67,6 +77,11 @@ describe('WatchStream', () => {
   const watch = (path: string): Promise<Response> => fetch(`${url}${path}`, { signal: aborting.signal });
   const add = (name: string, revision: number): void =>
     feed.append({ type: 'ADDED', revision, entry: personEntry(cache, createPerson({ name }), revision) });
+  const countInTurn = (): void => {
+    if (inTurn === 0) setImmediate(() => (inTurn = 0));
+    inTurn += 1;
+    mostInTurn = Math.max(mostInTurn, inTurn);
+  };
   const firstChunk = async ({ body }: Response): Promise<string> => {
     const { value } = await body!.getReader().read();
     return new TextDecoder().decode(value);
@@ -83,7 +98,7 @@ describe('WatchStream', () => {
     expect(errors).to.have.lengthOf(1).and.to.have.nested.property('[0].message', 'cannot be shown');
   });
 
-  it('compares each change once for all watchers with the same selection and position', async () => {
+  it('evaluates each change once for all watchers with the same selection and the same position', async () => {
     const paths = ['/a', '/b', '/a', '/a', '/b'];
     const watches = await Promise.all(paths.map(watch));
     add('ada', 11);
@@ -91,5 +106,15 @@ describe('WatchStream', () => {
     for (const chunk of await Promise.all(watches.map(firstChunk)))
       expect(chunk).to.include('"name":"ada"').and.to.include('"name":"bob"');
     expect(Object.fromEntries(compared)).to.deep.equal({ '/a': 2, '/b': 2 });
+  });
+
+  it('skips many changes that are not selected in several turns of the event loop', async () => {
+    for (let revision = 11; revision < 6_000; revision += 1) add('ada', revision);
+    add('last', 6_000);
+    expect(await firstChunk(await watch('/last')))
+      .to.include('"name":"last"')
+      .and.not.include('"ada"');
+    expect(compared.get('/last')).to.equal(5_990);
+    expect(mostInTurn).to.be.below(2_100);
   });
 });

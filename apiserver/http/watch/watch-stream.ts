@@ -8,8 +8,9 @@ import type { Selection } from '../../registry/reads/lister.ts';
 import { PendingConversion } from '../../registry/kinds/pending-conversion.ts';
 import { translate } from '../../registry/follow/watch-translation.ts';
 import type { Translated } from '../../registry/follow/watch-translation.ts';
-import type { FlushCycle } from './flush-cycle.ts';
+import type { Flushable, FlushCycle } from './flush-cycle.ts';
 import type { Batch, FrameFormat } from './watch-frames.ts';
+import type { GroupMember, WatchGroup, WatchGroups } from './watch-group.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
 /** The maximum number of objects that a webhook converts in one call for a stream. */
@@ -17,6 +18,9 @@ const fetchedAtOnce = 100;
 
 /** The approximate size of one write. Further events follow when the client has read it. */
 const batchBytes = 256 * 1024;
+
+/** The number of changes that a watch reads in one pass, even if it sends none of them. It takes two milliseconds. */
+const readPerPass = 2048;
 
 /** The interval of heartbeats, which are blank lines. Clients give up after 30 s without a byte. */
 const heartbeatMs = 20_000;
@@ -29,6 +33,7 @@ export interface WatchStreamParts {
   readonly resource: Resource;
   readonly format: FrameFormat;
   readonly flushes: FlushCycle;
+  readonly groups: WatchGroups;
   readonly clock: Clock;
   readonly selection: Pick<Selection, 'selects' | 'key'>;
   /** The objects that are sent first, as ADDED. */
@@ -57,12 +62,13 @@ export interface WatchStreamParts {
  * in the window of the feed, once for all watchers. If the window no longer has the next change, the client receives a
  * 410.
  */
-export class WatchStream {
+export class WatchStream implements Flushable, GroupMember {
   readonly #parts: WatchStreamParts;
   readonly #timers = new Set<Timer>();
-  readonly #unsubscribe: () => void;
+  readonly #group: WatchGroup;
   readonly #onEnd: () => void;
   readonly #unblock: () => void = () => {
+    if (!this.#blocked) return;
     this.#blocked = false;
     this.#wake();
   };
@@ -86,7 +92,7 @@ export class WatchStream {
     this.#onEnd = onEnd;
     this.#revision = parts.revision;
     this.#markInitialEnd = parts.markInitialEnd;
-    const { response, format, resource, bookmarkIntervalMs } = parts;
+    const { response, format, bookmarkIntervalMs } = parts;
     // The headers are sent immediately, because client-go blocks until it has them.
     response.writeHead(200, { 'Content-Type': format.contentType, 'Cache-Control': 'no-cache, private' });
     response.flushHeaders();
@@ -94,16 +100,22 @@ export class WatchStream {
     (this.#socket ?? response).on('drain', this.#unblock);
     response.on('close', () => this.#close());
     response.on('error', () => this.#close());
-    this.#unsubscribe = resource.feed.subscribe(() => this.#wake());
+    this.#group = parts.groups.join(this, parts);
     this.#every(heartbeatMs, () => this.#heartbeat());
     if (bookmarkIntervalMs !== undefined) this.#every(bookmarkIntervalMs, () => this.#requestBookmark());
     this.#after(parts.timeoutMs, () => this.end());
     this.#wake();
   }
 
-  /** Sends new events, until the client has enough to read. */
-  flush(): void {
+  /** Sends what only this watcher waits for. {@link WatchGroup} calls `send` for changes. */
+  flush(): boolean {
     this.#dirty = false;
+    this.send();
+    return false;
+  }
+
+  /** Sends new events, until the client has enough to read. */
+  send(): void {
     if (this.#ended || this.#blocked || this.#isFetching) return;
     const from = { sentInitial: this.#sentInitial, revision: this.#revision };
     try {
@@ -155,8 +167,8 @@ export class WatchStream {
    */
   end(): void {
     if (this.#ended) return;
-    this.flush();
-    // The flush may have ended the stream, because the window no longer has its next change.
+    this.send();
+    // The call may have ended the stream, because the window no longer has its next change.
     if (this.#ended) return;
     const { initial, bookmarkIntervalMs } = this.#parts;
     // A client cannot resume in the middle of the initial objects, because it would miss those that were not sent.
@@ -191,23 +203,24 @@ export class WatchStream {
   }
 
   /**
-   * Returns the next batch. Watchers with the same selection and position share it, so that a thousand of them need
-   * only one serialization.
+   * Returns the next batch. Watchers of a group with the same position share it, so that a thousand of them need only
+   * one serialization.
    */
   #nextBatch(): Batch {
-    const { resource, format, flushes, selection } = this.#parts;
-    const key = `${resource.keyPrefix} ${resource.apiVersion} ${this.#revision} ${selection.key}`;
-    return flushes.shared.batchOf(format, key, () => this.#makeBatch());
+    const { resource, flushes } = this.#parts;
+    const range = { revision: this.#revision, latest: resource.feed.revision };
+    return flushes.shared.batchOf(this.#group, range, () => this.#makeBatch());
   }
 
   #makeBatch(): Batch {
     const { resource, format, flushes, selection } = this.#parts;
     const { selects } = selection;
     const frames: Buffer[] = [];
-    let bytes = 0;
+    let [bytes, read] = [0, 0];
     let revision = this.#revision;
     for (const change of resource.feed.since(revision)) {
-      if (bytes > batchBytes) break;
+      if (bytes > batchBytes || read === readPerPass) break;
+      read += 1;
       revision = change.revision;
       const seen = translate(change, selects);
       if (seen === undefined) continue;
@@ -260,7 +273,8 @@ export class WatchStream {
     if (frames.length === 0) return;
     const { response, flushes } = this.#parts;
     const hasRoom = this.#socket?.write(flushes.shared.chunkOf(frames)) ?? response.write(joined(frames));
-    this.#blocked = !hasRoom;
+    // The system may have taken a large chunk at once. Then there is nothing to wait for.
+    this.#blocked = !hasRoom && (this.#socket ?? response).writableLength > 0;
   }
 
   #heartbeat(): void {
@@ -288,7 +302,7 @@ export class WatchStream {
   #close(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#unsubscribe();
+    this.#group.delete(this);
     this.#socket?.off('drain', this.#unblock);
     for (const timer of this.#timers) this.#parts.clock.clearTimeout(timer);
     this.#onEnd();

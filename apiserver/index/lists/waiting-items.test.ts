@@ -18,7 +18,7 @@ function itemsOf(count: number): Item[] {
 }
 
 describe('WaitingItems', () => {
-  it('returns a few items at a time, in order, and never has more than 512', () => {
+  it('returns at most 32 items at a time, in order, and never holds more than 512 items', () => {
     const waiting = new WaitingItems(byValue);
     const all = itemsOf(2048);
     const returned = all.map((item) => {
@@ -33,13 +33,13 @@ describe('WaitingItems', () => {
     expect(sorted([...returned.flat(), ...rest])).to.deep.equal(sorted(all));
   });
 
-  it('returns items that came together in their order, also those of several times', () => {
+  it('returns the first 256 of 512 items in order, over several calls', () => {
     const waiting = new WaitingItems(byValue);
     const returned = itemsOf(512).map((item) => waiting.add(item));
     expect(returned.flat()).to.deep.equal(sorted(itemsOf(256)));
   });
 
-  it('has each item once that was added and neither removed nor returned', () => {
+  it('contains exactly once each item that was added and neither removed nor returned', () => {
     const step = fc.oneof(
       { weight: 8, arbitrary: fc.record({ add: fc.integer({ min: 1, max: 200 }) }) },
       { weight: 3, arbitrary: fc.record({ remove: fc.nat() }) },

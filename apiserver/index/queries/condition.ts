@@ -148,7 +148,7 @@ function slicesOf({ index, test }: Condition): readonly Slice[] {
     case 'listed':
       return (
         [...test.values]
-          .map((value) => ({ list, from: list.rankOf(value), to: list.rankAfter(value) }))
+          .map((value) => ({ list, ...list.rangeOf(value) }))
           // A value that no object has gets an empty slice. It comes before the slice that starts at the same rank.
           .sort((a, b) => a.from - b.from || a.to - b.to)
       );

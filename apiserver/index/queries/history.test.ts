@@ -151,7 +151,7 @@ describe('History', () => {
       return { kind, query: compileQuery(kind.cache, byAge), revision };
     }
 
-    it('undoes them in several turns of the event loop, without the changes that are made meanwhile', async () => {
+    it('undoes them in several turns of the event loop; changes made meanwhile do not affect the result', async () => {
       const { kind, query, revision } = createBusyCrowd();
       const work = Promise.resolve(kind.history.selectInTurns(query, revision, { count: 3 }));
       kind.put('p2', 999);

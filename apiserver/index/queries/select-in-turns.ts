@@ -8,8 +8,8 @@ import type { EntryPlaces } from '../entry-places.ts';
 import { placesInOrder, compareByOrder } from './order-walk.ts';
 import type { Query, SortKey } from './query.ts';
 import { matches } from './query.ts';
-import { placesOf, planOf, select, visitsOf } from './select.ts';
-import type { PageBounds, SelectedEntries } from './select.ts';
+import { placesOf, planOf, planQuery, select, selectPlanned, visitsOf } from './select.ts';
+import type { PageBounds, PlannedQuery, SelectedEntries } from './select.ts';
 import { inBounds } from '../../base/in-bounds.ts';
 
 /**
@@ -32,11 +32,7 @@ const checksPerSort = 16;
  * objects, conditions and sort keys.
  */
 export function isLongSelection(cache: KindCache, query: Query, page: PageBounds = {}): boolean {
-  const checks = Math.max(1, query.conditions.length) + (query.order.length > 1 ? checksPerSort : 0);
-  // This check comes first, because it takes little time. With so few checks, even a selection that visits all objects
-  // is short.
-  if (cache.size * checks <= checksAtOnce) return false;
-  return visitsOf(cache, query, page) * checks > checksAtOnce;
+  return !isShortAnyway(cache, query) && isLong(planQuery(cache, query), page);
 }
 
 /**
@@ -48,7 +44,23 @@ export function selectInTurns(
   query: Query,
   page: PageBounds,
 ): SelectedEntries | Promise<SelectedEntries> {
-  return isLongSelection(cache, query, page) ? selectLong(cache, query, page) : select(cache, query, page);
+  if (isShortAnyway(cache, query)) return select(cache, query, page);
+  const planned = planQuery(cache, query);
+  return isLong(planned, page) ? selectLong(cache, query, page) : selectPlanned(planned, page);
+}
+
+/** True when a selection is short even if it visits all objects. Then it needs no plan to know this. */
+function isShortAnyway(cache: KindCache, query: Query): boolean {
+  return cache.size * checksOf(query) <= checksAtOnce;
+}
+
+function isLong(planned: PlannedQuery, page: PageBounds): boolean {
+  return visitsOf(planned, page) * checksOf(planned.query) > checksAtOnce;
+}
+
+/** The number of checks of an entry. */
+function checksOf({ conditions, order }: Query): number {
+  return Math.max(1, conditions.length) + (order.length > 1 ? checksPerSort : 0);
 }
 
 /** Runs a query like {@link selectInTurns}, but always in several turns of the event loop. */

@@ -89,7 +89,7 @@ describe('the objects that select visits', () => {
     });
   });
 
-  it('end with the page for a single requirement, whose matches the index counts by rank', () => {
+  it('end at the end of the page for a single requirement, because the index counts its matches by rank', () => {
     const ofLabel = run({ labelSelector: [{ key: 'app', operator: 'in', values: ['a3'] }] }, { count: 20 });
     expect(ofLabel.total).to.equal(size / 10);
     expect(ofLabel.visited).to.be.at.most(400);
@@ -105,7 +105,7 @@ describe('the objects that select visits', () => {
     expect([tagged.total, tagged.visited]).to.deep.equal([500, 500]);
   });
 
-  it('are never the whole kind when the matches are few, and last in the order', () => {
+  it('are not the whole kind when the matches are few, even if they are last in the order', () => {
     const { entries, visited } = run(
       { ...field('spec.age', '0'), sort: [{ field: 'name', direction: 'desc' }] },
       { offset: 190, count: 10 },

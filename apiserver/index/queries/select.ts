@@ -38,11 +38,24 @@ export interface Plan {
 const smallCollection = 512;
 const smallShare = 0.01;
 
+/** A query, and the way to run it on the present objects of a cache. It is valid until the next change. */
+export interface PlannedQuery {
+  readonly cache: KindCache;
+  readonly query: Query;
+  readonly plan: Plan;
+}
+
+export function planQuery(cache: KindCache, query: Query): PlannedQuery {
+  return { cache, query, plan: planOf(cache, query.conditions) };
+}
+
 /** Runs a query, with the indexes that need the fewest visits. */
 export function select(cache: KindCache, query: Query, page: PageBounds = {}): SelectedEntries {
-  const { offset = 0, count = Number.POSITIVE_INFINITY } = page;
-  const bounds = { from: offset, to: offset + count };
-  const plan = planOf(cache, query.conditions);
+  return selectPlanned(planQuery(cache, query), page);
+}
+
+export function selectPlanned({ cache, query, plan }: PlannedQuery, page: PageBounds): SelectedEntries {
+  const bounds = boundsOf(page);
   if (query.isEmpty || plan.total === 0) return { entries: [], total: 0, visited: 0 };
   // A condition may select all objects, for example when all of them are in the namespace of the request.
   const isEverything = query.conditions.length === 0 || plan.total === cache.size;
@@ -54,19 +67,18 @@ export function select(cache: KindCache, query: Query, page: PageBounds = {}): S
   return walkAndFilter(cache, query, { plan, bounds });
 }
 
-/** The maximum number of entries that {@link select} visits. */
-export function visitsOf(
-  cache: KindCache,
-  query: Query,
-  { offset = 0, count = Number.POSITIVE_INFINITY }: PageBounds,
-): number {
-  const plan = planOf(cache, query.conditions);
+/** The maximum number of entries that {@link selectPlanned} visits. */
+export function visitsOf({ cache, query, plan }: PlannedQuery, page: PageBounds): number {
   if (query.isEmpty || plan.total === 0) return 0;
-  if (query.conditions.length === 0) return Math.min(cache.size, count);
+  if (query.conditions.length === 0) return Math.min(cache.size, page.count ?? Number.POSITIVE_INFINITY);
   const { candidates } = plan;
-  const bounds = { from: offset, to: offset + count };
+  const bounds = boundsOf(page);
   const isCollected = candidates !== undefined && isWorthCollecting(candidates.count, cache.size, { plan, bounds });
   return isCollected ? candidates.count : cache.size;
+}
+
+function boundsOf({ offset = 0, count = Number.POSITIVE_INFINITY }: PageBounds): Bounds {
+  return { from: offset, to: offset + count };
 }
 
 /** Returns the entries of all slices, each once. */

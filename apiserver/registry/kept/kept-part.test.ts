@@ -34,7 +34,7 @@ function unpacked(part: KeptPart, { revision, bytes }: Entry): Entry {
 }
 
 describe('KeptPart', () => {
-  it('has for each entry the values that its object gives', () => {
+  it('has for each entry the values that are computed from its object', () => {
     assert(
       property(array(person, { minLength: 1, maxLength: 8 }), (persons) => {
         const cache = createPersonCache('Namespaced');

@@ -257,7 +257,7 @@ describe('loadKind', () => {
     });
   }
 
-  it('rejects with the memory that a start needs, when a snapshot does not fit', async () => {
+  it('rejects with an error that says how much memory a start needs, when a snapshot does not fit', async () => {
     const kind = served();
     await kind.open();
     await kind.write({ name: 1, city: 'Bern', age: 1, tags: [], length: 0, isOwned: false });

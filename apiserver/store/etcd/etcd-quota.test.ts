@@ -56,7 +56,7 @@ describe('a write of an etcd store that exceeds the quota', () => {
     expect(await names()).to.deep.equal(['before', 'a', 'b'].map((name) => key(name)));
   });
 
-  it('has an unknown outcome when another store has compacted the history since then', async () => {
+  it('has an unknown outcome when another store has compacted the history after the write', async () => {
     const second = await other();
     exceed('the data', async (forward) => {
       await forward();

@@ -72,7 +72,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       });
     }
 
-    it('refuse reads and writes when the lost history was only read', async () => {
+    it('refuse reads and writes when a store has read the lost history, but written nothing', async () => {
       const [a, b] = pair();
       await written(b, create('1', ''), create('2', ''));
       expect(await a.changes(0, 10)).to.have.lengthOf(2);
@@ -80,7 +80,7 @@ describeWithMysql('MySQL stores that share a database', () => {
       await expectDiverged(a);
     });
 
-    it('refuse reads and writes when the lost history is from before the store was opened', async () => {
+    it('refuse reads and writes when the lost history is older than the opening of the store', async () => {
       const [a] = pair();
       await written(a, create('1', ''), create('2', ''));
       const late = storeOn(database);

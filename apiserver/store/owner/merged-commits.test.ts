@@ -60,7 +60,7 @@ describe('commits of several writers', () => {
     expect(published).to.deep.equal([1, 4]);
   });
 
-  it('wait for the next commit when they change a key, or change or require a claim, that another batch of this commit changes', async () => {
+  it('wait for the next commit when the current one has another change of their key, or changes a claim that they change or require', async () => {
     const requires: readonly RequiredClaim[] = [{ kind, claim: [1, 'v'] }];
     const update: Operation = { op: 'update', key: key('a'), kind, expect: 1, data: bytes('2') };
     const batches: readonly (readonly Operation[])[] = [

@@ -55,7 +55,7 @@ describe('RevisionTable', () => {
     fc.assert(property, { numRuns: 500 });
   });
 
-  it('finds the revision that passes the test among equal hashes, or none', () => {
+  it('finds, among equal hashes, the revision that passes the test, or none', () => {
     const table = new RevisionTable();
     for (let revision = 1; revision <= 20; revision += 1) table.add(7, revision);
     expect(table.find(7, (revision) => revision > 12)).to.be.above(12);

@@ -18,10 +18,10 @@ const width = 64;
 /** The number of writers at each of three replicas. */
 const widthOfThree = [22, 21, 21] as const;
 
-/** The numbers of operations per transaction that the limit tries. Its best result counts. */
+/** The limit is measured with each of these numbers of operations per transaction, and its best result counts. */
 const batches = [width, 256, 1000] as const;
 
-/** The number of writers at one of three replicas. A transaction of that replica has at most as many operations. */
+/** The number of writers at one of three replicas. Its transactions have at most this many operations. */
 const shareOfThree = widthOfThree[1];
 
 interface Contest {

@@ -70,7 +70,7 @@ async function writes({ settings, folder }: Pick<CaseContext, 'settings' | 'fold
 
 /**
  * Returns the processor time of a create in microseconds when better-sqlite3 is used alone, with the same table and
- * bytes, and as many rows per commit.
+ * bytes, and the same number of rows per commit.
  */
 async function bareCost(bare: Child, creates: SqliteWrites): Promise<number> {
   const beforeMs = bare.mainCpuMs();
@@ -111,7 +111,7 @@ function rowsOf(writers: readonly Writer[], leastUs: number): Row[] {
     {
       name: 'sqlite: processor time of its thread, one create',
       ...judged(each(medianOf('threadUs')), most.threadUs, 'us'),
-      note: `${withOther(each(medianOf('threadUs')), 'us')}; ${commits.join(' and ')} creates per commit; better-sqlite3 alone with as many per commit: ${leastUs.toFixed(2)} us`,
+      note: `${withOther(each(medianOf('threadUs')), 'us')}; ${commits.join(' and ')} creates per commit; better-sqlite3 alone, with the same number per commit: ${leastUs.toFixed(2)} us`,
     },
     {
       name: 'sqlite: write-ahead log, one create',

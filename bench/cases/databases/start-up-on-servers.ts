@@ -49,7 +49,7 @@ export async function startOn(engine: Engine, database: string, { rounds, object
     ours,
     limit,
     target: { text: `<= ${mostMs} ms`, isMet: ours.p50Ms <= mostMs },
-    note: `p50 is the time from the start until it is ready; in the first ${median(openMs).toFixed(0)} ms, the server opened the database and read the history`,
+    note: `p50 is the time from the start until the server is ready; in the first ${median(openMs).toFixed(0)} ms, the server opened the database and read the history`,
   };
 }
 

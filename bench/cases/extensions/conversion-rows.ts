@@ -8,7 +8,8 @@ const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const definitionPath = `${definitions}/widgets.shop.example.com`;
 
 /**
- * The target: the average call of the webhook has at least this number of objects. The server sends at most a hundred.
+ * The target: the average call of the webhook has at least this number of objects. A call has at most
+ * a hundred objects.
  */
 const leastPerCall = 50;
 

@@ -18,7 +18,7 @@ const objects = 1_000;
  */
 const goals = { create: 1.9, update: 2, get: 1 } as const;
 
-/** The maximum cost with checks of credentials and permissions, as a multiple of the goal. */
+/** The maximum cost with checks of credentials and permissions, as a multiple of the maximum cost without them. */
 const shareOfRequired = 1.05;
 
 interface Contestant {

@@ -6,6 +6,7 @@ import { median } from '../../measure/figures.ts';
 import type { Figures } from '../../measure/figures.ts';
 import { formatRequest, HttpConnection, loadHttp } from '../../load/http-load.ts';
 import { loadPaced } from '../../load/paced-load.ts';
+import type { PacedLoad } from '../../load/paced-load.ts';
 import { newPerson, personsPath, storedPerson, threeIndexes } from '../../load/person.ts';
 import { p99AtMost } from '../../measure/result-table.ts';
 import type { Row, Target } from '../../measure/result-table.ts';
@@ -35,6 +36,12 @@ const roundSize = 1_000;
 
 const connections = 64;
 const pageConnections = 8;
+
+/**
+ * A round of pages has this many turns, in which the two kinds alternate: a machine whose speed changes within seconds
+ * then has the same speed for both.
+ */
+const turnsOfRound = 8;
 
 const pages: Readonly<Record<string, string>> = {
   'a page': '?sort=spec.name,asc&page=3&size=20',
@@ -127,7 +134,8 @@ async function fillRows(child: Child, file: string, count: number): Promise<read
   const startMs = performance.now();
   await child.call('fill', { count });
   const perSecond = (count / (performance.now() - startMs)) * 1000;
-  const resident = (await child.call<number>('resident')) / count;
+  const parts = await child.call<MemoryParts>('memoryParts');
+  const resident = parts.resident / count;
   const after = await child.call<MemoryUse>('memoryUse');
   const heap = (after.heap - before.heap) / count;
   const bytes = await bytesOfOne(child);
@@ -136,9 +144,30 @@ async function fillRows(child: Child, file: string, count: number): Promise<read
     {
       name: 'memory of an object',
       target: atMost(resident, mostBytesEach, 'bytes resident'),
-      note: `of the whole process; after a garbage collection, ${heap.toFixed(0)} bytes of heap and ${(after.resident / count).toFixed(0)} bytes resident; the object itself has ${bytes.toString()} bytes`,
+      note: `of the whole process: ${formatParts(parts, count)}; after a garbage collection, ${heap.toFixed(0)} bytes of heap and ${(after.resident / count).toFixed(0)} bytes resident; the object itself has ${bytes.toString()} bytes`,
     },
+    await leastMemory(count, bytes),
   ];
+}
+
+/** The resident memory of a process, and its parts, in bytes. */
+interface MemoryParts {
+  readonly resident: number;
+  readonly buffers: number;
+  readonly heap: number;
+}
+
+function formatParts({ resident, buffers, heap }: MemoryParts, objects: number): string {
+  const each = (bytes: number): string => (bytes / objects).toFixed(0);
+  return `${each(buffers)} bytes of buffers, ${each(heap)} of heap, ${each(resident - buffers - heap)} of other memory`;
+}
+
+/** Measures the memory of a process that has the bytes of the objects, and nothing else. */
+async function leastMemory(count: number, bytes: number): Promise<Row> {
+  await using bare = new Child('bare-sqlite');
+  const resident = (await bare.call<number>('hold', count * bytes)) / count;
+  const note = `${resident.toFixed(0)} bytes resident for each object, in a process that only has their bytes`;
+  return { name: 'memory of an object, the least', note };
 }
 
 /** Returns the size of an object in a response, the least memory that an object can need. */
@@ -148,29 +177,60 @@ async function bytesOfOne(child: Child): Promise<number> {
 }
 
 /** Compares the processor time of a page in a kind with many objects with that of a page in a kind with few objects. */
-async function pageRows(many: Filled, { rounds, seconds }: Settings): Promise<readonly Row[]> {
+async function pageRows(many: Filled, settings: Settings): Promise<readonly Row[]> {
   await using child = new Child('api-server');
   const url = await child.call<string>('start', 'memory:');
   await child.call('register', threeIndexes);
   const objects = Math.min(fewObjects, many.objects);
   await child.call('fill', { count: objects });
-  const few = { child, url, objects };
   const rows: Row[] = [];
   for (const [name, query] of Object.entries(pages)) {
-    const costs = { many: [] as number[], few: [] as number[] };
-    for (let round = 0; round <= rounds; round += 1) {
-      costs.many.push(await pageCost(many, query, seconds));
-      costs.few.push(await pageCost(few, query, seconds));
-    }
-    const [own, other] = [median(costs.many.slice(1)), median(costs.few.slice(1))];
+    const { own, other, ratio } = await compare([many, { child, url }], query, settings);
     const note = `${own.toFixed(0)} us of processor time; with ${objects.toLocaleString('en-US')} objects: ${other.toFixed(0)} us`;
-    rows.push({ name, target: atMost(own / other, mostPageRatio, 'times the time with few objects'), note });
+    rows.push({ name, target: atMost(ratio, mostPageRatio, 'times the time with few objects'), note });
   }
-  return rows;
+  return [...rows, await leastPageRow(many, settings)];
+}
+
+/** Compares two processes of bare koa, of which one has as much memory as the server with many objects. */
+async function leastPageRow(many: Filled, settings: Settings): Promise<Row> {
+  await using large = new Child('koa-echo');
+  await using small = new Child('koa-echo');
+  const { resident } = await many.child.call<MemoryParts>('memoryParts');
+  await large.call('hold', resident);
+  const urls = { large: await large.call<string>('start'), small: await small.call<string>('start') };
+  const both = [
+    { child: large, url: urls.large },
+    { child: small, url: urls.small },
+  ] as const;
+  const { own, other, ratio } = await compare(both, '', settings);
+  const note = `${ratio.toFixed(2)} times the time: ${own.toFixed(0)} us of bare koa with the memory of this server, ${other.toFixed(0)} us without it`;
+  return { name: 'a page, the least', note };
+}
+
+/** A process that gets requests. */
+type Asked = Pick<Filled, 'child' | 'url'>;
+
+/** Resolves with the median processor times of a page at two servers, and with the median of their ratios. */
+async function compare(
+  [first, second]: readonly [Asked, Asked],
+  query: string,
+  { rounds, seconds }: Settings,
+): Promise<Readonly<Record<'own' | 'other' | 'ratio', number>>> {
+  const costs = { own: [] as number[], other: [] as number[], ratio: [] as number[] };
+  const turn = seconds / turnsOfRound;
+  for (let round = 0; round < (rounds + 1) * turnsOfRound; round += 1) {
+    const [own, other] = [await pageCost(first, query, turn), await pageCost(second, query, turn)];
+    if (round < turnsOfRound) continue;
+    costs.own.push(own);
+    costs.other.push(other);
+    costs.ratio.push(own / other);
+  }
+  return { own: median(costs.own), other: median(costs.other), ratio: median(costs.ratio) };
 }
 
 /** Resolves with the processor time of one page, in microseconds. */
-async function pageCost({ child, url }: Filled, query: string, seconds: number): Promise<number> {
+async function pageCost({ child, url }: Asked, query: string, seconds: number): Promise<number> {
   let sent = 0;
   const request = (): string => {
     sent += 1;
@@ -199,7 +259,8 @@ async function churnRows(
   const ours = await loadPaced({ ...load, seconds, perSecond: most / 2 });
   const each = ((child.cpuMs() - beforeMs) / (ours.opsPerSecond * seconds)) * 1000;
   const pauseMs = await child.call<number>('takeLongestMs');
-  const resident = (await child.call<number>('resident')) / objects;
+  const parts = await child.call<MemoryParts>('memoryParts');
+  const slower = await loadPaced({ ...load, seconds: seconds / 2, perSecond: most / 4 });
   const least = await leastUpdates(folder, { seconds, perSecond: most / 2 });
   return [
     {
@@ -208,21 +269,42 @@ async function churnRows(
       target: p99AtMost(mostP99Ms, ours),
       note: `at most ${most.toFixed(0)}/s; ${each.toFixed(0)} us of processor time each`,
     },
+    { name: 'updates at a quarter of the greatest rate', ours: slower },
+    {
+      name: 'updates at the same rate, the least over HTTP',
+      ours: await leastOverHttp({ connections, request }, { seconds: seconds / 2, perSecond: most / 2 }),
+      note: 'bare koa sends the same requests back',
+    },
     {
       name: 'updates at the same rate, the least',
       ours: least,
       note: 'better-sqlite3 alone commits the same rows, without a server and a load generator',
     },
     { name: 'longest pause meanwhile', target: atMost(pauseMs, mostPauseMs, 'ms') },
-    { name: 'memory after them', target: atMost(resident, mostBytesEach, 'bytes resident') },
+    {
+      name: 'memory after them',
+      target: atMost(parts.resident / objects, mostBytesEach, 'bytes resident'),
+      note: formatParts(parts, objects),
+    },
   ];
 }
 
+interface Pace {
+  readonly seconds: number;
+  readonly perSecond: number;
+}
+
+/**
+ * Sends the same requests at the same rate to a server that stores nothing. A response that takes long here shows that
+ * the machine is slow, or that the load generator is.
+ */
+async function leastOverHttp(load: Pick<PacedLoad, 'connections' | 'request'>, pace: Pace): Promise<Figures> {
+  await using koa = new Child('koa-echo');
+  return await loadPaced({ ...load, ...pace, url: await koa.call<string>('start') });
+}
+
 /** Measures commits of the same rows without a server. A commit that takes long here shows that the disk is slow. */
-async function leastUpdates(
-  folder: string,
-  pace: { readonly seconds: number; readonly perSecond: number },
-): Promise<Figures> {
+async function leastUpdates(folder: string, pace: Pace): Promise<Figures> {
   await using bare = new Child('bare-sqlite');
   const data = storedPerson();
   await bare.call('open', join(folder, 'least.db'));

@@ -9,6 +9,7 @@ import {
 } from '@homeostat/test';
 import type { LargeRequest } from '@homeostat/test';
 import type { CaseContext } from '../../measure/case.ts';
+import { measureFarBehind } from './far-behind.ts';
 import { measureLostHistory } from './lost-history.ts';
 import type { Row } from '../../measure/result-table.ts';
 import { StallMeter } from '../../measure/stall-meter.ts';
@@ -43,7 +44,11 @@ export async function stalls({ settings, only }: CaseContext): Promise<readonly 
   } finally {
     await server.stop();
   }
-  return [...meter.rows, ...(await measureLostHistory(settings.objects, only))];
+  return [
+    ...meter.rows,
+    ...(await measureFarBehind(settings.objects, only)),
+    ...(await measureLostHistory(settings.objects, only)),
+  ];
 }
 
 interface Measured {

@@ -1,22 +1,16 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { deliver } from '../../load/deliver.ts';
+import type { ReadRound, Writing } from '../../load/deliver.ts';
 import type { CaseContext } from '../../measure/case.ts';
 import { Child } from '../../processes/child.ts';
-import { figuresOf, median, medianFigures } from '../../measure/figures.ts';
+import { median } from '../../measure/figures.ts';
 import type { Figures } from '../../measure/figures.ts';
 import { newPerson, personsPath, threeIndexes } from '../../load/person.ts';
 import { p99AtMost } from '../../measure/result-table.ts';
-import type { Row, Target } from '../../measure/result-table.ts';
+import type { Row } from '../../measure/result-table.ts';
 import { alternate } from '../../measure/rounds.ts';
 import type { Settings } from '../../measure/settings.ts';
 import { Watchers, watchFromNow } from '../../load/watchers.ts';
-
-interface Writing {
-  readonly url: string;
-  readonly perSecond: number;
-  readonly count: number;
-  readonly nextNumber: () => number;
-}
 
 /** Selectors that every person matches, but that must be evaluated for each person. */
 const selective = '&labelSelector=team!%3Dnone&fieldSelector=spec.name!%3Dnobody';
@@ -45,65 +39,121 @@ function nameOf({ count, perSecond }: FanOut): string {
 async function besideOthers(fanOut: FanOut, settings: Settings, folder: string): Promise<readonly Row[]> {
   const { count, perSecond, mostP99Ms } = fanOut;
   await using server = new Child('api-server');
-  await using selecting = new Child('api-server');
   await using bare = new Child('frame-server');
-  const url = await server.call<string>('start', `sqlite:${join(folder, 'watch.db')}`);
-  const selectingUrl = await selecting.call<string>('start', `sqlite:${join(folder, 'watch-selected.db')}`);
+  const url = await startServer(server, join(folder, 'watch.db'));
   const bareUrl = await bare.call<string>('start');
-  for (const child of [server, selecting]) await child.call('register', threeIndexes);
   using ourWatchers = await Watchers.connect(url + personsPath + watchFromNow, count);
-  using selectors = await Watchers.connect(selectingUrl + personsPath + watchFromNow + selective, count);
   using bareWatchers = await Watchers.connect(bareUrl, count);
-  const all = { child: server, watchers: ourWatchers, url };
-  const selected = { child: selecting, watchers: selectors, url: selectingUrl };
-  const least = { child: bare, watchers: bareWatchers, url: bareUrl };
-  const turns = { settings, perSecond, nextNumber: counter() };
-  const beside = await deliverByTurns(turns, all, least);
-  const equal = await deliverByTurns(turns, selected, all);
-  const ratio = equal.cpuMs.ours / equal.cpuMs.limit;
-  const shared: Target = { text: 'processor time <= 1.1 x', isMet: ratio <= 1.1 };
+  const ours = { child: server, watchers: ourWatchers, url };
+  const limit = { child: bare, watchers: bareWatchers, url: bareUrl };
+  const { figures, note } = await deliverByTurns({ settings, perSecond }, ours, limit);
   return [
-    { name: nameOf(fanOut), ...beside.figures, target: p99AtMost(mostP99Ms, beside.figures.ours), note: beside.note },
-    {
-      name: `${nameOf(fanOut)}, equal selectors beside none`,
-      ...equal.figures,
-      target: shared,
-      note: `the server with selectors takes ${ratio.toFixed(2)} times the processor time of the one without`,
-    },
+    { name: nameOf(fanOut), ...figures, target: p99AtMost(mostP99Ms, figures.ours), note },
+    await equalSelectors(fanOut, settings, folder),
   ];
 }
 
 /**
- * Measures deliveries to as many watchers as a server allows. There is no second server as a limit, because the process
- * that reads does not have enough file descriptors for the watchers of two servers.
+ * Compares two servers of the same age, because a younger server spends more processor time on the compilation of its
+ * code.
+ */
+async function equalSelectors(fanOut: FanOut, settings: Settings, folder: string): Promise<Row> {
+  const { count, perSecond } = fanOut;
+  await using selecting = new Child('api-server');
+  await using plain = new Child('api-server');
+  const selectingUrl = await startServer(selecting, join(folder, 'watch-selected.db'));
+  const plainUrl = await startServer(plain, join(folder, 'watch-plain.db'));
+  using selectors = await Watchers.connect(selectingUrl + personsPath + watchFromNow + selective, count);
+  using others = await Watchers.connect(plainUrl + personsPath + watchFromNow, count);
+  const ours = { child: selecting, watchers: selectors, url: selectingUrl };
+  const limit = { child: plain, watchers: others, url: plainUrl };
+  const { figures, cpuMs } = await deliverByTurns({ settings, perSecond }, ours, limit);
+  const ratio = cpuMs.ours / cpuMs.limit;
+  return {
+    name: `${nameOf(fanOut)}, equal selectors beside none`,
+    ...figures,
+    target: { text: 'processor time <= 1.1 x', isMet: ratio <= 1.1 },
+    note: `the server with selectors takes ${ratio.toFixed(2)} times the processor time of the one without`,
+  };
+}
+
+async function startServer(child: Child, file: string): Promise<string> {
+  const url = await child.call<string>('start', `sqlite:${file}`);
+  await child.call('register', threeIndexes);
+  return url;
+}
+
+/**
+ * Measures deliveries to as many watchers as a server allows, beside a server that only writes to their sockets. The
+ * watchers of each server are in a process of their own, which has enough file descriptors.
  */
 async function toMany(fanOut: FanOut, settings: Settings, folder: string): Promise<readonly Row[]> {
   const { count, perSecond, mostP99Ms } = fanOut;
-  await using child = new Child('api-server');
+  await using server = new Child('api-server');
+  await using least = new Child('least-watch-server');
+  await using ourReader = new Child('watch-reader');
+  await using leastReader = new Child('watch-reader');
   const options = { database: `sqlite:${join(folder, 'watch-many.db')}`, maxWatchesPerAddress: count };
-  const url = await child.call<string>('startWith', options);
-  await child.call('register', threeIndexes);
-  using watchers = await Watchers.connect(url + personsPath + watchFromNow, count);
-  const nextNumber = counter();
-  const writes = Math.ceil(perSecond * settings.seconds);
-  const rounds: Figures[] = [];
-  const costsUs: number[] = [];
-  const busy: number[] = [];
-  for (let round = 0; round <= settings.rounds; round += 1) {
-    const before = performance.eventLoopUtilization();
-    const beforeMs = child.mainCpuMs();
-    rounds.push(await deliver(watchers, { url, perSecond, count: writes, nextNumber }));
-    costsUs.push(((child.mainCpuMs() - beforeMs) * 1000) / (writes * count));
-    busy.push(performance.eventLoopUtilization(before).utilization);
-  }
-  const ours = medianFigures(rounds.slice(1));
-  const note = `${median(costsUs.slice(1)).toFixed(2)} us of the main thread for each delivery; the process that reads the deliveries was busy for ${(median(busy.slice(1)) * 100).toFixed(0)} % of the time`;
-  return [{ name: nameOf(fanOut), ours, target: p99AtMost(mostP99Ms, ours), note }];
+  const url = await server.call<string>('startWith', options);
+  await server.call('register', threeIndexes);
+  const leastUrl = await least.call<string>('start', await bytesOfPerson(url));
+  await ourReader.call('connect', { url: url + personsPath + watchFromNow, count });
+  await leastReader.call('connect', { url: leastUrl, count });
+  const turns = { settings, perSecond };
+  const { figures, costUs, busy } = await readByTurns(turns, [
+    { child: server, reader: ourReader, url, count },
+    { child: least, reader: leastReader, url: leastUrl, count },
+  ]);
+  const note = `${costUs.ours.toFixed(2)} us of the main thread for each delivery, and ${costUs.limit.toFixed(2)} us of the limit's; the processes that read the deliveries were busy for ${(busy * 100).toFixed(0)} % of the time`;
+  return [{ name: nameOf(fanOut), ...figures, target: p99AtMost(mostP99Ms, figures.ours), note }];
 }
 
-function counter(): () => number {
-  let number = 0;
-  return () => (number += 1);
+/** Returns the number of bytes of a person in a response of the server. */
+async function bytesOfPerson(url: string): Promise<number> {
+  const body = JSON.stringify(newPerson({ name: 'p-0', number: 0 }));
+  const headers = { 'Content-Type': 'application/json' };
+  const response = await fetch(url + personsPath, { method: 'POST', headers, body });
+  return Buffer.byteLength(await response.text());
+}
+
+interface Read {
+  readonly child: Child;
+  readonly reader: Child;
+  readonly url: string;
+  readonly count: number;
+}
+
+interface ReadFigures extends Pick<Delivered, 'figures'> {
+  readonly costUs: { readonly ours: number; readonly limit: number };
+  readonly busy: number;
+}
+
+async function readByTurns({ settings, perSecond }: Turns, [ours, limit]: readonly [Read, Read]): Promise<ReadFigures> {
+  const busy: number[] = [];
+  const costsUs = { ours: [] as number[], limit: [] as number[] };
+  const writes = Math.ceil(perSecond * settings.seconds);
+  const nextNumber = counter();
+  const round = async (which: 'ours' | 'limit', { child, reader, url, count }: Read): Promise<Figures> => {
+    const beforeMs = child.mainCpuMs();
+    const writing: Writing = { url, perSecond, count: writes, firstNumber: nextNumber(writes) };
+    const read = await reader.call<ReadRound>('deliver', writing);
+    costsUs[which].push(((child.mainCpuMs() - beforeMs) * 1000) / (writes * count));
+    busy.push(read.busy);
+    return read.figures;
+  };
+  const figures = await alternate(settings.rounds, {
+    ours: () => round('ours', ours),
+    limit: () => round('limit', limit),
+  });
+  // The first round of each does not count.
+  const costUs = { ours: median(costsUs.ours.slice(1)), limit: median(costsUs.limit.slice(1)) };
+  return { figures, costUs, busy: median(busy.slice(2)) };
+}
+
+/** Returns a function that reserves numbers, from 1, and returns the first of them. */
+function counter(): (count: number) => number {
+  let next = 1;
+  return (count) => (next += count) - count;
 }
 
 interface Watched {
@@ -114,7 +164,7 @@ interface Watched {
 
 interface Delivered {
   readonly figures: { readonly ours: Figures; readonly limit: Figures };
-  /** The processor time of the two servers, in all rounds together. */
+  /** The processor time of the two servers, in all rounds that count. */
   readonly cpuMs: { readonly ours: number; readonly limit: number };
   readonly note: string;
 }
@@ -122,69 +172,28 @@ interface Delivered {
 interface Turns {
   readonly settings: Settings;
   readonly perSecond: number;
-  readonly nextNumber: () => number;
 }
 
-async function deliverByTurns(
-  { settings, perSecond, nextNumber }: Turns,
-  ours: Watched,
-  limit: Watched,
-): Promise<Delivered> {
+async function deliverByTurns({ settings, perSecond }: Turns, ours: Watched, limit: Watched): Promise<Delivered> {
   const { seconds, rounds } = settings;
   const busy: number[] = [];
-  const cpuMs = { ours: 0, limit: 0 };
+  const cpuMs = { ours: [] as number[], limit: [] as number[] };
+  const count = Math.ceil(perSecond * seconds);
+  const nextNumber = counter();
   const round = async (which: 'ours' | 'limit', { child, watchers, url }: Watched): Promise<Figures> => {
     const before = performance.eventLoopUtilization();
     const beforeMs = child.cpuMs();
-    const figures = await deliver(watchers, { url, perSecond, count: Math.ceil(perSecond * seconds), nextNumber });
-    cpuMs[which] += child.cpuMs() - beforeMs;
+    const figures = await deliver(watchers, { url, perSecond, count, firstNumber: nextNumber(count) });
+    cpuMs[which].push(child.cpuMs() - beforeMs);
     busy.push(performance.eventLoopUtilization(before).utilization);
     return figures;
   };
   const figures = await alternate(rounds, { ours: () => round('ours', ours), limit: () => round('limit', limit) });
   const note = `each operation is a delivery; the process that reads the deliveries was busy for ${(median(busy) * 100).toFixed(0)} % of the time`;
-  return { figures, cpuMs, note };
+  return { figures, cpuMs: { ours: sumAfterFirst(cpuMs.ours), limit: sumAfterFirst(cpuMs.limit) }, note };
 }
 
-/**
- * Sends writes at a fixed rate, without waiting for the responses to earlier ones, until every watcher has received all
- * of them.
- */
-async function deliver(watchers: Watchers, writing: Writing): Promise<Figures> {
-  const startMs = performance.now();
-  const [arrivalsMs, sentMs] = await Promise.all([watchers.collect(writing.count), writeAll(writing)]);
-  const latencies = arrivalsMs.flatMap((arrivals) =>
-    arrivals.map((atMs, frame) => atMs - (sentMs[frame] ?? Number.NaN)),
-  );
-  return figuresOf(Float64Array.from(latencies), performance.now() - startMs);
-}
-
-/**
- * Returns the time at which each write was sent. The times are in the order of the revisions, in which watchers receive
- * the changes.
- */
-async function writeAll({ url, perSecond, count, nextNumber }: Writing): Promise<readonly number[]> {
-  const startMs = performance.now();
-  const writes: Promise<{ readonly sentMs: number; readonly revision: number }>[] = [];
-  for (let position = 0; position < count; position += 1) {
-    const dueMs = startMs + (position * 1000) / perSecond;
-    if (performance.now() < dueMs) await sleep(dueMs - performance.now());
-    const written = write(url, nextNumber());
-    // A failure is reported below, where all writes are awaited. Until then, it must not count as an unhandled
-    // rejection.
-    written.catch(() => undefined);
-    writes.push(written);
-  }
-  const written = await Promise.all(writes);
-  return written.sort((a, b) => a.revision - b.revision).map(({ sentMs }) => sentMs);
-}
-
-async function write(url: string, number: number): Promise<{ sentMs: number; revision: number }> {
-  const body = JSON.stringify(newPerson({ name: `p-${number.toString()}`, number }));
-  const sentMs = performance.now();
-  const headers = { 'Content-Type': 'application/json' };
-  const response = await fetch(url + personsPath, { method: 'POST', headers, body });
-  if (response.status !== 201) throw new Error(await response.text());
-  const { metadata } = (await response.json()) as { metadata: { resourceVersion: string } };
-  return { sentMs, revision: Number(metadata.resourceVersion) };
+/** The first round of each contestant does not count. */
+function sumAfterFirst(values: readonly number[]): number {
+  return values.slice(1).reduce((sum, value) => sum + value, 0);
 }

@@ -24,8 +24,8 @@ const hops = 10_000;
 const { openStore } = await loadModule('store/open/database-url');
 
 /**
- * The processor time of a POST to bare koa, in microseconds, on the machine without other work for which the goals were
- * set.
+ * The processor time of a POST to bare koa, in microseconds. It was measured, without other work, on the machine for
+ * which the goals were set.
  */
 const koaOfGoals = 28;
 

@@ -23,7 +23,7 @@ export interface RecordedChange extends FieldChange {
 
 export interface RecordedChanges {
   readonly changes: readonly RecordedChange[];
-  /** The number of changed fields that `fields` leaves out. */
+  /** The number of changed fields after the first 50, which `changes` leaves out. */
   readonly omitted: number;
 }
 

@@ -99,7 +99,7 @@ describe('parseLabelSelector', () => {
     expect(messageOf(() => parseLabelSelector('a>x'))).to.contain('found "x" at character 3, expected a whole number');
   });
 
-  it('limits the length, the requirements and the values, and takes linear time', () => {
+  it('limits the length of the text and the numbers of requirements and values, and takes linear time', () => {
     const values = (count: number): string => Array.from({ length: count }, (_, index) => `v${index}`).join();
     expect(messageOf(() => parseLabelSelector('a'.repeat(16 * 1024 + 1)))).to.contain('at most 16384 characters');
     expect(messageOf(() => parseLabelSelector(Array.from({ length: 101 }, () => 'a').join()))).to.contain(
@@ -156,7 +156,7 @@ describe('parseFieldSelector', () => {
     }
   });
 
-  it('lists no case that Kubernetes parses in the same way', () => {
+  it('differs from Kubernetes in each case of the list of deviations', () => {
     for (const [text, reason] of Object.entries(fieldDeviations)) {
       const recorded = fieldVectors.cases.find(({ selector }) => selector === text);
       expect(recorded, text).not.to.equal(undefined);

@@ -14,7 +14,7 @@ describe('the declaration of a controller', () => {
     expect(Object.isFrozen(definition)).to.equal(true);
   });
 
-  it('returns the same definition with the builder', () => {
+  it('is the same with the builder as with an object of options', () => {
     const map = (): string[] => [];
     const built = controllerFor(Person)
       .owns(Badge)

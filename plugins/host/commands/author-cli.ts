@@ -13,7 +13,7 @@ function addCheck(program: Command, done: (exitCode: number) => void): void {
   const command = program
     .command('check')
     .description('Check a compiled plugin without a server: manifest, module, models and declared objects.')
-    .argument('[folder]', 'of the plugin', '.')
+    .argument('[folder]', 'folder of the plugin', '.')
     .addOption(
       folders('--with <folder>', 'folder of another plugin, whose kinds the declared objects use; may be repeated'),
     )

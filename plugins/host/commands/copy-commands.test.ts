@@ -200,7 +200,7 @@ describe('homeostat export and import', () => {
     await new Promise((resolve) => proxy.close(resolve));
   });
 
-  it('can be repeated after a kill -9; until then, a database with a part of an import is neither served nor exported [slow]', async () => {
+  it('can be repeated after a kill -9; until it is complete, the database is neither served nor exported [slow]', async () => {
     const source = await makeDatabase('source.db', 2999);
     const { stdout: text, stderr } = await run('export', '--database', source);
     const [, sha256 = ''] = /sha256 ([0-9a-f]{64})/.exec(stderr) ?? [];

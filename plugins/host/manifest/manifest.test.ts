@@ -13,7 +13,7 @@ describe('plugin.yaml', () => {
     });
   });
 
-  it('may have all these keys', () => {
+  it('may have all keys together', () => {
     const manifest = parseManifest(`
 name: people
 version: 1.2.3

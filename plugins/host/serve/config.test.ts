@@ -35,7 +35,7 @@ describe('the configuration of serve', () => {
     });
   });
 
-  it('allows several processes on databases that processes can share, and gives the reason for others', () => {
+  it('allows several processes on databases that processes can share, and says why it refuses others', () => {
     const database = 'postgres://localhost/h';
     expect(read({ database, processes: '3' }).processes).to.equal(3);
     expect(read({ database: 'etcd://localhost/h' }, { HOMEOSTAT_PROCESSES: 'auto' }).processes).to.be.at.least(1);
@@ -53,7 +53,7 @@ describe('the configuration of serve', () => {
     );
   });
 
-  it('allows several workers on SQLite files, and gives the reason for other databases', () => {
+  it('allows several workers on SQLite files, and says why it refuses other databases', () => {
     const most = Math.min(64, 4 * availableParallelism());
     expect(read({ workers: '2' })).to.include({ processes: 2, hasWorkers: true });
     expect(read({ workers: '1' })).to.include({ processes: 1, hasWorkers: false });

@@ -117,7 +117,7 @@ describe('PrettyLog', () => {
 describe('homeostat serve at a terminal [slow]', () => {
   afterEach(removeFolders);
 
-  it('prints the banner first, and shows errors as readable lines [spec experience-banner, experience-logs]', async () => {
+  it('prints the banner before lines of the level info, and shows errors as readable lines [spec experience-banner, experience-logs]', async () => {
     const folder = await makePlugin('broken', 'export default { start() { throw new Error("no luck"); } };');
     const serve = ['serve', '--auth', 'open', '--port', '0', '--database', 'memory:', '--plugin', folder];
     const child = spawn('/usr/bin/python3', ['-c', runOnTerminal, process.execPath, script, ...serve], {

@@ -103,7 +103,7 @@ describe('a group of processes', () => {
     expect(code).to.equal(1);
   });
 
-  it('kills all of them at once', () => {
+  it('kills all its processes at once', () => {
     begin(2);
     forks[0]?.onListening();
     group.kill();

@@ -97,7 +97,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'text',
     value: '<mode>',
     description:
-      'required: requests need a credential; open: all requests from this machine may do everything (default: required; of dev: open)',
+      'required: requests need a credential; open: all requests from this machine may do everything (default: required, but open for homeostat dev)',
   },
   'anonymous-auth': {
     kind: 'switch',
@@ -234,7 +234,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     kind: 'whole number',
     value: '<number>',
     description:
-      'maximum number of connections from one address that have sent no valid credential yet; requests on further connections get 429 (default: 256; with --auth open no limit)',
+      'maximum number of connections from one address that have not sent a valid credential yet; requests on further connections get 429 (default: 256; with --auth open no limit)',
   },
   'leader-elect': {
     kind: 'switch',

@@ -21,8 +21,8 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
       if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
-  // Escape does not close the dialog itself, but calls `onClose`, which removes the dialog. So no event of this dialog
-  // arrives after another dialog has opened.
+  // On Escape, the browser must not close the dialog: its event "close" could arrive when another dialog is already open.
+  // Instead, `onClose` removes the dialog.
   const cancel = (event: Event): void => {
     event.preventDefault();
     onClose();

@@ -1,0 +1,113 @@
+import type { ChangeFeed } from '../../index/change-feed.ts';
+import type { Flushable, FlushCycle } from './flush-cycle.ts';
+import type { FrameFormat } from './watch-frames.ts';
+
+/** A watcher of a group. */
+export interface GroupMember {
+  /** Sends new events, until the client has enough to read. */
+  send(): void;
+}
+
+/** The properties that the watchers of a group have in common. */
+export interface GroupParts {
+  /** The kind, in one version. */
+  readonly resource: { readonly feed: ChangeFeed };
+  readonly format: FrameFormat;
+  readonly selection: { readonly key: string };
+}
+
+interface GroupOwner {
+  readonly flushes: FlushCycle;
+  readonly feed: ChangeFeed;
+  readonly onEmpty: () => void;
+}
+
+/**
+ * Watchers that receive the same events. A change wakes the group once, and not each watcher. The group writes to its
+ * watchers in a fixed order, again and again. It continues where it stopped, so a change during a pass first reaches the
+ * watchers that have waited longest.
+ */
+export class WatchGroup implements Flushable {
+  readonly #owner: GroupOwner;
+  readonly #members = new Set<GroupMember>();
+  #order = this.#members.values();
+  /** The number of next watchers in the order that may lack the latest change. */
+  #due = 0;
+  /** The number of watchers to which the current pass still writes. */
+  #left = 0;
+  #isQueued = false;
+  readonly #unsubscribe: () => void;
+
+  constructor(owner: GroupOwner) {
+    this.#owner = owner;
+    this.#unsubscribe = owner.feed.subscribe(() => this.#wake());
+  }
+
+  add(member: GroupMember): void {
+    this.#members.add(member);
+    // The new member may come before members that are due.
+    if (this.#due > 0) this.#due += 1;
+  }
+
+  /** Removes a watcher. After the last watcher, the group ends. */
+  delete(member: GroupMember): void {
+    this.#members.delete(member);
+    this.#due = Math.min(this.#due, this.#members.size);
+    this.#left = Math.min(this.#left, this.#due);
+    if (this.#members.size > 0) return;
+    this.#unsubscribe();
+    this.#owner.onEmpty();
+  }
+
+  flush(): boolean {
+    if (this.#left === 0) this.#left = this.#due;
+    if (this.#left > 0) {
+      this.#left -= 1;
+      this.#due -= 1;
+      this.#nextMember()?.send();
+    }
+    if (this.#left > 0) return true;
+    this.#isQueued = this.#due > 0;
+    // Changes during the pass have not reached the watchers at its beginning.
+    if (this.#isQueued) this.#owner.flushes.add(this);
+    return false;
+  }
+
+  #wake(): void {
+    this.#due = this.#members.size;
+    if (this.#isQueued) return;
+    this.#isQueued = true;
+    this.#owner.flushes.add(this);
+  }
+
+  #nextMember(): GroupMember | undefined {
+    const next = this.#order.next();
+    if (next.done !== true) return next.value;
+    this.#order = this.#members.values();
+    return this.#order.next().value;
+  }
+}
+
+/** The groups of all watchers. */
+export class WatchGroups {
+  readonly #flushes: FlushCycle;
+  readonly #groups = new WeakMap<GroupParts['resource'], WeakMap<FrameFormat, Map<string, WatchGroup>>>();
+
+  constructor(flushes: FlushCycle) {
+    this.#flushes = flushes;
+  }
+
+  /** Adds a watcher to its group, which it must leave when it ends. */
+  join(member: GroupMember, { resource, format, selection: { key } }: GroupParts): WatchGroup {
+    const byFormat = this.#groups.get(resource) ?? new WeakMap<FrameFormat, Map<string, WatchGroup>>();
+    this.#groups.set(resource, byFormat);
+    const byKey = byFormat.get(format) ?? new Map<string, WatchGroup>();
+    byFormat.set(format, byKey);
+    const { feed } = resource;
+    const group =
+      byKey.get(key) ?? new WatchGroup({ flushes: this.#flushes, feed, onEmpty: () => void byKey.delete(key) });
+    byKey.set(key, group);
+    group.add(member);
+    return group;
+  }
+}

@@ -1,0 +1,20 @@
+// A process with the connections of many watchers. It also sends the writes that they receive, so that the times of both
+// have one clock.
+import { answerCalls } from '../processes/answer-calls.ts';
+import { deliver } from '../load/deliver.ts';
+import type { ReadRound, Writing } from '../load/deliver.ts';
+import { Watchers } from '../load/watchers.ts';
+
+let watchers: Watchers | undefined;
+
+answerCalls({
+  connect: async ({ url, count }: { readonly url: string; readonly count: number }) => {
+    watchers = await Watchers.connect(url, count);
+  },
+  deliver: async (writing: Writing): Promise<ReadRound> => {
+    if (watchers === undefined) throw new Error('there are no watchers yet');
+    const before = performance.eventLoopUtilization();
+    const figures = await deliver(watchers, writing);
+    return { figures, busy: performance.eventLoopUtilization(before).utilization };
+  },
+});
