@@ -236,7 +236,9 @@ function addExport(program: Command, actions: Actions): void {
 function addImport(program: Command, actions: Actions): void {
   const command = program
     .command('import')
-    .description('Write all objects of an export into an empty database, and check that they are equal.')
+    .description(
+      'Write all objects of an export into an empty database, and check that the database then has the same objects.',
+    )
     .argument('<file>', 'the export; - for stdin')
     .option('--database <url>', 'empty database that no server has open, as for serve')
     .option('--encryption-config <file>', 'the keys to encrypt objects that the export has in plain text, as for serve')
@@ -247,7 +249,9 @@ function addImport(program: Command, actions: Actions): void {
 function addReencrypt(program: Command, actions: Actions): void {
   const command = program
     .command('reencrypt')
-    .description('Encrypt all objects of a running server with the first key of its encryption configuration.')
+    .description(
+      'Encrypt the stored objects of a running server again, with the first key of its encryption configuration.',
+    )
     .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
     .option(
       '--token <secret>',
@@ -269,7 +273,7 @@ function addAudit(program: Command, actions: Actions): void {
     .option('--name <name>', 'name of the object')
     .option('--code <status>', 'status code of the response, such as 403')
     .option('--since <time>', 'only entries since this time: 2026-01-31T12:00:00Z, or 30m, 24h or 7d ago')
-    .option('-o, --output <format>', 'table, or json: the unchanged entries (default: table)')
+    .option('-o, --output <format>', 'table, or json: the entries as they are in the log (default: table)')
     .addHelpText('after', auditHelp);
   command.action(async () => actions.audit(flagsOf(command)));
 }

@@ -25,7 +25,7 @@ const verbs: readonly VerbHelp[] = [
   {
     verb: 'disable',
     operand: name,
-    description: 'Stop a plugin and those that depend on it, and wait until it is Stopped.',
+    description: 'Stop a plugin and the plugins that depend on it, and wait until the plugin is Stopped.',
   },
   { verb: 'reload', operand: name, description: 'Stop a plugin, and start it from its current files.' },
   {

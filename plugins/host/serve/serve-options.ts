@@ -275,7 +275,7 @@ export const serveOptions: Readonly<Record<ServeOptionName, ServeOption>> = {
     value: '[true|false]',
     description: 'serve the console at /console/; --no-console turns it off (default: true)',
   },
-  hints: { kind: 'switch', description: 'once ready, print commands to try on stderr' },
+  hints: { kind: 'switch', description: 'once the server is ready, print on stderr some commands to try' },
 };
 
 /** Returns the name of the environment variable of an option. */

@@ -11,7 +11,7 @@ export function addBackup(program: Command, environment: Environment, done: (exi
     .option('--every <time>', 'take a backup now, and then at this interval: 30m, 1h, 1d')
     .option(
       '--keep <number>',
-      'put the time into the name of the file, and remove older backups (default with --every: 24)',
+      'number of backups to keep; each has the time in its name, and older ones are removed (default with --every: 24)',
     )
     .option('--force', 'overwrite the file')
     .option('--server <url>', 'running server (default: that of data/admin.kubeconfig)')
