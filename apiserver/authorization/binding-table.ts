@@ -25,7 +25,7 @@ interface Holding {
 /** The {@link Holding} of one user or group in each namespace; the empty text is the key for the whole cluster. */
 type Holdings = Map<string, Holding>;
 
-/** The keys under which the other maps have a binding. */
+/** The places of one binding in the other maps of {@link BindingTable}. */
 interface Placed {
   readonly roleKey: RoleKey;
   readonly at: readonly { readonly holder: Map<string, Holdings>; readonly name: string; readonly by: Granting }[];

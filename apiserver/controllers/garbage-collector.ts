@@ -339,8 +339,8 @@ export class GarbageCollector {
     const isDependent = (owner: OwnerReference): boolean =>
       owner.uid === uid && (deletion === 'Orphan' || owner.blockOwnerDeletion === true);
     const isAwaited = await this.#parts.unserved.some(isDependent);
-    // A kind may have begun to be served during the search. Then the search has skipped it, but the dependents among
-    // its objects are not in the graph yet.
+    // If the server began to serve a kind during the search, the search skipped the objects of this kind, and the graph
+    // may not have them yet. So the search is repeated later.
     if (this.#learning.size > 0) return this.#queue.add(node);
     if (isAwaited) {
       this.#undecided.set(idOf(node), { node, kind: undefined });

@@ -40,9 +40,8 @@ interface Place {
   readonly value: unknown;
   readonly old: unknown;
   /**
-   * Returns true when the write does not change this value. If `old` is undefined, returns whether the write leaves
-   * unchanged the innermost value around this one that also existed before the write. undefined when no such value
-   * existed.
+   * Returns true when the write does not change this value. If this value is new, the function compares the innermost
+   * enclosing value that existed before the write. The field is undefined when no such value existed.
    */
   readonly isUnchanged: (() => boolean) | undefined;
 }
