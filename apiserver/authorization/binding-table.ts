@@ -97,8 +97,8 @@ export class BindingTable {
   }
 
   /**
-   * Calls `ask` with the user's grants for the cluster, then with those in the namespace, and returns the first result
-   * that is not undefined.
+   * Calls `ask` with the grants of the user and of each of its groups, first for the cluster, then for the namespace.
+   * Returns the first result that is not undefined, and then makes no further calls.
    */
   first<Answer>(
     user: UserInfo,

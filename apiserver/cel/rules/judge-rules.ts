@@ -25,7 +25,7 @@ const costPerTurn = 150_000;
 /** The cost of each value of an object that is visited. */
 const visitCost = 10;
 
-/** The maximum number of violations that one object reports. */
+/** The maximum number of violations, and of warnings, that are reported for one object. */
 const maxCauses = 100;
 
 /** The result of the evaluation of all rules for an object. */
