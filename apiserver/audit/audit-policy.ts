@@ -61,7 +61,10 @@ const everyRequest: AuditRule = {
   omitStages: [],
 };
 
-/** The policy of a server without `--audit-policy`: one entry for each request, without bodies. */
+/**
+ * The policy of a server without `--audit-policy`: an entry without bodies at the end of each request. A stream, such
+ * as a watch, also has an entry at its start.
+ */
 export const defaultAuditPolicy: AuditPolicy = {
   rules: [everyRequest],
   omitStages: ['RequestReceived'],

@@ -39,7 +39,10 @@ export interface LocalBackingParts<T extends ApiObject> {
   readonly onChange: (listener: () => void) => () => void;
 }
 
-/** The maximum number of objects of a closing kind that are collected without a pause. It takes about a millisecond. */
+/**
+ * The maximum number of objects of a closing kind that are collected without a pause. To collect that many takes about
+ * a millisecond.
+ */
 const collectedAtOnce = 5_000;
 
 /** The objects of a kind that an informer selects, during one registration of the kind. */
