@@ -346,7 +346,7 @@ function selectedOf(keys: ReadonlySet<string>, { find, selects }: Followed): Ent
 interface Before {
   readonly resource: Resource;
   readonly entries: readonly Entry[];
-  /** The copy of the objects, if the informer lost its permission; undefined when the kind was closed. */
+  /** The copy of the objects, if the informer lost its permission; undefined if it stopped for another reason. */
   readonly kept: FrozenEntries | undefined;
 }
 
