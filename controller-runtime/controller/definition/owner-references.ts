@@ -1,7 +1,7 @@
 import { deepEqual, type ApiObject, type OwnerReference } from '../../api/index.ts';
 import { kindIdOfObject } from './kind-id.ts';
 
-/** Returns the owner that manages an object: a change of the object causes a run for this owner. */
+/** Returns the reference to the controller owner of an object. A change of the object causes a run for this owner. */
 export function controllerOf(object: Pick<ApiObject, 'metadata'>): OwnerReference | undefined {
   const { ownerReferences } = object.metadata;
   // This is a loop, because each run calls this function for each dependent, and a callback would cost more than the

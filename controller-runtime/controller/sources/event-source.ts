@@ -124,7 +124,7 @@ export class EventSource {
 
   /**
    * True when a change causes runs. Additions and deletions always do. When a predicate throws, the error is logged,
-   * and the predicate is ignored.
+   * and the change causes runs.
    */
   #counts({ predicates }: OwnedSource | WatchSource, change: ObjectChange): boolean {
     if (change.previous === undefined || change.previous.metadata.uid !== change.object.metadata.uid) return true;
