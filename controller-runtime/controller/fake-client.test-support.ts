@@ -36,8 +36,8 @@ export type FakeRequest = string;
 export class FakeClient implements Client {
   readonly requests: FakeRequest[] = [];
   /**
-   * The number of turns of the event loop before the response to a write. The event of the write always takes two
-   * turns.
+   * The number of turns of the event loop before the response to a write. The event of the write takes two turns,
+   * unless a test holds the informer.
    */
   answerTurns = 0;
   /** Called before each request is carried out; an error that it throws is the response. */
