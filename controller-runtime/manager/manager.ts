@@ -252,8 +252,8 @@ export class Manager {
   }
 
   /**
-   * True when all controllers have started, no key is ready or being processed, and every event is delivered. Delayed
-   * and parked keys do not count. A manager that waits for its election is also idle.
+   * True when all controllers have started, no key is ready or being processed, and every watch event is delivered.
+   * Delayed and parked keys do not count. A manager that waits for its election is also idle if another process leads.
    */
   isIdle(): boolean {
     if (this.#state !== 'running') return false;
