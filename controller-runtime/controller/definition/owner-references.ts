@@ -47,7 +47,8 @@ export function setOwnerReference(
 }
 
 /**
- * Returns the list without the references to the owner with a uid. Returns the same list when it has no such reference.
+ * Returns the list without the references that have the uid of `owner`. Returns the same list when it has no such
+ * reference.
  */
 export function removeOwnerReference(
   references: readonly OwnerReference[] | undefined,

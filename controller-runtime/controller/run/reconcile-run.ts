@@ -90,7 +90,7 @@ export class ReconcileRun {
     return this.#object;
   }
 
-  /** The writes of the run; undefined when there are none. */
+  /** The writes of the run; undefined when there are none, or the controller is not reported. */
   get writes(): WriteLog | undefined {
     return this.#client.writes;
   }
