@@ -26,7 +26,9 @@ export interface StateWriterParts {
   readonly report: () => Omit<ControllerReport, 'reportTime' | 'running'>;
 }
 
-/** The minimum time between two reports. The first change after a pause is reported sooner. */
+/**
+ * The minimum time between two reports. When the last report is older than that, a change is reported after `firstMs`.
+ */
 const intervalMs = 2000;
 const firstMs = 200;
 
@@ -39,7 +41,9 @@ const retryMs = 10_000;
 /** The maximum time for which a stop waits for the last report. */
 const closeMs = 5000;
 
-/** Writes the state of a controller into its object: at most every two seconds, and only when it has changed. */
+/**
+ * Writes the state of a controller into its object, at most once in two seconds, and only when the state has changed.
+ */
 export class StateWriter {
   readonly #parts: StateWriterParts;
   #object: ControllerObject | undefined;
