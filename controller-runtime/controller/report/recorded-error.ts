@@ -38,7 +38,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Returns the text of a thrown value that is not an Error. Throws when the value has no JSON, such as a cycle or a bigint.
+ * Returns the text of a thrown value that is not an Error. Throws when the value has no JSON, such as a cycle or a
+ * bigint.
  */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -65,7 +65,7 @@ export class RunWriter {
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
   #hasFailed = false;
-  /** True after a failure was logged. Further failures are not logged until a write succeeds. */
+  /** True after a failure was logged, until a write succeeds. In between, further failures are not logged. */
   #isLogged = false;
   #isClosed = false;
 

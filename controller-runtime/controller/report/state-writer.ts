@@ -148,8 +148,8 @@ export class StateWriter {
         this.#object = await client.updateStatus(this.#object, status);
         return;
       } catch (error) {
-        // When the object was deleted, or another process has written it, it is read again and the write is repeated
-        // once.
+        // When the object was deleted, or another process has written it, the object is read or created again, and the
+        // write is repeated once.
         if ((!isConflict(error) && !isNotFound(error)) || tries > 1) throw error;
         this.#object = undefined;
       }

@@ -218,7 +218,7 @@ export class EventSource {
       const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
       keys.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }));
     }
-    // This is a set, because a key that is added twice would be reconciled twice if its first run has already begun.
+    // `keys` is a set, because a key that is added twice would be reconciled twice if its first run has already begun.
     for (const key of keys) queue.add(key, { priority, reason });
   }
 
