@@ -61,8 +61,9 @@ function checkObject(rules: Rules, object: ApiObject, { request, judged, stored 
 }
 
 /**
- * Returns the violations for which a write is refused. A write that changes only metadata is not refused because of
- * fields that are already stored: it must be possible to delete an object that a newer schema refuses.
+ * Returns the violations for which a write is refused. If a write changes only metadata, violations in other fields are
+ * ignored, because these fields are already stored: it must be possible to delete an object that a newer schema
+ * refuses.
  */
 function newCauses(
   causes: readonly FieldCause[],
@@ -209,8 +210,8 @@ export function* proposeUpdate(
 }
 
 /**
- * Proposes the next state of `stored` for a PATCH. `body` is the patched object, so the patch has removed the status if
- * it is absent.
+ * Proposes the next state of `stored` for a PATCH. `body` is the patched object, so if it has no status, the patch has
+ * removed the status.
  */
 export function* proposePatch(
   rules: Rules,

@@ -27,8 +27,8 @@ const maxInlineBytes = 64 * 1024;
 const maxRequestBytes = 1.25 * 1024 * 1024;
 
 /**
- * The estimated size of a write without its values and three copies of its key, and the estimated size of a reference
- * to a staged value.
+ * The estimated sizes of a write and of a reference to a staged value. The size of a write does not include its values,
+ * nor the three copies of its key.
  */
 const bytesPerWrite = 300;
 const bytesPerStaged = 300;
