@@ -258,7 +258,10 @@ export function settingsOf(options: ApiServerOptions): Settings {
   };
 }
 
-/** Returns the default limits for each user. An open server has none, because all requests have the same user. */
+/**
+ * Returns the default limits that depend on users or credentials. An open server has none, because all requests have
+ * the same user and need no credential.
+ */
 function userLimits(auth: AuthMode): Pick<Settings, 'maxWatchesPerUser' | 'maxUnknownConnectionsPerAddress'> {
   const isOpen = auth === 'open';
   return {

@@ -70,8 +70,8 @@ interface Requirement {
 
 /**
  * Combines the writes that arrive during a commit into the next commit. There is no timer: when no commit is running, a
- * write is committed immediately. Operations on the same key or claim are committed in the order of their submission,
- * each in another batch.
+ * write is committed at the latest at the end of the turn of the event loop. Operations on the same key or claim are
+ * committed in the order of their submission, each in another batch.
  */
 export class GroupCommit {
   readonly #store: CommittingStore;

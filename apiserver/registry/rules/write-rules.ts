@@ -311,7 +311,7 @@ export function* decideUpdate(
   setManagedFields(object, entries);
   if (request.isLong) yield;
   const changed = withVersions(stored, object);
-  // The last state of a removed object is not stored, so the model does not check it. So no rule can prevent the
+  // The last state of a removed object is not stored, so the model's own rules do not check it, and cannot prevent the
   // removal.
   if (changed.metadata.deletionTimestamp !== undefined && !isHeld(rules, changed))
     return { op: 'delete', object: changed };
