@@ -47,7 +47,10 @@ export interface HttpClientOptions {
   readonly fetch?: typeof fetch;
   /** The clock of timeouts and retries. Default: the system clock. */
   readonly clock?: Clock;
-  /** The logger for warnings of the server and interrupted watches. Default: nothing is logged. */
+  /**
+   * The logger to which the client writes the server's warnings and reports interrupted watches. Default: nothing is
+   * logged.
+   */
   readonly logger?: Logger;
   /** The metrics in which requests are counted, as `rest_client_requests_total`. Default: they are not counted. */
   readonly metrics?: Metrics;

@@ -78,8 +78,8 @@ async function tryOnce<T extends ApiObject>(
 }
 
 /**
- * Returns the object as JSON without undefined members: they are not stored, so a comparison would always find a
- * difference. Also leaves out resourceVersion, which the server sets.
+ * Returns the object as JSON without undefined members. These members are never stored, so a comparison that included
+ * them would always find a difference. Also leaves out resourceVersion, which the server sets.
  */
 function asJson(object: { readonly metadata?: object }): { readonly metadata: object } {
   const json = toJson(object);

@@ -92,8 +92,8 @@ export interface Informer<T extends ApiObject> {
   /**
    * Follows the server until the signal aborts. It settles when everything has stopped, at most 10 s later: if handlers
    * have not settled by then, it does not wait for them, and logs a warning. Several callers share one run, which ends
-   * when the signal of the last one aborts. When the server does not serve the kind, the informer waits until it does.
-   * Never rejects.
+   * when the signals of all of them have aborted. A call whose signal aborts earlier settles at once. When the server
+   * does not serve the kind, the informer waits until it does. Never rejects.
    */
   run(signal: AbortSignal): Promise<void>;
 }

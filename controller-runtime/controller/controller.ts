@@ -166,7 +166,7 @@ export class Controller {
     this.#filling.add(filling);
   }
 
-  /** Waits until no run of a shard is under way, however long that takes. */
+  /** Starts no more runs of a shard, and waits until none is under way, however long that takes. */
   async drain(index: number): Promise<void> {
     await this.#shards.get(index)?.drain(this.#parts.graceMs);
   }
@@ -201,7 +201,7 @@ export class Controller {
     return `controller "${name}": all workers (${concurrency}) are occupied by runs that have exceeded their timeout and have not ended: ${keys}${more}`;
   }
 
-  /** Returns the states of the first `limit` keys. */
+  /** Returns the states of at most `limit` keys in the queues of the shards. */
   keys(limit: number = Infinity): readonly KeyState[] {
     const states: KeyState[] = [];
     for (const { queue } of this.#present()) states.push(...queue.snapshot(limit - states.length));
@@ -244,8 +244,8 @@ export class Controller {
   }
 
   /**
-   * Stops the events of a source that was added. The cache of the source's kind stops when no source reads it any
-   * longer.
+   * Stops the events of a source that {@link addSource} added. The cache that the source reads stops when no other
+   * source reads it.
    */
   removeSource(source: OwnedSource | WatchSource): void {
     this.#events.remove(source);
@@ -346,8 +346,8 @@ export class Controller {
   }
 
   /**
-   * Enqueues the keys of all existing objects of a shard that was opened after the events of these objects had been
-   * delivered.
+   * Enqueues the keys of a shard for all existing objects. This is needed for a shard that was opened after the
+   * delivery of these objects' events had begun.
    */
   async #fill(index: number): Promise<void> {
     const { clock, shards = 1 } = this.#parts;

@@ -14,7 +14,10 @@ const act: fc.Arbitrary<Act> = fc.record({
   kind: fc.constantFrom('rename', 'make', 'delete', 'vandalise', 'scribble', 'lag', 'wait'),
   name: fc.constantFrom(...names),
 });
-/** The faults that are injected into the controller's requests, in this order; after the last one, the list repeats. */
+/**
+ * The fault of one request of the controller, mostly none. A case has a list of faults, one for each request in order;
+ * after the last one, the list repeats.
+ */
 const fault = fc.constantFrom('none', 'none', 'none', 'conflict', 'error', 'slow');
 
 /** One server, one controller that makes a badge for each person, and other clients that change the same objects. */

@@ -29,12 +29,16 @@ export type FakeRequest = string;
 
 /**
  * A client of a fake server whose objects are in a map. It has the behaviour on which controllers depend: revisions,
- * versions, preconditions, generations and finalizers, and a write that changes nothing stores nothing. Watchers
- * receive changes later than the responses, and independently of them.
+ * versions, preconditions, generations and finalizers, and a write that changes nothing stores nothing. Informers
+ * receive each change after two turns of the event loop, so a change may arrive before or after the response to its
+ * write.
  */
 export class FakeClient implements Client {
   readonly requests: FakeRequest[] = [];
-  /** The number of turns of the event loop before the response to a write; events take two turns. */
+  /**
+   * The number of turns of the event loop before the response to a write. The event of the write takes two turns,
+   * unless a test holds the informer.
+   */
   answerTurns = 0;
   /** Called before each request is carried out; an error that it throws is the response. */
   intercept: (line: FakeRequest) => void | Promise<void> = () => {};

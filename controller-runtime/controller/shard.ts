@@ -22,7 +22,7 @@ import { childLogger } from './sources/child-logger.ts';
 
 export interface ShardParts {
   readonly definition: ControllerDefinition;
-  /** The client that the runs use for writes. */
+  /** The client of the runs, for reads and writes. */
   readonly client: Client;
   readonly clock: Clock;
   /** A logger that adds the controller to each line. */

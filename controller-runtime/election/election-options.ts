@@ -16,8 +16,8 @@ export interface LeaderElectionOptions {
    */
   readonly identity?: string;
   /**
-   * The time that candidates wait after the last renewal that they saw before they take the lease. It must be whole
-   * seconds. Default 15 s.
+   * A candidate takes the lease when it has seen no renewal for this time. The time must be whole seconds. Default 15
+   * s.
    */
   readonly leaseDurationMs?: Duration;
   /**

@@ -217,7 +217,7 @@ describe('a leader elector', () => {
     const term = await elect(a);
     hold(a, term);
     const requests = client.requests.length;
-    // All of this time passes at once, as for a process that was suspended.
+    // A minute passes at once, as for a process that was suspended.
     const frozen = own.monotonicMs.bind(own);
     own.monotonicMs = () => frozen() + 60_000;
     expect(a.isOverdue).to.equal(true);

@@ -31,8 +31,8 @@ interface Observed {
 
 /**
  * One candidate of an election, by client-go's rules: a candidate takes the lease when no process holds it, or when it
- * was not renewed for its duration. The write has the lease's revision as a precondition. Call {@link acquire}, {@link
- * hold} and {@link release} once each, in this order.
+ * was not renewed for its duration. The write has the lease's revision as a precondition. Call {@link acquire}, or
+ * {@link take} for a single attempt; after an election, {@link hold} and then {@link release}, once each.
  */
 export class LeaderElector {
   readonly #settings: ElectionSettings;
@@ -177,7 +177,10 @@ export class LeaderElector {
     }
   }
 
-  /** Takes or renews the lease. Returns the written lease; undefined when another process holds it. */
+  /**
+   * Takes or renews the lease. Returns the written lease; undefined when another process holds it, or the term of this
+   * process is over.
+   */
   async #tryOnce(signal: AbortSignal): Promise<Lease | undefined> {
     const renewed = this.#term === undefined ? undefined : await this.#renew(signal);
     if (renewed !== undefined) return renewed;
@@ -196,8 +199,8 @@ export class LeaderElector {
   }
 
   /**
-   * Renews the lease without reading it first, which is the usual case. Returns undefined when another process has
-   * changed the lease.
+   * Renews the lease without reading it first, which is the usual case. Returns undefined when the write fails, for
+   * example because another process has changed the lease.
    */
   async #renew(signal: AbortSignal): Promise<Lease | undefined> {
     const lease = this.#observed?.lease;

@@ -43,8 +43,8 @@ function withoutPreference({ preferredHolder: _, ...spec }: LeaseSpec = {}): Lea
 }
 
 /**
- * Returns the spec that a holder writes when it stops normally, so that the next holder need not wait. It is the same
- * as with client-go's ReleaseOnCancel.
+ * Returns the spec that a holder writes when it stops normally, so that the next holder need not wait. client-go writes
+ * the same spec with ReleaseOnCancel.
  */
 export function releasedSpec(previous: LeaseSpec | undefined, nowMs: number): LeaseSpec {
   const now = formatMicroTime(nowMs);

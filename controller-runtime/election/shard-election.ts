@@ -135,8 +135,8 @@ export class ShardElection {
   }
 
   /**
-   * Returns a shard as this process sees it. `silent` has the processes that have lost a lease: they no longer count as
-   * holders, although their other leases may expire a second later.
+   * Returns a shard as this process sees it. `silent` has the processes that have let the lease of a shard expire: they
+   * no longer count as holders, although their other leases may expire a second later.
    */
   #seen(seat: ShardSeat, silent: ReadonlySet<string>): SeenShard {
     const { index, isFree, asker, isAway, isHeld, holder } = seat;

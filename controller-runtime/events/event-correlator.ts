@@ -53,8 +53,8 @@ const suffixLength = 16;
 
 /**
  * Limits the number of events by the rules of client-go. An identical event only increases a count. Starting with the
- * tenth within ten minutes, events that differ only in their message become one event. An object can have 25 events at
- * once, and one more every five minutes.
+ * tenth message, events that differ only in their message become one event, until there is no such event for ten
+ * minutes. An object can have 25 events at once, and one more every five minutes.
  */
 export class EventCorrelator {
   readonly #clock: Clock;

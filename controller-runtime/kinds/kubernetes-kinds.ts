@@ -129,7 +129,7 @@ const namespace = {
   },
 } as const;
 
-/** `v1 Namespace`: a named part of the objects. Each object of a Namespaced kind is in a namespace. */
+/** `v1 Namespace`: a named group of objects. Each object of a Namespaced kind is in a namespace. */
 export interface Namespace extends ApiObject {
   readonly spec?: { readonly finalizers?: readonly string[] };
   readonly status?: {

@@ -30,8 +30,8 @@ export interface ManagerOptions {
   /** Returns a random number in [0, 1) for the jitter of the election. Default Math.random. */
   readonly random?: () => number;
   /**
-   * The time after which an error is logged that names the caches that are not synced. The manager continues to wait.
-   * Default 2 minutes.
+   * After this time, an error is logged that names the caches that are not synced. A controller continues to wait for
+   * its own caches. The election, and runnables that need the caches, no longer wait. Default 2 minutes.
    */
   readonly cacheSyncTimeoutMs?: Duration;
   /** The grace period: the time for which a stop waits for runs under way before it abandons them. Default 30 s. */

@@ -56,7 +56,10 @@ export class Manager {
   readonly #leaving = new Map<string, Promise<void>>();
   /** The client for the controllers' writes; undefined until the controllers may run. */
   #client: Client | undefined;
-  /** True once the caches are synced: sharded controllers then start, because they need no election. */
+  /**
+   * True once the caches are synced, or the time limit for them has passed. Sharded controllers then start, because
+   * they need no election of the manager.
+   */
   #mayShard = false;
   #state: ManagerState = 'created';
 
@@ -92,9 +95,10 @@ export class Manager {
 
   /**
    * Starts first the parts that need nothing, then the caches, then the parts that need the caches, and, once elected,
-   * the controllers. Runs until the signal aborts, and then stops everything in reverse order: the lease is released
-   * last. Settles when everything has stopped. Rejects when it was called before. Also rejects when the lease is lost
-   * (see `isFormerLeader`): the process can continue, and a new manager can take part in the next election.
+   * the controllers. Without an election, the controllers start at the same time as the caches. Runs until the signal
+   * aborts, and then stops everything in reverse order: the lease is released last. Settles when everything has
+   * stopped. Rejects when it was called before. Also rejects when the lease is lost (see `isFormerLeader`): the process
+   * can continue, and a new manager can take part in the next election.
    */
   async run(signal: AbortSignal): Promise<void> {
     if (this.#state !== 'created') throw new Error('a manager runs once');
@@ -252,8 +256,8 @@ export class Manager {
   }
 
   /**
-   * True when all controllers have started, no key is ready or being processed, and every event is delivered. Delayed
-   * and parked keys do not count. A manager that waits for its election is also idle.
+   * True when all controllers have started, no key is ready or being processed, and every watch event is delivered.
+   * Delayed and parked keys do not count. A manager that waits for its election is also idle if another process leads.
    */
   isIdle(): boolean {
     if (this.#state !== 'running') return false;

@@ -17,8 +17,8 @@ export interface BackoffOptions {
 const defaults = { baseMs: 5, maxMs: 1_000_000, perSecond: Infinity, burst: 100 } as const;
 
 /**
- * Returns the delay after a number of failures in a row, at least 1: the base, doubled by each further failure, up to
- * the maximum.
+ * Returns the delay after this many failures in a row; 0 counts as 1. The first delay is the base, and each further
+ * failure doubles the delay, up to the maximum.
  */
 export function backoffDelayMs(failures: number, options: Pick<BackoffOptions, 'baseMs' | 'maxMs'> = {}): number {
   const { baseMs = defaults.baseMs, maxMs = defaults.maxMs } = options;

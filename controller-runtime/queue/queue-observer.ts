@@ -4,6 +4,6 @@ export interface QueueObserver {
   added(): void;
   /** Called when `get` returns a key, with the time for which it was ready. */
   taken(waitedMs: number): void;
-  /** Called when a key is put back after a failure. */
+  /** Called for each `addRateLimited`, also when the key is then parked. */
   retried(): void;
 }

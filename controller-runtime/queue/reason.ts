@@ -31,8 +31,9 @@ export function isChange(reason: Reason): boolean {
 export const noReasons: readonly Reason[] = Object.freeze([]);
 
 /**
- * Returns the list with a reason appended, unless the list is full. If the list has an equal reason already, this
- * reason gets the newer revision. The empty list is never changed.
+ * Returns the list with the given reason appended, unless the list is full. If the list has a reason with the same
+ * type, detail and traceparent already, the given reason replaces it, because its revision is newer. The empty list is
+ * never changed.
  */
 export function withReason(reasons: readonly Reason[], reason: Reason): readonly Reason[] {
   if (reasons.length === 0) return [reason];

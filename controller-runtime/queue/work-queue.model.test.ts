@@ -177,7 +177,7 @@ function step(
     toString: () => name,
     async run(model, real) {
       await run(model, real);
-      // A drain resolves in a later turn.
+      // A drain resolves asynchronously, so the step waits for a turn of the event loop.
       if (real.waitingDrains > 0) await new Promise((resolve) => setImmediate(resolve));
       expectSame(model, real);
     },
@@ -299,7 +299,7 @@ describe('WorkQueue compared with a plain model', () => {
     [3000, ' [slow]'],
   ] as const) {
     it(`has the state of the model after every step of ${numRuns} schedules${tier}`, async () => {
-      // A shutdown has a chance of one in thirty, so that most schedules are long.
+      // Less than three percent of the steps are shutdowns, so that most schedules are long.
       const often = Array.from({ length: 8 }, () => steps).flat();
       const schedules = fc.commands([...often, ...shutdowns], { maxCommands: 60, size: '+1' });
       await fc.assert(

@@ -220,8 +220,8 @@ export class WorkQueue {
   }
 
   /**
-   * Returns the states of the first `limit` keys that wait: those that are parked or fail, then at most `usual` ready
-   * ones, then delayed ones. The time is O(limit), for any number of keys.
+   * Returns the states of the first `limit` keys that wait: those that are parked or fail, then at most `usual` others,
+   * the ready ones before the delayed ones. The time is O(limit), for any number of keys.
    */
   waiting(limit: number, usual: number): readonly KeyState[] {
     const wallMs = this.#clock.now() - this.#clock.monotonicMs();
@@ -240,7 +240,8 @@ export class WorkQueue {
 
   /**
    * Returns the states of the first `limit` keys (default all), for people and tests: first the keys that are being
-   * processed or parked, then those that wait, in the order of their first add. The time is O(keys).
+   * processed, then parked keys, then delayed keys, then ready keys. Keys in the same state are in the order of their
+   * first add. The time is O(keys).
    */
   snapshot(limit: number = Infinity): readonly KeyState[] {
     const wallMs = this.#clock.now() - this.#clock.monotonicMs();

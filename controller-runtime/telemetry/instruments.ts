@@ -16,7 +16,7 @@ export class Gauge {
   value = 0;
 }
 
-/** The number of observations at or below each bound. */
+/** A histogram: it counts observations by bucket, and adds up their values. */
 export class Histogram {
   /** Upper bounds, ascending. */
   readonly buckets: readonly number[];

@@ -153,7 +153,10 @@ function sampled(source: () => string): string {
   }
 }
 
-/** Returns the gauge `leader_election_master_status` of one lease, which is 0 until this process leads. */
+/**
+ * Returns a function that sets the gauge `leader_election_master_status` of one lease. The gauge is 0 before the first
+ * call.
+ */
 export function createLeaderStatus(metrics: Metrics, lease: string): (isLeader: boolean) => void {
   const help = '1 if this process holds the lease, otherwise 0.';
   const status = metrics.gauge({ name: 'leader_election_master_status', help, labels: ['name'] }).of(lease);

@@ -26,7 +26,7 @@ const stableTurns = 10;
 
 /**
  * Resolves once all participants have been idle for ten consecutive turns of the event loop, have caught up, and are
- * still idle. Rejects after the time-out with an error that names the participants that are not.
+ * still idle. Rejects after the time-out with an error that names the participants that are busy or have not caught up.
  */
 export async function settle(participants: readonly Participant[], options: SettleOptions = {}): Promise<void> {
   await settleUnless(() => false, participants, options);

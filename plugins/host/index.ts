@@ -7,8 +7,9 @@
  * - A kind: {@link defineModel}, or a class that extends {@link AbstractExtension}, with {@link GVK} and
  *   {@link Schema}; its indexes, {@link IndexSpec} and {@link simpleAttribute}; several versions of it,
  *   {@link defineVersions}.
- * - A controller: {@link controller}, which {@link on | on(Model, map)} enqueues for other objects, and which gives up
- *   with {@link terminal}; {@link wish} declares its dependents, and {@link createOrUpdate} changes other objects.
+ * - A controller: {@link controller}. It also follows another kind with {@link on | on(Model, map)}, and throws the
+ *   error {@link terminal} when a retry cannot help; {@link wish} declares its dependents, and {@link createOrUpdate}
+ *   changes other objects.
  * - Rules of writes: {@link admit}, and {@link invalid} to refuse one.
  * - Errors: {@link ApiError} and {@link isNotFound}.
  * - Endpoints: {@link route} and {@link ServerResponse}.

@@ -12,9 +12,14 @@ import type { WatchProgress } from './watch-event-line.ts';
 import { parseWatchLine } from './watch-event-line.ts';
 import { readLines, WatchStreamError, watchSilence } from './watch-lines.ts';
 
-/** The maximum length of a line. An object has at most 1.5 MiB, so a longer line cannot be an event. */
+/**
+ * The maximum length of a line. An object has at most 1.5 MiB, so a line above this limit of 4 MiB cannot be an event.
+ */
 const maxLineBytes = 4 * 1024 * 1024;
-/** When a connection without data ends before this time, the client waits before it reconnects. */
+/**
+ * When the server ends a connection sooner than this after the request, and has sent no event except bookmarks, the
+ * client waits before it reconnects.
+ */
 const shortConnectionMs = 1000;
 
 export interface HttpWatchSource<T extends ApiObject> {
@@ -73,7 +78,10 @@ class HttpWatch<T extends ApiObject> {
     this.#revision = options.resourceVersion ?? '0';
   }
 
-  /** True after the signal has aborted. No event is delivered then, not even one that was received before. */
+  /**
+   * True after `stop` was called or the caller's signal has aborted. From then on, no event is delivered, not even one
+   * that has already been received.
+   */
   get stopped(): boolean {
     return this.#stop.signal.aborted || this.#options.signal?.aborted === true;
   }
@@ -126,8 +134,8 @@ class HttpWatch<T extends ApiObject> {
   }
 
   /**
-   * Yields the events of one connection. Returns the reason why the connection ended; undefined if the server ended the
-   * response normally.
+   * Yields the events of one connection. Returns the error with which the connection ended. Returns undefined if the
+   * server ended the response normally; an end at once, before the first change, counts as an error.
    */
   async *#connection(): AsyncGenerator<WatchEvent<T>, { readonly error: unknown } | undefined> {
     const { transport, clock, silenceMs, path, accept } = this.#source;

@@ -47,8 +47,8 @@ export class ModelResolver {
 }
 
 /**
- * Matches an apiVersion, a group and a version. Both become path segments, so they must not contain characters with a
- * meaning in paths.
+ * Matches an apiVersion: an optional group, and a version. Each of them becomes a path segment, so it must not contain
+ * characters with a meaning in paths.
  */
 const apiVersionPattern = /^(?:([a-z0-9][-.a-z0-9]*)\/)?([a-z0-9]+)$/;
 

@@ -48,8 +48,8 @@ export function objectPath(resource: Resource, { name, namespace, subresource }:
 }
 
 /**
- * Checks a segment of a URL, and returns it. A segment must not change the meaning of the URL, so it must not be `.` or
- * `..`, or contain a slash or a character that needs escaping.
+ * Checks that a segment of a URL is a DNS subdomain, and returns it. So the segment cannot change the meaning of the
+ * URL: it is neither `.` nor `..`, and has no slash and no character that needs escaping.
  */
 function checkedSegment(value: string, field: string): string {
   const [message] = checkDnsSubdomain(value);

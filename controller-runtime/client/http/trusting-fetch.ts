@@ -17,9 +17,10 @@ export interface TlsIdentity {
 }
 
 /**
- * Makes a fetch that connects only to servers with a certificate of the given authorities, and sends them the client's
- * certificate. The fetch of Node.js can do neither, so the result uses undici's, which is loaded at the first request.
- * Throws TypeError when the certificate or the key is missing, or cannot be read.
+ * Makes a fetch that connects only to servers whose certificate one of the given authorities has signed, and that sends
+ * the client's certificate to these servers. The fetch of Node.js can do neither, so the result uses the fetch of
+ * undici, which is loaded at the first request. Throws TypeError when a certificate or the key cannot be read, when
+ * there is a certificate without a key or a key without a certificate, or when the key is not that of the certificate.
  */
 export function trustingFetch({ ca, cert, key }: TlsIdentity): typeof fetch {
   const authorities = ca === undefined ? undefined : certificatesIn('ca', ca);

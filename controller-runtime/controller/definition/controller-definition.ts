@@ -168,7 +168,7 @@ export function followedModels({ model, owns, watches }: ControllerDefinition): 
   return [model, ...owns.map((each) => each.model), ...watches.map((watched) => watched.model)];
 }
 
-/** Binds the functions to the options object, because they may be methods of it. */
+/** Binds `reconcile` to the options object, because it may be a method of that object. */
 function bound<T extends ApiObject>(options: ControllerOptions<T>): ReconcileFunction<T> | Reconciler {
   const { reconcile } = options;
   if (typeof reconcile !== 'function') return reconcile;

@@ -1,7 +1,7 @@
 import { deepEqual, type ApiObject, type OwnerReference } from '../../api/index.ts';
 import { kindIdOfObject } from './kind-id.ts';
 
-/** Returns the owner that manages an object: a change of the object causes a run for this owner. */
+/** Returns the reference to the controller owner of an object. A change of the object causes a run for this owner. */
 export function controllerOf(object: Pick<ApiObject, 'metadata'>): OwnerReference | undefined {
   const { ownerReferences } = object.metadata;
   // This is a loop, because each run calls this function for each dependent, and a callback would cost more than the
@@ -47,7 +47,8 @@ export function setOwnerReference(
 }
 
 /**
- * Returns the list without the references to the owner with a uid. Returns the same list when it has no such reference.
+ * Returns the list without the references that have the uid of `owner`. Returns the same list when it has no such
+ * reference.
  */
 export function removeOwnerReference(
   references: readonly OwnerReference[] | undefined,

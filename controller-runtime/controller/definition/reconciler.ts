@@ -118,8 +118,9 @@ export interface ReconcileContext<T extends ApiObject = ApiObject> extends Recon
    * Makes the dependents of this object equal to the wishes. It creates and changes them by server-side apply, in the
    * order of `after`. It deletes dependents of the owned kinds, in the reverse order, that were among the wishes of an
    * earlier run but are not among those of this run. Objects that others made are neither changed nor deleted. Call it
-   * once in a run, with all wishes. It sends no request when nothing changes. Rejects when this object does not control
-   * an existing object with a wished name, and with TypeError for wishes that contradict each other.
+   * once in a run, with all wishes. It sends no request when nothing changes. Rejects when an object with a wished name
+   * exists that this object does not control, unless the wish adopts it. Rejects with TypeError for wishes that
+   * contradict each other.
    */
   own<const W extends readonly Wish[]>(this: void, wishes: W, options?: OwnOptions): Promise<OwnResult<W>>;
   /**

@@ -34,8 +34,8 @@ interface TimingOptions<T extends ApiObject> {
 const maxParsed = 1000;
 
 /**
- * Returns the timing that the options `every` and `schedule` declare; undefined when neither is given. Throws an error
- * for an invalid value, which names the option.
+ * Returns the timing that the options `every` and `schedule` declare; undefined when neither is given. For an invalid
+ * value, throws an error that names the option.
  */
 export function timingOf<T extends ApiObject>(name: string, { every, schedule }: TimingOptions<T>): Timing | undefined {
   if (every === undefined && schedule === undefined) return undefined;

@@ -66,7 +66,7 @@ export interface OwnOptions {
 }
 
 export interface OwnResult<W extends readonly Wish[] = readonly Wish[]> {
-  /** True when all wishes are ready, and neither a wish nor a deletion waits. */
+  /** True when all wishes are ready. A wish that waits is not ready. Objects in `leaving` do not count. */
   readonly ready: boolean;
   /** The state of each wish, in the order of the wishes. */
   readonly states: { readonly [K in keyof W]: W[K] extends Wish<infer O> ? WishState<O> : never };

@@ -29,7 +29,8 @@ const maxEffects = 10_000;
 const maxCharacters = 16 * 1024 * 1024;
 const charactersOfEffect = 200;
 /**
- * The interval at which expired records are deleted; all that have expired since the last time are deleted together.
+ * The minimum interval between two deletions of expired records. Each deletion includes all records that have expired
+ * since the one before it.
  */
 const sweepEveryMs = 1000;
 const sweepAgainMs = 60_000;

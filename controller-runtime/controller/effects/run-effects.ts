@@ -43,8 +43,8 @@ const lastOptions: readonly string[] = ['find'] satisfies readonly (keyof FindEf
 const maxNameLength = 63;
 
 /**
- * The number of characters of the hash in the name of a record. They have 160 bits, so that different effects have
- * different names.
+ * The number of hexadecimal characters of the hash in the name of a record. So many characters have 160 bits, which is
+ * enough for the names of different effects to differ.
  */
 const hashCharacters = 40;
 
@@ -57,7 +57,10 @@ export class RunEffects {
     this.#parts = parts;
   }
 
-  /** Returns the result of the effect. Causes the effect first, if no result is recorded. */
+  /**
+   * Returns the result of the effect. If no result is recorded, looks for the effect of an earlier attempt, and causes
+   * the effect if there is none.
+   */
   async once(name: string, effect: Effect, options: OnceOptions<unknown>): Promise<unknown> {
     const asked = askedOf(name, effect, options);
     if (this.#asked.has(name)) throw new Error(`once(${JSON.stringify(name)}) was called twice in a run`);

@@ -102,7 +102,7 @@ export class ControllerReporter {
     runs.add({ ...ended, waitMs: item.waitMs ?? 0, nextTime: nextTime() }, weight);
   }
 
-  /** Stores whether the key is paused. Returns true unless the key was paused already. */
+  /** Stores whether the key is paused. Returns false when the key is paused and was paused before; otherwise true. */
   #notePause(key: string, isPaused: boolean): boolean {
     if (!isPaused) {
       if (this.#paused.size > 0) this.#paused.delete(key);

@@ -37,7 +37,10 @@ function messageOf(error: unknown): string {
   return messages.join(': ');
 }
 
-/** Returns the text of a thrown value. Code can throw any value, even one that cannot be converted to text. */
+/**
+ * Returns the text of a thrown value that is not an Error. Throws when the value has no JSON, such as a cycle or a
+ * bigint.
+ */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -43,7 +43,10 @@ const maxChangesLength = 32 * 1024;
  */
 const clusterNamespace = 'default';
 
-/** Returns the record of a run. Compares large objects in several turns of the event loop. */
+/**
+ * Returns the record of a run. Compares the states before and after each write, with one turn of the event loop for
+ * each.
+ */
 export async function runObject(
   run: ReportedRun,
   isSecret: (object: ApiObject) => boolean,

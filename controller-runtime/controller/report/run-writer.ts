@@ -65,7 +65,7 @@ export class RunWriter {
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
   #hasFailed = false;
-  /** True after a failure was logged. Further failures are not logged until a write succeeds. */
+  /** True after a failure was logged, until a write succeeds. In between, further failures are not logged. */
   #isLogged = false;
   #isClosed = false;
 
@@ -128,8 +128,9 @@ export class RunWriter {
   }
 
   /**
-   * Returns as many runs as the budget allows, the most important ones first. The other runs are dropped, because the
-   * next interval has runs of its own.
+   * Returns the runs to record, the most important ones first: at most as many as the budget allows, and only a few of
+   * the weights `notable` and `plain` when the process is busy. The other runs are dropped, because the next interval
+   * has runs of its own.
    */
   #take(): readonly ReportedRun[] {
     const { failed, asked, notable, plain } = this.#waiting;

@@ -26,7 +26,9 @@ export interface StateWriterParts {
   readonly report: () => Omit<ControllerReport, 'reportTime' | 'running'>;
 }
 
-/** The minimum time between two reports. The first change after a pause is reported sooner. */
+/**
+ * The minimum time between two reports. When the last report is older than that, a change is reported after `firstMs`.
+ */
 const intervalMs = 2000;
 const firstMs = 200;
 
@@ -39,7 +41,9 @@ const retryMs = 10_000;
 /** The maximum time for which a stop waits for the last report. */
 const closeMs = 5000;
 
-/** Writes the state of a controller into its object: at most every two seconds, and only when it has changed. */
+/**
+ * Writes the state of a controller into its object, at most once in two seconds, and only when the state has changed.
+ */
 export class StateWriter {
   readonly #parts: StateWriterParts;
   #object: ControllerObject | undefined;
@@ -144,8 +148,8 @@ export class StateWriter {
         this.#object = await client.updateStatus(this.#object, status);
         return;
       } catch (error) {
-        // When the object was deleted, or another process has written it, it is read again and the write is repeated
-        // once.
+        // When the object was deleted, or another process has written it, the object is read or created again, and the
+        // write is repeated once.
         if ((!isConflict(error) && !isNotFound(error)) || tries > 1) throw error;
         this.#object = undefined;
       }

@@ -120,7 +120,10 @@ export class CacheView {
     this.#remember({ target, uid, revision });
   }
 
-  /** Called when the cache has delivered this state. Forgets a write of the object that the cache has received. */
+  /**
+   * Called when the cache has delivered this state. Forgets the controller's write of the object if the cache has
+   * received the result of that write.
+   */
   observed(object: ApiObject): void {
     if (this.#written.size === 0) return;
     const id = recordIdOf(targetOf(object));

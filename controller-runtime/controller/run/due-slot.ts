@@ -1,6 +1,6 @@
 import type { CronSchedule } from '../definition/cron-schedule.ts';
 
-/** The maximum number of missed slots that are run late, one after another. */
+/** The maximum number of missed slots that the policy `all` runs late, one after another. */
 const maxMissedSlots = 100;
 /** The maximum number of dropped slots that are counted, because counting takes 50 µs for each slot. */
 const maxCounted = 500;

@@ -5,7 +5,7 @@ const changingFactor = 10;
 
 interface RunCount {
   generation: number | undefined;
-  /** The number of runs since the spec changed. */
+  /** The number of runs in the current minute since the spec last changed. */
   runs: number;
   all: number;
 }
@@ -34,7 +34,10 @@ export class HotLoopDetector {
     this.#limit = runsPerMinute;
   }
 
-  /** Counts a run. Returns a report when the key exceeds its limit, at most once a minute for each key. */
+  /**
+   * Counts a run. Returns a report for the run with which the key exceeds a limit, but not for the following runs above
+   * that limit.
+   */
   countRun(key: string, generation: number | undefined, nowMs: number): HotLoop | undefined {
     if (nowMs - this.#windowStartMs >= windowMs) {
       this.#counts = new Map();

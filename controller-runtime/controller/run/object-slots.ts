@@ -122,7 +122,7 @@ export class ObjectSlots {
   ): Promise<{ readonly object: ApiObject; readonly slot?: number }> {
     const nowMs = this.#parts.clock.now();
     let record = unstored === undefined ? stored : ended(stored, unstored);
-    // The time is in whole seconds, like the times in the stored annotations.
+    // The present time is rounded down to whole seconds, because the stored annotations have whole seconds, too.
     if (record?.schedule !== schedule.text) {
       record = { schedule: schedule.text, ended: Math.floor(nowMs / 1000) * 1000, begun: record?.begun };
     }

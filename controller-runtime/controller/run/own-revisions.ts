@@ -69,7 +69,7 @@ export class OwnRevisions {
   }
 
   /**
-   * Forgets all revisions before the revision of this event, because no later event has them. After a deletion, forgets
+   * Forgets all revisions up to the revision of this event, because no later event has them. After a deletion, forgets
    * all revisions. Call this after `decide` for the same event.
    */
   observed(key: string, revision: string, isGone = false): void {

@@ -41,8 +41,8 @@ export async function pruneChildren(parts: PruneParts, unwished: readonly Child[
 }
 
 /**
- * Returns the dependents that can be deleted next: no existing object was created after them. Returns all dependents if
- * users have edited the annotations so that they form a cycle.
+ * Returns the dependents that can be deleted next: no existing object was created after them. Returns all of `left` if
+ * users have edited the annotations of these dependents so that they form a cycle.
  */
 function nextBatch({ manager, wished }: PruneParts, left: ReadonlySet<Child>): readonly Child[] {
   const before = new Set<string>();

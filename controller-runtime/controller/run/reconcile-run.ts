@@ -90,7 +90,7 @@ export class ReconcileRun {
     return this.#object;
   }
 
-  /** The writes of the run; undefined when there are none. */
+  /** The writes of the run; undefined when there are none, or the controller is not reported. */
   get writes(): WriteLog | undefined {
     return this.#client.writes;
   }
@@ -132,7 +132,10 @@ export class ReconcileRun {
     this.#tellToEnd(reason);
   }
 
-  /** Returns the error for requests that are sent after the end of the run. */
+  /**
+   * Returns the error for requests that are sent after the run has ended or was aborted. Logs it, unless the run was
+   * aborted or has failed.
+   */
   lateError(): Error {
     if (this.#toldToEnd !== undefined) return this.#toldToEnd;
     const { item, logger } = this.#task;

@@ -83,7 +83,8 @@ export class RunClient extends ForwardingClient {
 
   /**
    * Ends the watches, and refuses all further requests. Returns a promise that resolves when the writes under way have
-   * settled, or undefined when there are none. It may be called several times: each call returns the same promise.
+   * settled, or undefined when there are none. It may be called several times: while writes are under way, each call
+   * returns the same promise.
    */
   end(owner: ClientOwner): Promise<void> | undefined {
     this.#ended = owner;
@@ -96,7 +97,10 @@ export class RunClient extends ForwardingClient {
     return this.#writes;
   }
 
-  /** Returns the result of this run's last write of the object; undefined if the run did not write it. */
+  /**
+   * Returns the result of the run's last write to the controller's own kind, if that write was a write of this object;
+   * otherwise undefined.
+   */
   lastWritten({ metadata: { uid } }: ApiObject): ApiObject | undefined {
     return this.#lastWritten?.metadata.uid === uid ? this.#lastWritten : undefined;
   }
@@ -263,7 +267,7 @@ function sourceOf(call: WriteCall, options: AnyWriteOptions | undefined): Confli
   }
 }
 
-/** True for a write that sets the whole status, so that the result is known before the write. */
+/** True for a write of the status whose resulting status can be computed before the write is sent. */
 function writesStatus(call: WriteCall, options: AnyWriteOptions | undefined): boolean {
   if (call.verb === 'update' || call.verb === 'updateStatus') return true;
   const isChange = call.verb === 'apply' || (call.verb === 'patch' && call.patch.type === 'merge');

@@ -46,7 +46,10 @@ export function slotAnnotations(record: SlotRecord | undefined, manager: string)
   };
 }
 
-/** Returns the annotations of an object without the annotations of schedules: changes of these cause no run. */
+/**
+ * Returns the annotations of an object without those of schedules, because a change of a schedule's annotations causes
+ * no run.
+ */
 export function annotationsWithoutSlots({ apiVersion, metadata }: ApiObject): Readonly<Record<string, string>> {
   const group = groupOf(apiVersion);
   const starts = prefixes.map((prefix) => (group === '' ? `${prefix}/` : `${prefix}.${group}/`));

@@ -6,7 +6,7 @@ const maxRefs = 10;
 
 const withStatus = new WeakMap<ModelDescriptor, boolean>();
 
-/** True when the model's schema has a status. Without it, the server removes a status from objects. */
+/** True when the model's schema allows a status. If it does not, the server removes the status from objects. */
 export function hasStatus(model: ModelDescriptor): boolean {
   const known = withStatus.get(model);
   if (known !== undefined) return known;

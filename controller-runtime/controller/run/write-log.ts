@@ -14,7 +14,7 @@ export interface LoggedWrite {
    * controller does not follow its kind.
    */
   readonly before: ApiObject | undefined;
-  /** True when `before` is known; false when the controller does not follow the kind. */
+  /** True when the controller follows the kind, so that an undefined `before` means that the object did not exist. */
   readonly isFollowed: boolean;
   /** The resulting state; undefined when the object was deleted, or the write failed. */
   readonly after: ApiObject | undefined;

@@ -55,7 +55,7 @@ export class EventSource {
     }
   }
 
-  /** Delivers the events of one more kind. */
+  /** Delivers the events of one more source. */
   add(source: OwnedSource | WatchSource, informer: Informer<ApiObject>): void {
     const handler = this.#handler(this.#quieted(source, this.#enqueuer(source)));
     this.#registrations.set(source, informer.addHandler(handler));
@@ -63,8 +63,8 @@ export class EventSource {
 
   /**
    * Enqueues the keys of the existing objects for which `isWanted` is true. For a Reconciler, it also enqueues the keys
-   * that mappings return, because a Reconciler is called for absent objects, too. Remove the returned registrations
-   * when they have synced.
+   * that the existing objects of owned and watched kinds lead to, because a Reconciler is called for absent objects,
+   * too. Remove the returned registrations when they have synced.
    */
   replay(isWanted: (key: string) => boolean): readonly HandlerRegistration[] {
     const { definition, informers, queue } = this.#parts;
@@ -84,7 +84,7 @@ export class EventSource {
     return [...own, ...sources.flatMap((each) => initialOf(informers.get(followIdOf(each)), this.#enqueuer(each)))];
   }
 
-  /** Delivers no more events of a kind. */
+  /** Delivers no more events of a source. */
   remove(source: OwnedSource | WatchSource): void {
     this.#registrations.get(source)?.remove();
     this.#registrations.delete(source);
@@ -124,7 +124,7 @@ export class EventSource {
 
   /**
    * True when a change causes runs. Additions and deletions always do. When a predicate throws, the error is logged,
-   * and the predicate is ignored.
+   * and the change causes runs.
    */
   #counts({ predicates }: OwnedSource | WatchSource, change: ObjectChange): boolean {
     if (change.previous === undefined || change.previous.metadata.uid !== change.object.metadata.uid) return true;
@@ -218,7 +218,7 @@ export class EventSource {
       const inNamespace = model.scope === 'Namespaced' && namespace !== undefined;
       keys.add(formatKey(inNamespace ? { namespace, name: owner.name } : { name: owner.name }));
     }
-    // This is a set, because a key that is added twice would be reconciled twice if its first run has already begun.
+    // `keys` is a set, because a key that is added twice would be reconciled twice if its first run has already begun.
     for (const key of keys) queue.add(key, { priority, reason });
   }
 

@@ -12,9 +12,9 @@ const maxStates = 8;
 export class PendingStates {
   readonly source: WatchSource;
   #states: readonly ApiObject[] = [];
-  /** The highest priority of the events. */
+  /** The highest priority of the events whose states wait. */
   priority: number = -Infinity;
-  /** The reason of the last event. */
+  /** The reason of the last event whose states were added. */
   reason: Reason = { type: 'mapping' };
 
   constructor(source: WatchSource) {

@@ -9,8 +9,9 @@ export function hasApplied(object: ApiObject, manager: string): boolean {
 }
 
 /**
- * True when the object has exactly these fields from this manager, with these values, so that applying them again would
- * change nothing. False when the server stores one of the values in another form. Owner references are not compared.
+ * True when the manager has applied exactly the wanted fields to the object and they still have the wanted values, so
+ * that applying them again would change nothing. False when the server stores one of the values in another form. Owner
+ * references are not compared.
  */
 export function isApplied(object: ApiObject, wanted: object, manager: string): boolean {
   const fields = appliedBy(object, manager);
@@ -34,7 +35,7 @@ interface Ignored {
   readonly keys: ReadonlySet<string>;
 }
 
-/** The fields that identify the object. */
+/** The top-level fields that {@link isSame} leaves out: two identify the kind, and metadata is compared separately. */
 const envelope = ignoring('apiVersion', 'kind', 'metadata');
 const naming = ignoring('name', 'namespace', 'uid', 'ownerReferences');
 

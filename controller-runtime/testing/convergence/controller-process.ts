@@ -64,7 +64,8 @@ export class ControllerProcess {
       // A process that crashes does not complete any run.
       graceMs: 0,
     });
-    // The manager is run in a later turn, because the process may crash at the first request of a runnable.
+    // The manager starts only after this constructor has returned, because the process may crash at the first request
+    // of a runnable.
     this.#running = Promise.resolve().then(() => this.#manager.run(this.#abort.signal));
   }
 

@@ -43,8 +43,8 @@ export interface ConvergenceOptions {
    */
   readonly models?: readonly Model[];
   /**
-   * The actions of users. It runs hundreds of times, so it must keep no state, and assert nothing that faults can
-   * delay.
+   * Plays the actions of users. The function is called hundreds of times, so it must keep no state, and assert nothing
+   * that faults can delay.
    */
   scenario(this: void, context: ScenarioContext): Promise<void>;
   /**

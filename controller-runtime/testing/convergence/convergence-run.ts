@@ -179,7 +179,7 @@ class ConvergenceRun {
     return object !== undefined;
   }
 
-  /** True when no work is left. Before that, work under way gets the turns of the event loop that it needs. */
+  /** True when no work is left. The check first gives work under way the turns of the event loop that it needs. */
   async #isIdle(): Promise<boolean> {
     let idle = 0;
     for (let turn = 0; turn < patientTurns && idle < idleTurns; turn += 1) {
@@ -261,7 +261,7 @@ class HiddenFailures {
     for (const [id, failed] of present) this.#failing.set(id, failed);
   }
 
-  /** Returns the keys that no longer fail only because their object was deleted, a line each. */
+  /** Returns the keys whose failure ended only because their object was deleted, a line each. */
   list(failing: readonly FailedRun[]): readonly string[] {
     const present = new Set(failing.map(idOf));
     return [...this.#failing]

@@ -32,7 +32,9 @@ interface Life {
   process: ControllerProcess | undefined;
   /** True when another process has become the leader, and this process does not know that. */
   isDeposed: boolean;
-  /** The restart of the process after a crash. */
+  /**
+   * The restart with which this process began. A fault that ends the process replaces it with the restart that follows.
+   */
   restart: Restart;
   /** For each kind, the number of changes by which its cache lags at the start. */
   readonly behind: Map<string, number>;
@@ -67,7 +69,7 @@ export class FaultDriver {
     this.#parts = parts;
   }
 
-  /** The number of the controllers' writes and reads so far, and of the events sent to caches. */
+  /** The writes of the controllers so far, the number of their reads, and the number of events sent to caches. */
   get extent(): Omit<RunExtent, 'calls'> {
     return { writes: this.#writes, reads: this.#reads, events: this.#events };
   }

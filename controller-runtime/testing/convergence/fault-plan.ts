@@ -85,9 +85,9 @@ const behindMs = 500;
 
 /**
  * Yields plans with a single fault each. For each write of the run without faults: a crash before it; crashes after it,
- * with caches that are up to date, one change behind or two changes behind; a lost response; a refusal; a conflict. For
- * each read: a refusal. For each call of an external system: a failure and a lost response. When there are more than a
- * hundred reads or calls, a hundred of them, evenly spread, are used.
+ * with caches that are up to date, one change behind or two changes behind; a lost response; a refusal; a conflict,
+ * except for a create. For each read: a refusal. For each call of an external system: a failure and a lost response.
+ * When there are more than a hundred reads or calls, a hundred of them, evenly spread, are used.
  */
 export function* sweptFaults({ writes, reads, calls }: RunExtent): Generator<FaultPlan> {
   for (const [index, verb] of writes.entries()) {

@@ -57,7 +57,7 @@ export class ForgottenAwaits {
     };
   }
 
-  /** True for a request of a run that ended before all of its requests did. */
+  /** True for a request of a run that ended before all of its writes did. */
   isOver({ reconcileID }: ClientRequest): boolean {
     return reconcileID !== undefined && this.#left.has(reconcileID);
   }

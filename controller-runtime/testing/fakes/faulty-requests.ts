@@ -86,7 +86,7 @@ export class FaultyRequests implements Interceptor {
     };
   }
 
-  /** The number of requests without a response, not counting watches. */
+  /** The requests without a response, except watches. */
   get underWay(): readonly ClientRequest[] {
     return [...this.#underWay];
   }

@@ -58,13 +58,15 @@ function cleanEntry(path: string, entry: unknown): object {
   return Object.fromEntries(Object.entries(entry).filter(([key]) => keptKeys.includes(key)));
 }
 
-/** Returns true for a path `node_modules/<package>`, at any depth of packages. */
+/** Returns true for the path of a package in `node_modules`, or in the `node_modules` of another package. */
 function isPlace(path: string): boolean {
   const [start, ...names] = path.split(/(?:^|\/)node_modules\//);
   return start === '' && names.length > 0 && names.every(isPackageName);
 }
 
-/** Throws for a version that is not a plain version: npm would fetch a URL. */
+/**
+ * Throws for an invalid name, and for a version that is not a plain version: npm would fetch a version that is a URL.
+ */
 function checkIdentity(shown: string, { name, version }: Readonly<Record<string, unknown>>): void {
   if (name !== undefined && (typeof name !== 'string' || !isPackageName(name)))
     throw new Error(`${shown}: name: ${JSON.stringify(name)} is not the name of a package`);

@@ -295,8 +295,8 @@ export class PluginFleet {
   }
 
   /**
-   * True when a plugin that has ended may start again. A Stopped plugin waits while a dependency stops or its files are
-   * read again; a start in that time would fail.
+   * True when a plugin that has ended may start again. A Stopped plugin waits while a dependency is being stopped, or
+   * the files of a dependency are being read again: a start in that time would fail.
    */
   #mayComeBack(instance: PluginInstance): boolean {
     const { state, manifest } = instance;

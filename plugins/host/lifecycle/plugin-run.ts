@@ -132,8 +132,8 @@ export class PluginRun {
   }
 
   /**
-   * Calls the plugin's start, waits for its indexes, applies its declared objects, and starts its controllers. Rejects
-   * when a step fails, or when `stop` is called.
+   * Registers the kinds that the plugin declares, waits for their indexes, calls the plugin's start, applies its
+   * declared objects, and starts its controllers. Rejects when a step fails, or when `stop` is called.
    */
   async start(): Promise<void> {
     const definition: PluginDefinition<never> = isPluginClass(this.#plugin) ? {} : this.#plugin;
@@ -146,7 +146,8 @@ export class PluginRun {
 
   async #start(definition: PluginDefinition<never>): Promise<void> {
     for (const model of definition.models ?? []) this.#scheme.register(model);
-    // Hooks are added in the same turn as the kinds, so that no client can have written to these kinds yet.
+    // Hooks are added in the same turn of the event loop as the kinds, so that no client can have written to these
+    // kinds yet.
     for (const admission of definition.admission ?? []) this.#addAdmission(admission);
     for (const each of definition.controllers ?? []) this.#addController(each);
     for (const endpoint of definition.endpoints ?? []) this.#addEndpoint(endpoint);
@@ -231,7 +232,10 @@ export class PluginRun {
     }
   }
 
-  /** Calls the plugin's stop when a start completes after its timeout: only the plugin can release its resources. */
+  /**
+   * Calls the plugin's stop when a start completes after its timeout, or after the stop of the run: only the plugin can
+   * release its resources.
+   */
   async #stopLate(starting: Promise<unknown>, stopHook: () => unknown): Promise<void> {
     try {
       await starting;

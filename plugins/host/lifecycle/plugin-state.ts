@@ -26,7 +26,7 @@ export type PluginState =
 export type PluginFailure =
   /** The folder or manifest cannot be read, the name is in use, or the plugin requires another version of the host. */
   | 'Refused'
-  /** A plugin on which this one depends is missing, or depends on this one. */
+  /** A plugin on which this one depends is missing, has the wrong version, or depends on this one. */
   | 'DependencyMissing'
   /** A plugin that this one needs is present but not Started. When it is Started, this plugin starts again. */
   | 'DependencyNotStarted'

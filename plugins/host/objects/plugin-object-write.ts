@@ -18,8 +18,9 @@ export interface PluginObjectWrite {
 }
 
 /**
- * Writes a report into a plugin's object: first the spec, then the status. Does not write a part that is already equal.
- * Creates an absent object, if the host has the plugin. Rejects with the last conflict after eight conflicts.
+ * Writes a report into a plugin's object: first the spec, then the status. The server stores nothing for a part that is
+ * already equal. Creates an absent object, if the host has the plugin. Rejects with the last conflict after eight
+ * conflicts.
  */
 export async function writePluginObject(report: PluginReport, write: PluginObjectWrite): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

@@ -25,7 +25,8 @@ export function admit<T extends ApiObject>(
 }
 
 /**
- * Returns a problem for each field of a plain object that is not a hook. An instance of a class may have other fields.
+ * Returns a problem for each field that is not a hook, if the object is a plain object. An instance of a class may have
+ * other fields.
  */
 function strangersOf(hooks: object): readonly string[] {
   const prototype: unknown = Object.getPrototypeOf(hooks);

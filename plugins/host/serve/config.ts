@@ -282,7 +282,10 @@ function readClientCa(values: ConfigValues, tls: TlsOptions | undefined): string
   return values.path('client-ca');
 }
 
-/** Returns the folder of the database file. The server keeps its other files there, so that they are moved together. */
+/**
+ * Returns the folder of the database file, or `data` for a database without a file. The server keeps its other files
+ * there, so that they are moved together.
+ */
 function folderOf(database: string): string {
   const file = /^sqlite:(?:\/\/(?=\/))?(.+)$/i.exec(database)?.[1];
   return file === undefined ? 'data' : dirname(file);

@@ -103,7 +103,10 @@ class PluginArchives {
       : undefined;
   }
 
-  /** Runs one installation at a time, because two installations could replace the same folder. */
+  /**
+   * Runs one installation or removal of a plugin at a time, because two could change the same folder. Rejects (429)
+   * while another one runs.
+   */
   async #alone(work: (pluginsDir: string) => Promise<ServerResponse>): Promise<ServerResponse> {
     const { pluginsDir } = this.#parts;
     const problem = this.#problem();

@@ -26,8 +26,8 @@ export function checkPluginsDir(path: string): void {
 }
 
 /**
- * `/debug/plugins-dir`: the server's folder of installed plugins. A command that installs a plugin checks with it that
- * it uses the same folder.
+ * `/debug/plugins-dir`: the server's folder of installed plugins. A command that installs a plugin reads this page, to
+ * check that the server uses the same folder as the command.
  */
 export function pluginsDirPage(path: string | undefined): DebugPage {
   return {

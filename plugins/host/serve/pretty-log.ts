@@ -43,8 +43,8 @@ interface PrettyLogParts {
 
 /**
  * Turns JSON lines of the log into readable lines. Before {@link ready} prints the banner, shows no lines of the level
- * info. When the same error repeats, shows only its attempts 1, 2, 4, 8, … and the stack only for the first of them.
- * The stack has only the frames of plugins.
+ * info, unless `verbose` is true. When the same error repeats, shows only its attempts 1, 2, 4, 8, … and the stack only
+ * for the first of them. The stack has only the frames of plugins.
  */
 export class PrettyLog {
   readonly #parts: PrettyLogParts;

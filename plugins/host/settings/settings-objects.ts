@@ -23,7 +23,10 @@ export interface SettingsObjectsParts {
   readonly onChange: (name: string) => void;
 }
 
-/** The versions of settings that are being read for the first time, and of settings that are not stored. */
+/**
+ * Values in place of a resourceVersion: `unknownVersion` for settings that are being read for the first time, and
+ * `noVersion` for settings that are not stored.
+ */
 const unknownVersion = 'unknown';
 const noVersion = 'none';
 

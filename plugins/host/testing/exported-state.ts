@@ -15,7 +15,7 @@ const leftOut = [
 
 const firstBrace = '{'.charCodeAt(0);
 
-/** Returns the digest of each object in an export that is not encrypted, by key. */
+/** Returns the digest of each unencrypted object in an export, by the key of the object. */
 export async function digestsOf(text: AsyncIterable<Uint8Array | string>): Promise<ReadonlyMap<string, string>> {
   const digests = new Map<string, string>();
   for await (const { key, data } of objectsIn(text))

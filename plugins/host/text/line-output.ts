@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs';
 
 /**
- * The time that a line waits for a slow reader before it is dropped. Later lines do not wait until the reader has read
- * again.
+ * The time that a line waits for a slow reader before the line is dropped. From then on, lines that cannot be written
+ * are dropped at once, until the reader has read again.
  */
 const maxWaitMs = 50;
 const pauseMs = 5;
@@ -15,7 +15,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /**
  * Writes each line to a file descriptor before the call returns, so that no line is lost at an exit. Never throws:
- * after the reader has closed the pipe, writes nothing, and drops a line that it cannot write for another reason. After
+ * writes nothing after the reader has closed the pipe, and drops a line that it cannot write for another reason. After
  * a partly written line, starts the next line with a line break.
  */
 export class LineOutput {
