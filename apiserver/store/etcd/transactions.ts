@@ -31,8 +31,8 @@ export const isAbsent = (key: Buffer | KeyRange): Compare => ({
 const maxReads = 120;
 
 /**
- * Returns the operations of a transaction that reads several ranges. They are nested only if there are more than {@link
- * maxReads}.
+ * Returns the operations of a transaction that reads several ranges. They are nested only if there are more of them
+ * than {@link maxReads}.
  */
 export function reading(operations: readonly RequestOp[]): readonly RequestOp[] {
   return operations.length <= maxReads ? operations : nested(operations);
